@@ -19,8 +19,7 @@ from gainboard.statistics.correlation import kendall_matrix
 from gainboard.statistics.draws import Draws, resample_counts
 from gainboard.statistics.pairs import pair_count, pair_differences
 from gainboard.statistics.significance import SignificanceSettings, find_test
-from gainboard.statistics.stability import stability_counts
-from gainboard.statistics.swap_rates import swap_counts
+from gainboard.statistics.stability import stability_counts, swap_counts
 
 Floats = NDArray[np.float64]
 METRICS, RUNS, TOPICS = 43, 45, 50

@@ -7,7 +7,7 @@ from itertools import product
 
 from benchmarks.data import LEVELS, TREC
 from gainboard.metrics import BoundMetric, Scale, resolve
-from gainboard.metrics.trec_eval import trec_eval_name
+from gainboard.metrics.expressions import trec_eval_name
 
 EXPRESSIONS = (
     *(

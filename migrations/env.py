@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from alembic import context
 
-from gainboard.store import job_tables, tables  # noqa: F401 (importing them fills the metadata)
 from gainboard.store.tables import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)

@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 from packaging.metadata import Metadata
 
 from gainboard import __version__
-from gainboard.trec.archives import extract
+from gainboard.trec.bodies import extract
 
 ROOT = Path(__file__).parents[1]
 OLDEST = (3, 11)

@@ -7,8 +7,8 @@ from importlib import import_module
 
 from gainboard.api.response_cache import MOST_BYTES
 from gainboard.evaluation.boards.leaderboard import MOST_TESTED_BYTES
-from gainboard.evaluation.scoring.judged_runs import SLICE_BYTES
 from gainboard.evaluation.scoring.matrices import KEPT_BYTES
+from gainboard.evaluation.scoring.scorer import SLICE_BYTES
 from tests.outside import ROOT, SOURCE
 from tests.world.pages import DOCS
 

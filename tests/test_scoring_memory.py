@@ -10,7 +10,7 @@ from gainboard.evaluation.collections import create
 from gainboard.evaluation.judgments import qrels
 from gainboard.evaluation.runs import runs
 from gainboard.evaluation.runs.runs import RunDetails
-from gainboard.evaluation.scoring import judged_runs
+from gainboard.evaluation.scoring import scorer
 from gainboard.evaluation.scoring.requests import Question, score
 from gainboard.main import open_workspace
 from gainboard.store.records import VersionName
@@ -57,21 +57,21 @@ class Kept:
 
     @property
     def bytes(self):
-        kept = judged_runs._memory(self.workspace)._slices.values()
+        kept = self.workspace.kept[scorer._Memory]._slices.values()
         return sum(each.runs.nbytes for each in kept)
 
 
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
-    found, really_read = Kept(tmp_path), judged_runs.judged_runs
+    found, really_read = Kept(tmp_path), scorer.judged_runs
 
     def noted(workspace, *asked):
         found.read += [run.name for run in asked[2]]
         return really_read(workspace, *asked)
 
-    monkeypatch.setattr(judged_runs, "judged_runs", noted)
-    monkeypatch.setattr(judged_runs, "_AT_ONCE", 1)
-    monkeypatch.setattr(judged_runs, "SLICE_BYTES", 4_000)  # a run or two
+    monkeypatch.setattr(scorer, "judged_runs", noted)
+    monkeypatch.setattr(scorer, "_AT_ONCE", 1)
+    monkeypatch.setattr(scorer, "SLICE_BYTES", 4_000)  # a run or two
     found.add("one")
     yield found
     found.workspace.database.close()

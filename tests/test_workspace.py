@@ -25,7 +25,10 @@ def test_the_longest_unused_value_goes_first_and_all_are_bounded_by_their_weight
 
 def test_scores_of_few_topics_are_not_kept_by_the_million():
     workspace = Workspace(Database("sqlite://"))
-    scored, few = ScoredRuns(np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros(1, np.int64)), MOST_SCORED_BYTES >> 10
+    scored, few = (
+        ScoredRuns(np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros((1, 1), np.bool_), np.zeros(1, np.int64)),
+        MOST_SCORED_BYTES >> 10,
+    )
     for number in range(few):
         SCORED_RUNS.of(workspace).keep((number, b""), scored)
     kept = sum(SCORED_RUNS.of(workspace).find((number, b"")) is not None for number in range(few))

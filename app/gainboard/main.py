@@ -55,12 +55,12 @@ from gainboard.dashboard import installing as dashboard
 from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.access.organisers import ensure_organiser
 from gainboard.evaluation.runs.pruning import Pruner
-from gainboard.evaluation.scoring.turns import MOST_WAITING, DearRequests, share_heaps
+from gainboard.evaluation.scoring.turns import MOST_WAITING, DearRequests
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch
 from gainboard.settings import Settings
-from gainboard.store import private
+from gainboard.store import machine
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate
 from gainboard.store.snapshots import Standings
@@ -125,7 +125,7 @@ def open_database(settings: Settings) -> Database:
 def make_folder(settings: Settings) -> None:
     """Create the data folder if it is missing, readable by its owner only. Raise BadSetting if that fails."""
     try:
-        private.make_folder(settings.data)
+        machine.make_private_folder(settings.data)
     except OSError as error:
         why = "it is a file" if isinstance(error, FileExistsError) else error.strerror
         raise BadSetting(
@@ -144,7 +144,7 @@ def warm_compiled(settings: Settings) -> None:
     folder = settings.compiled if "data" in settings.model_fields_set else None
     if folder is not None:
         make_folder(settings)
-        os.umask(private.UMASK)
+        os.umask(machine.UMASK)
     try:
         acceleration.warm(folder)
     except Exception as error:  # the compiler is not ours and may raise anything
@@ -176,7 +176,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         build_all()
-        share_heaps()
+        serving.share_heaps()
         # Requests that wait for their turn hold threads, and others must not miss these.
         current_default_thread_limiter().total_tokens += MOST_WAITING
         engine.start()
@@ -269,7 +269,7 @@ def _surround(
 
 def create_app_from_environment() -> FastAPI:
     """Return the application for servers that take a factory: `uvicorn --factory`."""
-    os.umask(private.UMASK)
+    os.umask(machine.UMASK)
     settings = Settings.read(os.environ)
     logs.configure()
     workspace, token = open_workspace(settings)

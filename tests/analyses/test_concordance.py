@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gainboard.statistics import find_test
-from gainboard.statistics.correlation import CLASSES, concordance_counts
+from gainboard.statistics.agreement import CLASSES, concordance_counts
 from gainboard.statistics.significance import SignificanceSettings
 from tests.world.groves import tables_of
 

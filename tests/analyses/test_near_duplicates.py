@@ -3,7 +3,7 @@
 import pytest
 
 from gainboard.analyses.job_kinds import every_kind, find_kind
-from gainboard.jobs.report_assembly import _near_duplicates as remarks_of
+from gainboard.jobs.report_assembly import _remarks as remarks_of
 from gainboard.jobs.results import exhibits_of
 from tests.world.groves import few_trusted, made_of
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gainboard.errors import InvalidRequest, NotFound
-from gainboard.statistics.correlation import discordant_pairs
+from gainboard.statistics.agreement import discordant_pairs
 from tests.analyses.test_rank_correlation import tau
 from tests.world.groves import NO_RELEVANT, ONLY_LOW, planted
 

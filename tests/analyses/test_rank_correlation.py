@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.statistics import correlation, top_weighted
+from gainboard.statistics import correlation
 from gainboard.statistics.draws import Draws
 from tests.world.groves import NO_RELEVANT, ONLY_LOW, tables_of
 
@@ -39,11 +39,11 @@ def expected_matrix(laboratory, coefficient, runs=None):
         ({"coefficients": ["kendall"]}, None, correlation.kendall_matrix),
         ({"coefficients": ["kendall_a"]}, None, lambda means: correlation.kendall_matrix(means, "a")),
         ({"coefficients": ["spearman"]}, None, correlation.spearman_matrix),
-        ({"coefficients": ["tau_ap"]}, UNTIED, top_weighted.tau_ap_matrix),
-        ({"coefficients": ["tau_ap"]}, None, top_weighted.tau_ap_matrix),
-        ({"coefficients": ["tau_ap"], "tau_ap_ties": "b"}, None, lambda own: top_weighted.tau_ap_matrix(own, ties="b")),
-        ({"coefficients": ["rbo"], "p": 0.9}, UNTIED, lambda means: top_weighted.rbo_matrix(means, 0.9)),
-        ({"coefficients": ["rbo"], "p": 0.5}, UNTIED, lambda means: top_weighted.rbo_matrix(means, 0.5)),
+        ({"coefficients": ["tau_ap"]}, UNTIED, correlation.tau_ap_matrix),
+        ({"coefficients": ["tau_ap"]}, None, correlation.tau_ap_matrix),
+        ({"coefficients": ["tau_ap"], "tau_ap_ties": "b"}, None, lambda own: correlation.tau_ap_matrix(own, ties="b")),
+        ({"coefficients": ["rbo"], "p": 0.9}, UNTIED, lambda means: correlation.rbo_matrix(means, 0.9)),
+        ({"coefficients": ["rbo"], "p": 0.5}, UNTIED, lambda means: correlation.rbo_matrix(means, 0.5)),
     ],
 )
 def test_a_coefficient_is_that_of_the_means_of_the_runs(answer, laboratory, asked, runs, expected):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gainboard.analyses.swap_rate import why_none
-from gainboard.statistics.swap_rates import RULES, SwapCounts
+from gainboard.statistics.stability import RULES, SwapCounts
 from tests.analyses.plain_trials import SEED, TRIALS, Swaps
 from tests.world.groves import tables_of
 

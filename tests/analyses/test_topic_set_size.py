@@ -9,7 +9,7 @@ from scipy import stats
 from gainboard.statistics.classical import t_levels
 from gainboard.statistics.draws import Draws
 from gainboard.statistics.pairs import pair_differences
-from gainboard.statistics.topic_set_size import anova_design, interval_design, t_test_design
+from gainboard.statistics.topic_sets import anova_design, interval_design, t_test_design
 
 KIND = "topic-set-size"
 METRICS = ["AP", "P@5"]

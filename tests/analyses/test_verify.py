@@ -11,7 +11,7 @@ from gainboard.errors import Conflict
 from gainboard.jobs.results import content
 from gainboard.jobs.verification import verify
 from gainboard.store import blobs, jobs
-from gainboard.store.job_tables import jobs as table
+from gainboard.store.tables import jobs as table
 from gainboard.trec.zstd import compress
 from tests.analyses.test_every_kind import ASKED, RUNS
 from tests.world.groves import planted

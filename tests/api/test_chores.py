@@ -12,7 +12,7 @@ from gainboard.settings import Settings
 from gainboard.store import claims
 from gainboard.store import reports as stored_reports
 from gainboard.store.job_records import DERIVED_KINDS, derived_id
-from gainboard.store.job_tables import job_file_parts, job_files, jobs, report_chapters, report_jobs, reports
+from gainboard.store.tables import job_file_parts, job_files, jobs, report_chapters, report_jobs, reports
 from tests.waiting import until
 from tests.world.campaigns import refused
 from tests.world.laboratories import SHORT, Laboratory, work

@@ -4,7 +4,6 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect
 
-from gainboard.store import job_tables, tables  # noqa: F401 (importing them fills the metadata)
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate
 from gainboard.store.tables import metadata

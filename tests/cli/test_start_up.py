@@ -16,7 +16,7 @@ FOR_OTHERS = {
     *("multiprocessing", "numba", "pydantic_core", "yaml"),
     *("gainboard.acceleration.serving", "gainboard.analyses", "gainboard.evaluation.runs.apart"),
     *("gainboard.exhibits.drawing", "gainboard.exhibits.figures", "gainboard.exhibits.latex", "gainboard.statistics"),
-    *("gainboard.store.records", "gainboard.trec.csv_rows", "gainboard.trec.score_matrices"),
+    *("gainboard.store.records", "gainboard.trec.csv_files", "gainboard.trec.score_matrices"),
 }
 """Modules that `gainboard score` of a small file does without. Several of them take a twentieth of its time."""
 PROGRAM = """

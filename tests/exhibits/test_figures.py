@@ -49,7 +49,7 @@ def test_a_drawing_has_a_title_and_its_caption_as_description():
 
 
 def test_every_one_of_24_series_is_named_in_the_legend_and_looks_different():
-    from gainboard.exhibits.drawing.looks import looks_of  # noqa: PLC0415  # as in the program: the extra may be missing
+    from gainboard.exhibits.drawing.panels import looks_of  # noqa: PLC0415  # as in the program: the extra may be missing
 
     assert set(MANY) <= set(texts(drawn(curves(MANY))))
     looks = looks_of(MANY).values()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gainboard.metrics import JudgedRuns, Scale, resolve, score_all
-from gainboard.statistics.correlation import discordant_pairs
+from gainboard.statistics.agreement import discordant_pairs
 from tests import real
 from tests.world.pages import rows
 

@@ -7,7 +7,7 @@ import pytest
 from gainboard.errors import BadExpression
 from gainboard.metrics import Scale
 from gainboard.metrics.expressions import resolve
-from gainboard.metrics.names_elsewhere import MEANINGS
+from gainboard.metrics.names import MEANINGS
 
 SCALE = Scale(3, 1000)
 MEANT = {

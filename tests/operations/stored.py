@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from sqlalchemy import JSON, Text, cast, select
 
 from gainboard.settings import Settings
-from gainboard.store import files, job_tables, tables
+from gainboard.store import files, tables
 from gainboard.store.database import Database
 from gainboard.store.job_records import StoredFile
 from gainboard.store.tables import metadata
@@ -50,10 +50,10 @@ def _leave_an_upload_and_a_file(url):
         lease = {"owner": "0" * 32, "leased_until": datetime.now(UTC)}
         at = datetime.now(UTC)
         of_a_worker = {"host": "a host", "pid": 1, "release": "0.1.0", "slots": 1, "started_at": at}
-        tx.execute(job_tables.workers.insert().values(id=1, **of_a_worker))
+        tx.execute(tables.workers.insert().values(id=1, **of_a_worker))
         tx.execute(tables.objects.insert().values(name="00/an object that nothing refers to", created_at=at))
         tx.execute(tables.uploads.insert().values(id="an upload", team_id=team, **lease))
-        job = tx.execute(select(job_tables.jobs.c.number)).scalars().first()
+        job = tx.execute(select(tables.jobs.c.number)).scalars().first()
         assert job is not None
         files.add_part(tx, job, "tables/of-a-dead-worker.csv", 0, bytes(range(256)))
         files.add(tx, [StoredFile(job, "tables/of-a-dead-worker.csv", 64 * "0", 256)])

@@ -17,8 +17,7 @@ from gainboard.settings import Settings
 from gainboard.store import blobs as contents
 from gainboard.store.blobs import Damaged, checked, is_whole
 from gainboard.store.database import Database
-from gainboard.store.job_tables import jobs
-from gainboard.store.tables import blobs
+from gainboard.store.tables import blobs, jobs
 from gainboard.trec.zstd import ZstdCompressor, compress, decompress
 from tests.waiting import over
 from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, refused

@@ -18,8 +18,8 @@ from gainboard.settings import Settings
 from gainboard.store import blobs as contents
 from gainboard.store import inspection
 from gainboard.store.backup import take
+from gainboard.store.blobs import move
 from gainboard.store.database import Database
-from gainboard.store.moving import move
 from gainboard.store.objects import Objects
 from gainboard.store.tables import blob_parts, blobs, objects
 from tests.operations.test_backup import quiet, restored

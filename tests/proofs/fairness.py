@@ -25,7 +25,7 @@ from gainboard.evaluation.access.tokens import Wish
 from gainboard.evaluation.runs import runs
 from gainboard.evaluation.runs.runs import RunDetails
 from gainboard.jobs.submission import CHUNK_SECONDS, launch
-from gainboard.store.job_tables import job_chunks
+from gainboard.store.tables import job_chunks
 from tests import private_postgres
 from tests.proofs import asked
 from tests.waiting import until

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gainboard.statistics.correlation import list_agreement
+from gainboard.statistics.agreement import list_agreement
 
 
 def test_noise_in_the_last_digits_makes_no_order_and_tiny_levels_keep_theirs():

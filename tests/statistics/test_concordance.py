@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from gainboard.statistics.correlation import CLASSES, concordance_counts, consistency
+from gainboard.statistics.agreement import CLASSES, concordance_counts, consistency
 
 
 def class_of(signs, verdicts):

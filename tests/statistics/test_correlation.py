@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from gainboard.statistics.agreement import discordant_pairs
 from gainboard.statistics.correlation import (
-    discordant_pairs,
     kendall_asls,
     kendall_matrix,
     least_significant_tau,
+    rbo_matrix,
     spearman_asls,
     spearman_matrix,
+    tau_ap_matrix,
 )
 from gainboard.statistics.means import round_means, tied_pairs
-from gainboard.statistics.top_weighted import rbo_matrix, tau_ap_matrix
 
 from .reliability import GOLDEN
 

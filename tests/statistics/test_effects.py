@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from gainboard.statistics.effects import paired_effects, residual_effects
+from gainboard.statistics.means import paired_effects, residual_effects
 
 from .matrices import awkward, continuous, tenths
 

@@ -7,8 +7,8 @@ import pytest
 
 from gainboard.statistics.bootstrap_range import BootstrapRange
 from gainboard.statistics.multiple_comparisons import differing_pairs, significance_groups
+from gainboard.statistics.randomisation import RandomisedTukey
 from gainboard.statistics.significance import SignificanceSettings
-from gainboard.statistics.tukey import RandomisedTukey
 
 from .matrices import continuous
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from gainboard.statistics.draws import Draws
-from gainboard.statistics.judges import (
+from gainboard.statistics.judging import (
     MEASUREMENTS,
     UNJUDGED,
     at_threshold,

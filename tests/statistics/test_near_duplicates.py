@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gainboard.statistics.runs import NONE, repeated_runs
+from gainboard.statistics.agreement import NONE, repeated_runs
 
 
 def marks(*rows):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gainboard.statistics.draws import Draws
-from gainboard.statistics.pools import (
+from gainboard.statistics.judging import (
     NOBODY,
     SEVERAL,
     count_documents,

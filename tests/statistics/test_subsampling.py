@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from gainboard.statistics.classical import t_levels
+from gainboard.statistics.correlation import taus_with
 from gainboard.statistics.pairs import pair_differences
-from gainboard.statistics.subsampling import significant_share, spread_of, taus_with
+from gainboard.statistics.topic_sets import significant_share, spread_of
 
 
 def test_a_constant_ranking_has_no_tau():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gainboard.statistics.swap_rates import BIN_EDGES, RULES, SwapCounts, isotonic_rates, swap_counts
+from gainboard.statistics.stability import BIN_EDGES, RULES, SwapCounts, isotonic_rates, swap_counts
 
 from .plain_swaps import plain_bin, plain_isotonic
 from .reliability import GOLDEN, HALVES, example

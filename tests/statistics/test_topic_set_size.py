@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from gainboard.statistics.corrected_means import TwiceJudged
-from gainboard.statistics.topic_set_size import (
+from gainboard.statistics.topic_sets import (
     anova_design,
     anova_power,
     corrected_interval_design,

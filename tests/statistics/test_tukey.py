@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gainboard.statistics.draws import Draws
+from gainboard.statistics.randomisation import RandomisedTukey, largest_differences, tukey_levels
 from gainboard.statistics.significance import SignificanceSettings
-from gainboard.statistics.tukey import RandomisedTukey, largest_differences, tukey_levels
 
 from .matrices import EVERY_KIND, continuous
 

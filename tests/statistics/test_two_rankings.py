@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.statistics.runs import correlations, rank_changes, top_agreement
+from gainboard.statistics.agreement import correlations, rank_changes, top_agreement
 
 MEANS = np.array([[0.9, 0.8, 0.7, 0.6, 0.5, 0.4], [0.8, 0.9, 0.1, 0.6, 0.7, 0.4]])
 ORDER = np.arange(6)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.statistics.variance_components import discriminations, variance_components
+from gainboard.statistics.topic_sets import discriminations, variance_components
 
 
 def planted(runs, topics, residual, shape):

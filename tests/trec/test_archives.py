@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 
-from gainboard.trec.archives import extract
+from gainboard.trec.bodies import extract
 
 
 def archive_with(name, kind=tarfile.REGTYPE, link=""):

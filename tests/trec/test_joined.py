@@ -12,7 +12,7 @@ from gainboard.errors import FaultyFile, TooLarge
 from gainboard.evaluation.runs.join import JudgedTopics, QrelsIndex, assembled, judge
 from gainboard.evaluation.runs.run_files import NO_LIMITS, read_top_documents
 from gainboard.metrics import RetrievalScores
-from gainboard.trec import FileLimits, PackedJudgments, RunReader, compiled_pass, grouping, read_joined
+from gainboard.trec import FileLimits, PackedJudgments, RunReader, compiled_pass, read_joined, topics
 from gainboard.vocabulary import RunOrder
 from tests.thorough import examples
 from tests.trec.readers import read_gathering, told
@@ -188,7 +188,7 @@ def test_interleaved_topics_are_read_and_joined_to_the_bit_as_plainly(data, leve
     reader = RunReader([file], order_by=order_by, gather=True)
     right = judge(reader, qrels)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grouping, "SEGMENT", segment)
+        patch.setattr(topics, "SEGMENT", segment)
         found = compiled([file[at : at + 9] for at in range(0, len(file), 9)], qrels, order_by=order_by, gather=True)
     assert (found.tag, found.warnings) == (reader.tag, reader.warnings)
     assert_same(assembled(found, len(qrels.rows)), right)

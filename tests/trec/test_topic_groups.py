@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gainboard.errors import FaultyFile
 from gainboard.trec import FileLimits
-from gainboard.trec.topic_groups import read_topic_groups
+from gainboard.trec.csv_files import read_topic_groups
 
 LIMITS = FileLimits()
 

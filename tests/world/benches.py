@@ -21,9 +21,9 @@ from gainboard.jobs.worker import Worker
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store import blobs, claims, jobs
-from gainboard.store.job_tables import job_chunks
-from gainboard.store.job_tables import jobs as table_of_jobs
 from gainboard.store.tables import blobs as table_of_blobs
+from gainboard.store.tables import job_chunks
+from gainboard.store.tables import jobs as table_of_jobs
 from tests.waiting import until
 from tests.world.campaigns import body, run_text
 from tests.world.servers import ADMIN

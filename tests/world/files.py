@@ -3,7 +3,7 @@
 import io
 import tarfile
 
-from gainboard.trec.archives import extract
+from gainboard.trec.bodies import extract
 
 
 def contents_of(packed):

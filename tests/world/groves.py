@@ -221,7 +221,7 @@ def halved(levels):
 def few_trusted(monkeypatch):
     """Let jobs of this process correct means by fewer trusted topics than intervals need."""
     for name, least in (("LEAST_TRUSTED", 3), ("LEAST_OTHERS", 2)):
-        monkeypatch.setattr(f"gainboard.evaluation.boards.corrected_boards.{name}", least)
+        monkeypatch.setattr(f"gainboard.evaluation.boards.adjusted_boards.{name}", least)
 
 
 def beside(laboratory, name, *, highest_level=3, team=None, systems=tuple(SYSTEMS)):

@@ -1,4 +1,4 @@
-"""Compiled code in the processes of a server.
+"""Compiled code and memory in the processes of a server.
 
 A server loads it in the background. A child process compiles first what is not compiled yet, so that the server does
 not need the compiler's memory. A process that reads a large upload loads it from the same folder. Processes of jobs use
@@ -89,6 +89,32 @@ def _give_compiler_back() -> None:
         if rights == "r-xp" and "/libllvmlite" in line:
             begin, end = (int(each, 16) for each in addresses.split("-"))
             advise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_DONTNEED)
+
+
+def share_heaps() -> None:
+    """Let the threads of this process share two heaps, and each heap keep what is free at its end, up to 16 MiB.
+
+    Glibc gives each thread its own heap. It takes a large block from the system, and gives it back when it is free: the
+    pages of the next block are then cleared again, which took 7 % of an upload.
+    """
+    _of_glibc("mallopt", _MOST_HEAPS, 2)
+    _of_glibc("mallopt", _LEAST_OUTSIDE, 8 << 20)
+    _of_glibc("mallopt", _MOST_KEPT, 16 << 20)
+
+
+def give_memory_back() -> None:
+    """Return all memory that is free to the system."""
+    _of_glibc("malloc_trim", 0)
+
+
+_MOST_KEPT, _LEAST_OUTSIDE, _MOST_HEAPS = -1, -3, -8
+"""The numbers of glibc's parameters M_TRIM_THRESHOLD, M_MMAP_THRESHOLD and M_ARENA_MAX."""
+
+
+def _of_glibc(name: str, *arguments: int) -> None:
+    function = getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
+    if function is not None:  # other libraries have other ways
+        function(*arguments)
 
 
 def _load_each(folder: Path | None, twins: Iterable[OptionalKernel[Any]]) -> list[OptionalKernel[Any]]:

@@ -20,7 +20,7 @@ from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Figure
 from gainboard.statistics import find_test
-from gainboard.statistics.correlation import agreements
+from gainboard.statistics.agreement import agreements
 from gainboard.statistics.significance import SignificanceSettings
 
 SIGN = "sign"

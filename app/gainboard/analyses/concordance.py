@@ -22,7 +22,7 @@ from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap
 from gainboard.statistics import find_test
-from gainboard.statistics.correlation import CLASSES, concordance_counts, consistency
+from gainboard.statistics.agreement import CLASSES, concordance_counts, consistency
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.significance import Correction
 

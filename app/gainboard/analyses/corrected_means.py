@@ -18,7 +18,7 @@ from gainboard.analyses.params import DrawCount, Judgments, MetricsParams, Seed,
 from gainboard.analyses.result_models import JobResult, Number, ResultModel, ResultRow
 from gainboard.analyses.result_tables import Shown, fields, table
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.boards.corrected_boards import ASSUMED, TopicsJudgedTwice, require_correctable
+from gainboard.evaluation.boards.adjusted_boards import ASSUMED, TopicsJudgedTwice, require_correctable
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series

@@ -20,9 +20,9 @@ from gainboard.analyses.result_tables import Shown, table
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
+from gainboard.statistics.correlation import taus_with
 from gainboard.statistics.means import Standardisation, competition_ranks, standardised
-from gainboard.statistics.subsampling import taus_with
-from gainboard.statistics.variance_components import VarianceComponents, discriminations, variance_components
+from gainboard.statistics.topic_sets import VarianceComponents, discriminations, variance_components
 
 SECONDS_A_SCORE = 5e-8
 LEAST_REFERENCE = 2

@@ -43,15 +43,14 @@ from gainboard.analyses.params import MOST_RUNS, DrawCount, Judgments, MetricsPa
 from gainboard.analyses.result_models import JobResult, ResultModel
 from gainboard.analyses.result_tables import METRIC, Shown, fields, table
 from gainboard.analyses.versioned_metrics import MixedMatrices, on_version
-from gainboard.evaluation.boards.common_pairs import CommonPairs, JudgedPairs, judged_pairs
-from gainboard.evaluation.scoring.custom_metrics import is_custom
-from gainboard.evaluation.scoring.matrices import Floats, Matrices
+from gainboard.evaluation.scoring.binding import is_custom
+from gainboard.evaluation.scoring.matrices import CommonPairs, Floats, JudgedPairs, Matrices, judged_pairs
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.metrics import mean_of
 from gainboard.statistics.classical import t_levels
 from gainboard.statistics.draws import Draws, Indices, resample_counts
-from gainboard.statistics.judges import (
+from gainboard.statistics.judging import (
     MEASUREMENTS,
     UNJUDGED,
     coincidences,

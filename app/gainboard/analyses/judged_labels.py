@@ -14,7 +14,7 @@ from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.result_models import Number, ResultModel
 from gainboard.analyses.result_tables import Shown
 from gainboard.evaluation.scoring.matrices import Floats
-from gainboard.statistics.judges import (
+from gainboard.statistics.judging import (
     RETRIEVAL,
     bias_by_level,
     label_agreement,

@@ -15,10 +15,16 @@ from gainboard.analyses.judged_labels import LIMITS
 from gainboard.analyses.result_models import Number, ResultModel
 from gainboard.analyses.result_tables import Shown
 from gainboard.evaluation.scoring.matrices import Floats
-from gainboard.statistics.correlation import CLASSES, concordance_counts, consistency
+from gainboard.statistics.agreement import (
+    CLASSES,
+    concordance_counts,
+    consistency,
+    correlations,
+    rank_changes,
+    top_agreement,
+)
 from gainboard.statistics.means import tied_pairs
 from gainboard.statistics.multiple_comparisons import benjamini_hochberg, holm
-from gainboard.statistics.runs import correlations, rank_changes, top_agreement
 
 WHY: Mapping[str, str] = {
     "tau": "all runs are tied under one of the sets",

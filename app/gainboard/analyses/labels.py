@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gainboard.errors import BadExpression, BadGains, BadInput, InvalidRequest
-from gainboard.evaluation.scoring.binding import bind_one, scale_of
-from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, CustomMetrics
+from gainboard.evaluation.scoring.binding import NO_CUSTOM, CustomMetrics, bind_one, scale_of
 from gainboard.metrics import BoundMetric, Scale, expand, resolve, without
 from gainboard.metrics.gains import format_number, read_number
 from gainboard.store.records import Collection

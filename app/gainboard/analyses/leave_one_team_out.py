@@ -19,14 +19,14 @@ from gainboard.analyses.params import GroupTopics, MetricsParams, Names, TopicNo
 from gainboard.analyses.result_models import JobResult, Number, ResultModel
 from gainboard.analyses.result_tables import METRIC_SECTION, Shown, fields, table
 from gainboard.evaluation.judgments.judged_shares import NumberedDocuments, RetrievedDocuments
-from gainboard.evaluation.scoring.custom_metrics import is_custom
+from gainboard.evaluation.scoring.binding import is_custom
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics import JudgedRuns, mean_of, score_all
+from gainboard.statistics.correlation import taus_with
+from gainboard.statistics.judging import NOBODY, judged_depth, sole_owners
 from gainboard.statistics.means import competition_ranks
-from gainboard.statistics.pools import NOBODY, judged_depth, sole_owners
-from gainboard.statistics.subsampling import taus_with
 from gainboard.store.records import Run
 
 MOST_OUTSIDE = 0.1

@@ -24,7 +24,7 @@ from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.evaluation.scoring.selection import RunsToPool
 from gainboard.exhibits import Column, LongTable, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
-from gainboard.statistics.pools import PoolOrder
+from gainboard.statistics.judging import PoolOrder
 from gainboard.store.records import VersionName
 from gainboard.trec import READING
 from gainboard.vocabulary import OrderBy, RunOrder

@@ -36,19 +36,20 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.evaluation.scoring.requests import MOST_METRICS
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Series
+from gainboard.statistics.agreement import discordant_pairs
 from gainboard.statistics.correlation import (
-    discordant_pairs,
     kendall_asls,
     kendall_matrix,
+    rbo_matrix,
     resampled_taus,
     spearman_asls,
     spearman_matrix,
     tau_accuracy,
+    tau_ap_matrix,
 )
 from gainboard.statistics.draws import Draws, resample_counts
 from gainboard.statistics.means import round_means, tied_pairs
 from gainboard.statistics.pairs import pair_count
-from gainboard.statistics.top_weighted import rbo_matrix, tau_ap_matrix
 from gainboard.store.records import VersionName
 
 Coefficient = Literal["kendall", "kendall_a", "spearman", "tau_ap", "rbo"]

@@ -25,15 +25,7 @@ from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.statistics.draws import Draws, successive_seeds
 from gainboard.statistics.pairs import pair_count
-from gainboard.statistics.swap_rates import (
-    BIN_EDGES,
-    LEAST_COMPARISONS,
-    RULES,
-    SURE_RATE,
-    Rule,
-    SwapCounts,
-    swap_counts,
-)
+from gainboard.statistics.stability import BIN_EDGES, LEAST_COMPARISONS, RULES, SURE_RATE, Rule, SwapCounts, swap_counts
 
 SECONDS_A_COMPARISON = 1.2e-8
 PURPOSE = "swap subsets"

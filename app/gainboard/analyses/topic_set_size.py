@@ -21,15 +21,17 @@ from gainboard.analyses.result_tables import Shown, fields, table
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
+from gainboard.statistics.correlation import paired_taus, taus_with
 from gainboard.statistics.means import TINY
 from gainboard.statistics.pairs import pair_count
-from gainboard.statistics.subsampling import paired_taus, significant_share, spread_of, taus_with
-from gainboard.statistics.topic_set_size import (
+from gainboard.statistics.topic_sets import (
     Design,
     anova_design,
     interval_design,
     one_way_variance,
     residual_variance,
+    significant_share,
+    spread_of,
     t_test_design,
 )
 

@@ -14,8 +14,8 @@ from gainboard.evaluation.scoring.turns import spend
 from gainboard.exhibits import Cell, Column, Table, mark_best_of_column
 from gainboard.exhibits.drawing import as_png, as_svg
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
+from gainboard.exhibits.forms import as_markdown
 from gainboard.exhibits.latex import as_latex_document
-from gainboard.exhibits.markdown import as_markdown
 from gainboard.metrics import short_labels
 
 TableForm = Literal["latex", "markdown", "tex", "md"]

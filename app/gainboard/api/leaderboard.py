@@ -28,12 +28,11 @@ from gainboard.api.response_cache import note_origin
 from gainboard.api.routes import PolledRoute
 from gainboard.api.scores import ON_SCORING, ScoringQuery
 from gainboard.evaluation.access.policy import is_late, late_from
-from gainboard.evaluation.boards.corrected_boards import ASSUMED
+from gainboard.evaluation.boards.adjusted_boards import ASSUMED, MOST_REFERENCE, Standard, standard_of
 from gainboard.evaluation.boards.leaderboard import ALPHA, SEED, BoardGroups, RankedRuns, changed_at, leaderboard
 from gainboard.evaluation.cache_validity import origin_of
 from gainboard.evaluation.judgments.topic_groups import MOST_GROUPS
 from gainboard.evaluation.scoring.requests import Question
-from gainboard.evaluation.scoring.standard_scores import MOST_REFERENCE, Standard, standard_of
 from gainboard.exhibits import csv_line
 from gainboard.metrics import notes_on_names
 from gainboard.notation.texts import SLUG_PATTERN

@@ -14,6 +14,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gainboard.acceleration.serving import give_memory_back
 from gainboard.api.answers import (
     OF_THE_BODY,
     dressed,
@@ -29,7 +30,7 @@ from gainboard.api.response_cache import note_sent
 from gainboard.api.telemetry import AccessLog, Telemetry
 from gainboard.errors import AddressTooLong, BodyStalled, SeveralHosts, TooLarge, Unexpected
 from gainboard.evaluation.access.principals import authenticate
-from gainboard.evaluation.scoring.turns import DearRequests, Visit, give_memory_back, visiting
+from gainboard.evaluation.scoring.turns import DearRequests, Visit, visiting
 from gainboard.evaluation.workspace import Workspace
 
 try:

@@ -15,7 +15,7 @@ from gainboard.api.routes import CheckedRoute
 from gainboard.api.runs import RunName
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
 from gainboard.evaluation.access.policy import is_late
-from gainboard.evaluation.boards.run_profile import DEPTH, RunProfile, run_profile
+from gainboard.evaluation.boards.rankings import DEPTH, RunProfile, run_profile
 from gainboard.evaluation.judgments.judged_shares import judged_shares
 from gainboard.metrics import RECALL_STEPS, query_parameters
 from gainboard.notation.types import INTEGER

@@ -22,7 +22,7 @@ from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import Readers
 from gainboard.errors import Forbidden, NotFound
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs.telemetry import JobTelemetry
+from gainboard.jobs.worker_process import JobTelemetry
 from gainboard.store import audit, claims, fleet, jobs
 from gainboard.vocabulary import JobState
 

@@ -15,7 +15,7 @@ from gainboard.api.problems import documented
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import JudgmentsHidden, NoQrels
 from gainboard.evaluation.access.policy import is_late
-from gainboard.evaluation.boards.topic_rankings import DEPTH, TopicRankings, topic_rankings
+from gainboard.evaluation.boards.rankings import DEPTH, TopicRankings, topic_rankings
 from gainboard.notation.types import INTEGER
 from gainboard.vocabulary import LateShown
 

@@ -28,7 +28,7 @@ import gainboard
 from gainboard.errors import BadSetting, GainboardError
 from gainboard.evaluation.audit import verify
 from gainboard.settings import PREFIX, Settings
-from gainboard.store import audit, inspection, private
+from gainboard.store import audit, inspection, machine
 from gainboard.store.access_records import AuditEntry
 from gainboard.store.damage import damaged_rows
 from gainboard.store.database import Database, Transaction
@@ -318,7 +318,7 @@ def rights(subject: Subject) -> Iterator[Finding]:
         yield Finding("problem", f"this user may not write into {folder}", advice)
     closed = []
     for place in filter(Path.exists, _stored_in(subject)):
-        if not (wider := list(private.wider(place))):
+        if not (wider := list(machine.find_exposed(place))):
             closed.append(str(place))
             continue
         (path, mode), more = wider[0], f" and {len(wider) - 1:,} more" if wider[1:] else ""

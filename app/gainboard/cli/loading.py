@@ -220,7 +220,7 @@ def _is_tar(path: Path) -> bool:
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
     """Yield the content of a file, decompressed if it is compressed. Raise TooLarge."""
     from gainboard.cli.files import limits_here, too_large, unpacked  # noqa: PLC0415 (with NumPy)
-    from gainboard.trec.archives import PIECE  # noqa: PLC0415 (as above)
+    from gainboard.trec.bodies import PIECE  # noqa: PLC0415 (as above)
 
     head = file.read(len(XZ))
     file.seek(0)
@@ -241,7 +241,7 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
 
 def _unpacked(archive: Path, to: Path) -> list[Path]:
     """Return the files of an archive, unpacked into a folder. Raise BadSetting, before a limit is exceeded."""
-    from gainboard.trec.archives import extract, require_plain_tar  # noqa: PLC0415 (with NumPy)
+    from gainboard.trec.bodies import extract, require_plain_tar  # noqa: PLC0415 (with NumPy)
 
     to.mkdir()
     try:

@@ -39,7 +39,7 @@ from gainboard.evaluation.access.sessions import sign_in
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
-from gainboard.store.private import UMASK
+from gainboard.store.machine import UMASK
 
 HOST = "127.0.0.1"
 

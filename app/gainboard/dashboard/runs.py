@@ -21,7 +21,7 @@ from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import JudgmentsHidden, NoQrels, NotFound, Refused
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.boards.leaderboard import RankedRuns, leaderboard
-from gainboard.evaluation.boards.run_profile import RunProfile, run_profile
+from gainboard.evaluation.boards.rankings import RunProfile, run_profile
 from gainboard.evaluation.runs import run_metadata, runs
 from gainboard.evaluation.runs.receipts import Receipt, receipt_of_run
 from gainboard.evaluation.scoring.requests import Question, score

@@ -23,7 +23,7 @@ from gainboard.dashboard.rendering import FORMS, Form, FromForm, PageLook, Print
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import NotFound
 from gainboard.evaluation.boards.leaderboard import RankedRuns, leaderboard
-from gainboard.evaluation.boards.topic_rankings import topic_rankings
+from gainboard.evaluation.boards.rankings import topic_rankings
 from gainboard.evaluation.judgments.topic_groups import list_groups
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Column, Table

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gainboard.evaluation.access.principals import Sender, behind, is_use_noted
 from gainboard.evaluation.access.visibility import look
-from gainboard.evaluation.scoring.custom_metrics import customs_of
+from gainboard.evaluation.scoring.binding import customs_of
 from gainboard.evaluation.scoring.requests import ScoreTable
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.records import Collection

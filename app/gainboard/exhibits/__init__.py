@@ -1,10 +1,10 @@
 """Exhibits: tables and figures as values, and their forms as JSON, CSV, LaTeX, Markdown and SVG.
 
 Tables and CSV are here, because every command prints them. Figures and the other forms are in the modules: `figures`,
-`values`, `latex`, `markdown`, `drawing`.
+`values`, `latex`, `forms`, `drawing`.
 """
 
-from gainboard.exhibits.csv import as_csv, csv_line, csv_pieces, csv_text
+from gainboard.exhibits.forms import as_csv, csv_line, csv_pieces, csv_text
 from gainboard.exhibits.tables import (
     Cell,
     Column,

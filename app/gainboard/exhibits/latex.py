@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, takewhile
 
-from gainboard.exhibits.tables import Align, Cell, Column, Level, Marked, Share, Table, Value, is_undefined, value_of
+from gainboard.exhibits.tables import Column, Level, Marked, Share, Table, Value, is_undefined, value_of
 
 _LETTER = {"left": "l", "centre": "c", "right": "r"}
 _MARKS = {
@@ -65,9 +65,15 @@ class _Part:
 
 def as_latex(table: Table) -> str:
     """Return the table with its caption and the label `tab:NAME`, ready for `\\input`."""
-    parts = list(_parts(table))
-    lines = [line for number, part in enumerate(parts, start=1) for line in _printed(part, number, len(parts))]
-    return "\n".join([_needed(parts), *lines]) + "\n"
+    parts, packages = list(_parts(table)), {"booktabs"}
+    for part in parts:
+        packages |= {"longtable" if part.is_long else "graphicx"}
+        packages |= {"pdflscape"} if part.is_turned else set()
+        packages |= {"array"} if part.lines else set()
+    lines = [rf"% \usepackage{{{','.join(sorted(packages))}}}"]
+    for number, part in enumerate(parts, start=1):
+        lines += _print_part(part, number, len(parts))
+    return "\n".join(lines) + "\n"
 
 
 def as_latex_document(table: Table) -> str:
@@ -93,13 +99,19 @@ _END_ALONE = "\\endofboard\n"
 
 
 def _parts(table: Table) -> Iterator[_Part]:
-    longest = {place: _longest_text(table, place) for place in table.printed}
+    longest: dict[int, str] = {}
+    for place in table.printed:
+        column_texts = (text for row in table.rows if isinstance(text := value_of(row[place]), str))
+        longest[place] = max(column_texts, key=len, default="")
     broken = {place for place, text in longest.items() if len(text) > _LONGEST}
     widths = {
         place: _GAP + (_TEXT_LINE if place in broken else _width(table.columns[place], text))
         for place, text in longest.items()
     }
-    rows = _row_count(table, broken)
+    # The height in rows, with the lines of texts, sections and notes.
+    notes = sum(1 + len(note) // 100 for note in (*table.notes, *table.meanings.values()))
+    further = sum(len(str(value_of(row[place]))) // _LONGEST for place in broken for row in table.rows)
+    rows = len(table.rows) + further + 2 * len({table.section_of(row) for row in table.rows} - {None}) + notes
     across = _total(table, table.printed, widths)
     is_turned = across > (_UPRIGHT.width if rows > _UPRIGHT.rows else _UPRIGHT.shrunk)
     page = _TURNED if is_turned else _UPRIGHT
@@ -149,84 +161,60 @@ def _characters(text: str) -> float:
     return len(text) + 0.4 * len(_WIDE.findall(text))
 
 
-def _longest_text(table: Table, place: int) -> str:
-    values = (value_of(row[place]) for row in table.rows)
-    return max((value for value in values if isinstance(value, str)), key=len, default="")
-
-
-def _row_count(table: Table, broken: Collection[int]) -> int:
-    """Return the height of the table in rows, with the lines of its texts, sections and notes."""
-    notes = sum(1 + len(note) // 100 for note in (*table.notes, *table.meanings.values()))
-    further = sum(len(str(value_of(row[place]))) // _LONGEST for place in broken for row in table.rows)
-    return len(table.rows) + further + 2 * len({table.section_of(row) for row in table.rows} - {None}) + notes
-
-
-def _needed(parts: Sequence[_Part]) -> str:
-    packages = {"booktabs"}
-    for part in parts:
-        packages |= {"longtable" if part.is_long else "graphicx"}
-        packages |= {"pdflscape"} if part.is_turned else set()
-        packages |= {"array"} if part.lines else set()
-    return rf"% \usepackage{{{','.join(sorted(packages))}}}"
-
-
-def _printed(part: _Part, number: int, parts: int) -> Iterator[str]:
-    caption, notes = _caption(part.table, number, parts), list(_notes(part.table)) if number == parts else []
+def _print_part(part: _Part, number: int, parts: int) -> Iterator[str]:
+    table, which = part.table, f" (part {number} of {parts})" if parts > 1 else ""
+    label = table.name if number == 1 else f"{table.name}-{number}"
+    caption = rf"\caption{{{_sentence(table.caption)}{which}}}\label{{tab:{label}}}"
+    meanings = (f"{_MARKED[style]}: {_sentence(meaning)}." for style, meaning in table.meanings.items())
+    notes = [*meanings, *map(_sentence, table.notes)] if number == parts else []
+    if notes:
+        notes = [r"\begin{flushleft}\footnotesize", *notes, r"\end{flushleft}"]
+    alignments, ragged = list(table.alignments()), r">{{\raggedright\arraybackslash}}p{{{:.2f}\linewidth}}"
+    layout = "".join(
+        ragged.format(part.lines[place]) if place in part.lines else _LETTER[alignments[place]] for place in part.places
+    )
+    header = list(_header(part))
     if number > 1:
         # The parts of one table have the same number.
         yield r"\addtocounter{table}{-1}"
     yield from [r"\begin{landscape}"] if part.is_turned else []
-    yield from _long(part, caption, notes) if part.is_long else _floating(part, caption, notes)
+    if part.is_long:
+        yield r"\begingroup\footnotesize\setlength{\tabcolsep}{4pt}"
+        yield rf"\begin{{longtable}}{{{layout}}}"
+        yield from (caption + r" \\", r"\toprule", *header, r"\endfirsthead")
+        yield from (r"\toprule", *header, r"\endhead", r"\bottomrule", r"\endfoot")
+        yield from (*_rows(part), r"\end{longtable}", *notes, r"\endgroup")
+    else:
+        yield from (r"\begin{table}", r"\centering", caption, r"\smallskip\small\setlength{\tabcolsep}{4pt}")
+        # \resizebox fits the table to the line, in a page with one column or with two.
+        yield r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+        yield from (rf"\begin{{tabular}}{{{layout}}}", r"\toprule", *header, *_rows(part))
+        yield from (r"\bottomrule", r"\end{tabular}}", *notes, r"\end{table}")
     yield from [r"\end{landscape}"] if part.is_turned else []
-
-
-def _floating(part: _Part, caption: str, notes: Sequence[str]) -> Iterator[str]:
-    yield from (r"\begin{table}", r"\centering", caption, r"\smallskip\small\setlength{\tabcolsep}{4pt}")
-    # \resizebox fits the table to the line, in a page with one column or with two.
-    yield r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-    yield from (rf"\begin{{tabular}}{{{_layout(part)}}}", r"\toprule", *_header(part), *_rows(part))
-    yield from (r"\bottomrule", r"\end{tabular}}", *notes, r"\end{table}")
-
-
-def _long(part: _Part, caption: str, notes: Sequence[str]) -> Iterator[str]:
-    header = list(_header(part))
-    yield r"\begingroup\footnotesize\setlength{\tabcolsep}{4pt}"
-    yield rf"\begin{{longtable}}{{{_layout(part)}}}"
-    yield from (caption + r" \\", r"\toprule", *header, r"\endfirsthead")
-    yield from (r"\toprule", *header, r"\endhead", r"\bottomrule", r"\endfoot")
-    yield from (*_rows(part), r"\end{longtable}", *notes, r"\endgroup")
-
-
-def _caption(table: Table, number: int, parts: int) -> str:
-    which = f" (part {number} of {parts})" if parts > 1 else ""
-    label = table.name if number == 1 else f"{table.name}-{number}"
-    return rf"\caption{{{_sentence(table.caption)}{which}}}\label{{tab:{label}}}"
-
-
-def _layout(part: _Part) -> str:
-    alignments, lines = list(part.table.alignments()), part.lines
-    ragged = r">{{\raggedright\arraybackslash}}p{{{:.2f}\linewidth}}"
-    return "".join(
-        ragged.format(lines[place]) if place in lines else _LETTER[alignments[place]] for place in part.places
-    )
 
 
 def _header(part: _Part) -> Iterator[str]:
     if any(column.group for column in part.columns):
-        yield from _group_header(part.columns)
-    alignments = list(part.table.alignments())
-    titles = (_title(column, alignments[place]) for column, place in zip(part.columns, part.places, strict=True))
+        cells, rules, first = [], [], 1
+        for group, members in groupby(part.columns, lambda column: column.group):
+            width = len(list(members))
+            cells.append(rf"\multicolumn{{{width}}}{{c}}{{{tex(group)}}}")
+            if group:
+                rules.append(rf"\cmidrule(lr){{{first}-{first + width - 1}}}")
+            first += width
+        yield " & ".join(cells) + r" \\"
+        yield " ".join(rules)
+    alignments, titles = list(part.table.alignments()), []
+    for column, place in zip(part.columns, part.places, strict=True):
+        # A heading is centred over numbers, and at the start of texts.
+        if alignments[place] == "left":
+            titles.append(rf"\multicolumn{{1}}{{l}}{{{tex(column.heading)}}}")
+            continue
+        lines = r"\\".join(map(tex, _heading_lines(column.heading)))
+        title = rf"\begin{{tabular}}[b]{{@{{}}c@{{}}}}{lines}\end{{tabular}}" if r"\\" in lines else lines
+        titles.append(rf"\multicolumn{{1}}{{c}}{{{title}}}")
     yield " & ".join(titles) + r" \\"
     yield r"\midrule"
-
-
-def _title(column: Column, align: Align) -> str:
-    # A heading is centred over numbers, and at the start of texts.
-    if align == "left":
-        return rf"\multicolumn{{1}}{{l}}{{{tex(column.heading)}}}"
-    lines = r"\\".join(map(tex, _heading_lines(column.heading)))
-    title = rf"\begin{{tabular}}[b]{{@{{}}c@{{}}}}{lines}\end{{tabular}}" if r"\\" in lines else lines
-    return rf"\multicolumn{{1}}{{c}}{{{title}}}"
 
 
 def _heading_lines(heading: str) -> list[str]:
@@ -238,18 +226,6 @@ def _heading_lines(heading: str) -> list[str]:
     return lines
 
 
-def _group_header(columns: Sequence[Column]) -> Iterator[str]:
-    cells, rules, first = [], [], 1
-    for group, members in groupby(columns, lambda column: column.group):
-        width = len(list(members))
-        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{tex(group)}}}")
-        if group:
-            rules.append(rf"\cmidrule(lr){{{first}-{first + width - 1}}}")
-        first += width
-    yield " & ".join(cells) + r" \\"
-    yield " ".join(rules)
-
-
 def _rows(part: _Part) -> Iterator[str]:
     table, section, columns = part.table, None, list(zip(part.places, part.columns, strict=True))
     for number, row in enumerate(table.rows):
@@ -258,12 +234,11 @@ def _rows(part: _Part) -> Iterator[str]:
             yield from [r"\midrule"] if number else []
             # The star forbids a page break between this line and the rows below it.
             yield rf"\multicolumn{{{len(columns)}}}{{l}}{{\emph{{{_value(section, Column(''))}}}}} \\*"
-        yield " & ".join([_cell(row[place], column) for place, column in columns]) + r" \\"
-
-
-def _cell(cell: Cell, column: Column) -> str:
-    printed = _value(value_of(cell), column)
-    return _MARKS[cell.style].format(printed) if isinstance(cell, Marked) else printed
+        cells = []
+        for place, column in columns:
+            cell, printed = row[place], _value(value_of(row[place]), column)
+            cells.append(_MARKS[cell.style].format(printed) if isinstance(cell, Marked) else printed)
+        yield " & ".join(cells) + r" \\"
 
 
 def _value(value: Value, column: Column) -> str:
@@ -287,15 +262,6 @@ def _number(value: float, digits: int | None, percent: bool) -> str:
     if float(text) == 0:
         text = text.removeprefix("-")
     return text.replace("-", "$-$").replace("inf", r"$\infty$") + (r"\%" if percent else "")
-
-
-def _notes(table: Table) -> Iterator[str]:
-    meanings = (f"{_MARKED[style]}: {_sentence(meaning)}." for style, meaning in table.meanings.items())
-    notes = [*meanings, *map(_sentence, table.notes)]
-    if notes:
-        yield r"\begin{flushleft}\footnotesize"
-        yield from notes
-        yield r"\end{flushleft}"
 
 
 def _sentence(text: str) -> str:
@@ -366,22 +332,16 @@ class _Commands(dict[int, str]):
         character = chr(number)
         if character in _MATHS:
             return f"${_MATHS[character]}$"
-        return _SYMBOLS.get(character) or _accented(character) or _by_engine(character)
+        if character in _SYMBOLS:
+            return _SYMBOLS[character]
+        parts = unicodedata.normalize("NFD", character)
+        if len(parts) == 2 and parts[1] in _ACCENTS and parts[0].isascii():
+            return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
+        code = spelled(character).replace("[", "{[}").replace("]", "{]}")
+        if not character.isprintable():
+            return code
+        # pdfLaTeX skips the first branch without reading it, so it need not know the character.
+        return rf"\ifdefined\Umathcode {character}\else {code}\fi{{}}"
 
 
 _COMMANDS = _Commands({number: _SPECIAL.get(chr(number), chr(number)) for number in range(ord(" "), ord("~") + 1)})
-
-
-def _accented(character: str) -> str | None:
-    parts = unicodedata.normalize("NFD", character)
-    if len(parts) != 2 or parts[1] not in _ACCENTS or not parts[0].isascii():
-        return None
-    return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
-
-
-def _by_engine(character: str) -> str:
-    code = spelled(character).replace("[", "{[}").replace("]", "{]}")
-    if not character.isprintable():
-        return code
-    # pdfLaTeX skips the first branch without reading it, so it need not know the character.
-    return rf"\ifdefined\Umathcode {character}\else {code}\fi{{}}"

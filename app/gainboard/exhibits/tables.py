@@ -213,7 +213,7 @@ def mark_best_of_column(means: Sequence[float | None], *, is_reversed: bool = Fa
     compared = [-math.inf if is_undefined(mean) else sign * round(mean or 0.0, 12) for mean in means]
     best = max(compared, default=-math.inf)
     is_marked = len(means) > 1 and best > -math.inf
-    return [Marked(mean) if is_marked and each == best else mean for mean, each in zip(means, compared, strict=True)]
+    return [Marked(mean) if is_marked and key == best else mean for mean, key in zip(means, compared, strict=True)]
 
 
 def require_slug(name: str) -> None:

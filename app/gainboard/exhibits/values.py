@@ -6,10 +6,10 @@ A number that is undefined or infinite is null.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from gainboard.exhibits.figures import Axis, Figure, HeatMap, Numbers, Panel
+from gainboard.exhibits.figures import Axis, Figure, Numbers, Panel
 from gainboard.exhibits.tables import Level, Marked, Share, Table, Value, value_of
 
 Json = dict[str, Any]
@@ -24,11 +24,16 @@ def table_as_json(table: Table) -> Json:
         "name": table.name,
         "caption": table.caption,
         "columns": [
-            {"title": each.title, "unit": each.unit, "group": each.group, "section": each.section}
-            for each in table.columns
+            {"title": column.title, "unit": column.unit, "group": column.group, "section": column.section}
+            for column in table.columns
         ],
         "rows": [[_cell(value_of(cell)) for cell in row] for row in table.rows],
-        "marks": list(_marks(table)),
+        "marks": [
+            {"row": number, "column": column, "mark": cell.style}
+            for number, row in enumerate(table.rows)
+            for column, cell in enumerate(row)
+            if isinstance(cell, Marked)
+        ],
         "meanings": dict(table.meanings),
         "notes": list(table.notes),
     }
@@ -36,53 +41,43 @@ def table_as_json(table: Table) -> Json:
 
 def figure_as_json(figure: Figure) -> Json:
     """Return the figure. A panel with a matrix has `rows`, `columns` and `values`; one with curves has `series`."""
-    return {
-        "name": figure.name,
-        "caption": figure.caption,
-        "highlight": figure.highlight,
-        "panels": [_curves(panel) if isinstance(panel, Panel) else _matrix(panel) for panel in figure.panels],
-    }
-
-
-def _marks(table: Table) -> Iterator[Json]:
-    for place, row in enumerate(table.rows):
-        for column, cell in enumerate(row):
-            if isinstance(cell, Marked):
-                yield {"row": place, "column": column, "mark": cell.style}
+    panels: list[Json] = []
+    for panel in figure.panels:
+        if isinstance(panel, Panel):
+            curves = {
+                "title": panel.title,
+                "x": _axis(panel.x),
+                "y": _axis(panel.y),
+                "series": [
+                    {
+                        "label": series.label,
+                        "x": _numbers(series.x),
+                        "y": _numbers(series.y),
+                        "highlighted": list(series.highlighted),
+                    }
+                    for series in panel.series
+                ],
+                "references": [
+                    {"of": line.of, "value": _number(line.value), "label": line.label} for line in panel.references
+                ],
+            }
+            panels.append(curves)
+        else:
+            matrix = {
+                "title": panel.title,
+                "rows": list(panel.rows),
+                "columns": list(panel.columns),
+                "values": [_numbers(row) for row in panel.values],
+                "scale": _axis(panel.scale),
+            }
+            panels.append(matrix)
+    return {"name": figure.name, "caption": figure.caption, "highlight": figure.highlight, "panels": panels}
 
 
 def _cell(value: Value) -> Any:
     if isinstance(value, Share):
         return {"count": value.count, "of": value.of, "share": _number(float(value))}
     return _number(float(value)) if isinstance(value, float | Level) else value
-
-
-def _curves(panel: Panel) -> Json:
-    return {
-        "title": panel.title,
-        "x": _axis(panel.x),
-        "y": _axis(panel.y),
-        "series": [
-            {
-                "label": each.label,
-                "x": _numbers(each.x),
-                "y": _numbers(each.y),
-                "highlighted": list(each.highlighted),
-            }
-            for each in panel.series
-        ],
-        "references": [{"of": each.of, "value": _number(each.value), "label": each.label} for each in panel.references],
-    }
-
-
-def _matrix(heat_map: HeatMap) -> Json:
-    return {
-        "title": heat_map.title,
-        "rows": list(heat_map.rows),
-        "columns": list(heat_map.columns),
-        "values": [_numbers(row) for row in heat_map.values],
-        "scale": _axis(heat_map.scale),
-    }
 
 
 def _axis(axis: Axis) -> Json:

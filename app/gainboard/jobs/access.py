@@ -17,7 +17,7 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import View, look, open_collection
 from gainboard.evaluation.judgments.versions import sees_set
-from gainboard.evaluation.scoring.custom_metrics import names_custom
+from gainboard.evaluation.scoring.binding import names_custom
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections, jobs, qrels, reports
@@ -151,15 +151,14 @@ def _sees_job(view: View, job: StoredJob) -> bool:
 
 
 def _views_of_report(tx: Transaction, principal: Principal, report: StoredReport) -> list[View] | None:
-    found = [_view_of_chapter(tx, principal, chapter) for chapter in report.chapters]
-    views = [view for view in found if view is not None]
-    return views if len(views) == len(found) else None
-
-
-def _view_of_chapter(tx: Transaction, principal: Principal, chapter: Chapter) -> View | None:
-    collection = collections.of_id(tx, chapter.collection_id)
-    view = look(principal, collection, machine_of(tx).now()) if collection.deleted_at is None else None
-    return view if view and view.sees_free_scores and _sees_qrels(tx, view, chapter) else None
+    views: list[View] = []
+    for chapter in report.chapters:
+        collection = collections.of_id(tx, chapter.collection_id)
+        view = look(principal, collection, machine_of(tx).now()) if collection.deleted_at is None else None
+        if view is None or not view.sees_free_scores or not _sees_qrels(tx, view, chapter):
+            return None
+        views.append(view)
+    return views
 
 
 def _sees_qrels(tx: Transaction, view: View, chapter: Chapter) -> bool:
@@ -220,14 +219,14 @@ def list_jobs(
         every = _every(partial(of_collection, kind=wanted.kind, state=stored), before)
         every = (job for job in every if wanted.state in (None, job.state))
         # Jobs about uploaded scores may be hidden from this principal, so further pages are read.
-        found = list(islice((job for job in every if _is_listed(tx, principal, job)), limit))
-        about = {key: collections.of_id(tx, key) for key in {job.collection_id for job in found}}
-    return [Seen(job, (about[job.collection_id],)) for job in found]
-
-
-def _is_listed(tx: Transaction, principal: Principal, job: StoredJob) -> bool:
-    may_be_hidden = names_custom(job.params) or job.kind == VERIFY
-    return not may_be_hidden or _views_of_job(tx, principal, job) is not None
+        listed = (
+            job
+            for job in every
+            if not (names_custom(job.params) or job.kind == VERIFY) or _views_of_job(tx, principal, job) is not None
+        )
+        seen = list(islice(listed, limit))
+        about = {key: collections.of_id(tx, key) for key in {job.collection_id for job in seen}}
+    return [Seen(job, (about[job.collection_id],)) for job in seen]
 
 
 def _scope(tx: Transaction, principal: Principal, name: str | None) -> tuple[int | None, bool, bool]:
@@ -242,10 +241,10 @@ def _scope(tx: Transaction, principal: Principal, name: str | None) -> tuple[int
     token = principal.require_token()
     if token.collection_id is None:
         return None, principal.organises_instance, principal.organises_instance
-    own = look(principal, collections.of_id(tx, token.collection_id), machine_of(tx).now())
-    if own is None or not own.sees_free_scores:
+    view_of_token = look(principal, collections.of_id(tx, token.collection_id), machine_of(tx).now())
+    if view_of_token is None or not view_of_token.sees_free_scores:
         return NOWHERE, False, False
-    return token.collection_id, own.organises, own.sees_judgments
+    return token.collection_id, view_of_token.organises, view_of_token.sees_judgments
 
 
 def list_reports(
@@ -256,7 +255,12 @@ def list_reports(
     They are about one collection, or about any. Raise JudgmentsHidden for a collection whose judgments are hidden.
     """
     with workspace.database.reading() as tx:
-        only = _only(tx, principal, collection)
+        if collection is None:
+            only = principal.require_token().collection_id
+        else:
+            view = open_collection(tx, principal, collection)
+            view.require_free_scores()
+            only = view.collection.id
         every = _every(partial(reports.page, tx, limit=limit, collection_id=only, name=name), before)
         # All reports in one page of the table may be hidden from this principal, so further pages are read.
         seen = (_seen(report, views) for report in every if (views := _views_of_report(tx, principal, report)))
@@ -264,14 +268,6 @@ def list_reports(
 
 
 def _every(page: Callable[..., list[W]], before: int | None) -> Iterator[W]:
-    while found := page(before=before):
-        yield from found
-        before = found[-1].number
-
-
-def _only(tx: Transaction, principal: Principal, name: str | None) -> int | None:
-    if name is None:
-        return principal.require_token().collection_id
-    view = open_collection(tx, principal, name)
-    view.require_free_scores()
-    return view.collection.id
+    while rows := page(before=before):
+        yield from rows
+        before = rows[-1].number

@@ -43,9 +43,9 @@ def enqueue_derived_files(tx: Transaction, now: datetime, files: DerivedKind, wo
     It is queued unless it exists, or again if it has failed.
     """
     # A job is about one collection and version. Of a report, those of its first job stand for all.
-    own = work if isinstance(work, StoredJob) else work.jobs[0]
+    main = work if isinstance(work, StoredJob) else work.jobs[0]
     subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}
-    about: dict[str, Any] = {"collection_id": own.collection_id, "qrels_id": own.qrels_id}
+    about: dict[str, Any] = {"collection_id": main.collection_id, "qrels_id": main.qrels_id}
     about |= {"run_ids": [], "token_id": None}
     return jobs.add(tx, now, [1], id=derived_id(files, work.id), kind=files, params=subject, **about)[0]
 
@@ -65,18 +65,14 @@ def ask_for_derived_files(workspace: Workspace, files: DerivedKind, work: Stored
     """
     identity, now = derived_id(files, work.id), workspace.now()
     with workspace.database.reading() as tx:
-        found = jobs.among(tx, [identity]).get(identity)
-    if found is not None and not _is_to_be_done_again(found, now):
-        return found
+        making = jobs.among(tx, [identity]).get(identity)
+    if making is not None and making.state != "cancelled":
+        is_long_ago = making.finished_at is not None and now - making.finished_at > TRIED_AGAIN_AFTER
+        if making.state != "failed" or not is_long_ago:
+            return making
     require_current(work)
     with workspace.database.writing() as tx:
         return enqueue_derived_files(tx, now, files, work)
-
-
-def _is_to_be_done_again(making: StoredJob, now: datetime) -> bool:
-    if making.state == "cancelled":
-        return True
-    return making.state == "failed" and making.finished_at is not None and now - making.finished_at > TRIED_AGAIN_AFTER
 
 
 def require_done(making: StoredJob) -> StoredJob:
@@ -100,33 +96,26 @@ class _Made:
 def make_derived_files(workspace: Workspace, claim: Claim, making: StoredJob) -> None:
     """Make the files that a worker has claimed, and end their job. Raise ClaimLost or ResultOutdated."""
     writer = FileWriter(workspace, claim)
-    subject = _subject(workspace, making)
+    with workspace.database.reading() as tx:
+        if "report" in making.params:
+            subject: StoredWork | None = reports.find(tx, making.params["report"])
+        else:
+            subject = jobs.find(tx, making.params["job"])
+    if subject is None:
+        raise NotFound("The job or report of these tables and figures does not exist any more.")
     require_current(subject)  # it may have been queued before an upgrade
     made = _MAKERS[making.kind](workspace, writer, subject)
-    with _prepared(workspace, made.result) as content, workspace.database.writing() as tx:
+    prepared: AbstractContextManager[blobs.Content | None] = nullcontext()
+    if made.result is not None:
+        sha256 = hashlib.sha256(made.result).hexdigest()
+        prepared = blobs.prepared(workspace.database, sha256, len(made.result), compress(made.result))
+    with prepared as content, workspace.database.writing() as tx:
         if not claims.holds(tx, claim):
             return
         if content is not None:
             blobs.put(tx, content)
         writer.keep(tx)
         claims.finish(tx, claim, content.sha256 if content else None, workspace.now(), made.exhibits)
-
-
-def _prepared(workspace: Workspace, result: bytes | None) -> AbstractContextManager[blobs.Content | None]:
-    if result is None:
-        return nullcontext()
-    return blobs.prepared(workspace.database, hashlib.sha256(result).hexdigest(), len(result), compress(result))
-
-
-def _subject(workspace: Workspace, making: StoredJob) -> StoredWork:
-    with workspace.database.reading() as tx:
-        if "report" in making.params:
-            found: StoredWork | None = reports.find(tx, making.params["report"])
-        else:
-            found = jobs.find(tx, making.params["job"])
-    if found is None:
-        raise NotFound("The job or report of these tables and figures does not exist any more.")
-    return found
 
 
 def _draw_figures(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Made:

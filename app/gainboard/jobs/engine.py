@@ -11,8 +11,7 @@ from uuid import uuid4
 
 from gainboard.errors import Unavailable
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs.telemetry import JobTelemetry
-from gainboard.jobs.worker_process import WorkerProcesses
+from gainboard.jobs.worker_process import JobTelemetry, WorkerProcesses
 from gainboard.store import claims
 from gainboard.store.ownership import Ownership
 
@@ -86,9 +85,12 @@ class Engine:
             self._is_troubled = False
             try:
                 self._turn()
-            except Exception as error:  # noqa: BLE001 (whatever it is, jobs must not stand still for ever)
+            except Exception as error:
                 self._is_troubled = True
-                _report(error)
+                if isinstance(error, Unavailable):
+                    log.warning("jobs cannot run until the database answers: %s", error.message)
+                else:
+                    log.error("unexpected error in the job engine", exc_info=error)
             # After trouble the pause has a fixed length, even if there is news: the database should not be asked more
             # often.
             if self._is_troubled:
@@ -140,10 +142,3 @@ class Engine:
                         claims.put_back_all(tx, self._processes.owner)
         finally:
             self._ownership.release()
-
-
-def _report(error: Exception) -> None:
-    if isinstance(error, Unavailable):
-        log.warning("jobs cannot run until the database answers: %s", error.message)
-    else:
-        log.error("unexpected error in the job engine", exc_info=error)

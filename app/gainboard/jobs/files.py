@@ -59,14 +59,11 @@ class FileWriter:
             self._waiting.append((path, position, part))
             size += len(part)
             if sum(len(data) for _, _, data in self._waiting) > MOST_WAITING:
-                self._flush()
+                with self._workspace.database.writing() as tx:
+                    if not claims.holds(tx, self._claim):
+                        raise ClaimLost
+                    self._write(tx)
         self._files.append(StoredFile(self._claim.job_number, path, sha256.hexdigest(), size))
-
-    def _flush(self) -> None:
-        with self._workspace.database.writing() as tx:
-            if not claims.holds(tx, self._claim):
-                raise ClaimLost
-            self._write(tx)
 
     def _write(self, tx: Transaction) -> None:
         if not self._is_begun:

@@ -28,10 +28,10 @@ from procrastinate.worker import Worker as Dispatcher
 import gainboard
 from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs.telemetry import JobTelemetry
-from gainboard.jobs.worker_process import WorkerProcess, WorkerProcesses
-from gainboard.store import fleet, tickets
+from gainboard.jobs.worker_process import JobTelemetry, WorkerProcess, WorkerProcesses
+from gainboard.store import fleet
 from gainboard.store.fleet import FleetWorker
+from gainboard.store.jobs import QUEUE, install_tickets
 from gainboard.store.ownership import Ownership
 
 LOOK_SECONDS = 0.25
@@ -54,12 +54,10 @@ class Pace:
 
     @property
     def heartbeat(self) -> float:
-        """The time between two heartbeats."""
         return self.dead_after / 3
 
     @property
     def look(self) -> float:
-        """The time between two looks at the fleet."""
         return self.dead_after / 2
 
 
@@ -69,7 +67,7 @@ class _Round(Dispatcher):
     def __init__(self, app: procrastinate.App, slots: int, pace: Pace) -> None:
         super().__init__(
             app,
-            queues=[tickets.QUEUE],
+            queues=[QUEUE],
             name="gainboard",
             concurrency=slots,
             fetch_job_polling_interval=pace.look,
@@ -158,7 +156,7 @@ class FleetEngine:
         await self._in_thread(self._prepare)
         connector = procrastinate.PsycopgConnector(conninfo=self._workspace.database.libpq_url, min_size=1, max_size=4)
         app = procrastinate.App(connector=connector)
-        app.task(name=tickets.QUEUE, queue=tickets.QUEUE)(self._follow_ticket)
+        app.task(name=QUEUE, queue=QUEUE)(self._follow_ticket)
         self._is_registered = asyncio.Event()
         async with app.open_async():
             self._round = _Round(app, len(self._processes), self._pace)
@@ -174,23 +172,22 @@ class FleetEngine:
 
     def _prepare(self) -> None:
         with self._workspace.database.writing() as tx:
-            made_by = tickets.install(tx, procrastinate.__version__, SchemaManager.get_schema())
-            self._require_same_release(fleet.workers(tx))
+            made_by = install_tickets(tx, procrastinate.__version__, SchemaManager.get_schema())
+            here, workers = gainboard.__version__, fleet.workers(tx)
+            other = next(
+                (worker for worker in workers if worker.release != here and worker.silent < self._pace.dead_after), None
+            )
+            if other is not None:
+                raise BadSetting(
+                    f"A worker of this database on {other.host} (process {other.pid}) has Gainboard {other.release}, "
+                    f"and this is {here}. Parts of one job must come from one version. Stop that worker first, or "
+                    f"install {other.release} here."
+                )
         if made_by.split(".")[:2] != procrastinate.__version__.split(".")[:2]:
             raise BadSetting(
                 f"Procrastinate {made_by} made the tables of tickets, and {procrastinate.__version__} is installed "
                 f"here. Install version {made_by}, or stop all workers and delete the tables that begin with "
                 "`procrastinate_`: a worker makes them again, and no job is lost."
-            )
-
-    def _require_same_release(self, others: list[FleetWorker]) -> None:
-        here = gainboard.__version__
-        other = next((each for each in others if each.release != here and each.silent < self._pace.dead_after), None)
-        if other is not None:
-            raise BadSetting(
-                f"A worker of this database on {other.host} (process {other.pid}) has Gainboard {other.release}, and "
-                f"this is {here}. Parts of one job must come from one version. Stop that worker first, or install "
-                f"{other.release} here."
             )
 
     async def _watch(self, current: _Round) -> None:
@@ -238,8 +235,8 @@ class FleetEngine:
             with self._workspace.database.writing() as tx:
                 swept = fleet.sweep(tx, self._workspace.now(), self._pace.dead_after)
             self._processes.measures.note_freed(swept.freed)
-            for each in swept.died:
-                log.warning("worker %d has died; its chunks are started again", each)
+            for dead in swept.died:
+                log.warning("worker %d has died; its chunks are started again", dead)
         return True
 
     async def _follow_ticket(self) -> None:

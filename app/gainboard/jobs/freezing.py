@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -25,13 +25,13 @@ from gainboard.evaluation.boards.leaderboard import ALPHA, BOARDS_VERSION, Board
 from gainboard.evaluation.releases.document import FORM, MOST, Archived
 from gainboard.evaluation.releases.history import history
 from gainboard.evaluation.releases.releases import name_of
-from gainboard.evaluation.scoring.custom_metrics import CustomMetric, custom_labels, refuse_custom
+from gainboard.evaluation.scoring.binding import CustomMetric, custom_labels, refuse_custom
 from gainboard.evaluation.scoring.requests import Question
 from gainboard.evaluation.scoring.score_matrices import matrix_as_json
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.verification import environment
 from gainboard.metrics import SCORING_VERSION
-from gainboard.store import blobs, jobs, judgment_sets, qrels, releases, reports, runs, score_matrices, topic_groups
+from gainboard.store import blobs, collections, jobs, qrels, releases, reports, runs, score_matrices
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import DERIVED_KINDS, StoredJob, StoredReport
 from gainboard.store.records import Collection, Qrels, Release, Run, ScoreMatrix
@@ -41,6 +41,14 @@ from gainboard.vocabulary import OFFICIAL
 SETTINGS = (
     *("title", "level_names", "highest_level", "gains", "depth", "order_by", "ignore_identical_ids", "intents"),
     *("topics", "metrics", "public", "policy", "opens_at", "closes_at", "releases_at", "released_at", "created_at"),
+)
+OF_VERSION = (
+    *("judgments", "version", "sha256", "columns", "topics", "judged", "relevant", "per_level", "order_by"),
+    *("ignore_identical_ids", "created_at", "published_at"),
+)
+OF_RUN = (
+    *("name", "team", "tag", "description", "type", "pooled", "priority", "sha256", "topic_count", "retrieved"),
+    "created_at",
 )
 
 
@@ -78,29 +86,16 @@ def freeze(
     refuse_custom(list(wanted.metrics), "body.metrics", "A release holds boards that anybody can compute again.")
     with workspace.database.reading() as tx:
         now = workspace.now()
-        view = _open(tx, principal, name, now)
-        collection = view.collection
+        collection = _open(tx, principal, name, now).collection
         number = releases.last_number(tx, collection.id) + 1
         held = _held(tx, collection)
-        frozen = _frozen(tx, view, held, wanted, now)
-    title = wanted.title or collection.title or collection.name
-    own: dict[str, Any] = {
-        "name": name_of(collection, number),
-        "collection": collection.name,
-        "uuid": collection.uuid,
-        "number": number,
-        "title": title,
-        "creators": list(wanted.creators),
-        "license": wanted.license,
-        "doi": wanted.doi,
-        "corrects": number - 1 or None,
-        "created_at": now,
-        "run_files": wanted.run_files,
-    }
-    own["citation"] = citation(own)
+        frozen = _frozen(tx, collection, held)
+    about = _describe(collection, number, wanted, now)
     # Scoring may read runs, so it happens between the two transactions.
     boards = _boards(workspace, sender, name, wanted)
-    document = {"form": FORM, "release": own, "made_by": _made_by(), **frozen, **boards}
+    versions = {"scoring_version": SCORING_VERSION, "boards_version": BOARDS_VERSION}
+    made_by = {"environment": environment(), **versions}
+    document = {"form": FORM, "release": about, "made_by": made_by, **frozen, **boards}
     newest = deque(history(audit.entries_of(workspace, collection), document), maxlen=1)
     document["audit"] = {"hash": newest[0]["hash"]} if newest else None
     body = to_json(document, inf_nan_mode="null")
@@ -121,17 +116,35 @@ def freeze(
             [version.id for version in held.qrels],
             [matrix.id for matrix in held.matrices],
             collection_id=collection.id,
-            number=number,
-            title=title,
-            doi=wanted.doi,
-            corrects=own["corrects"],
-            citation=own["citation"],
+            **{name: about[name] for name in ("number", "title", "doi", "corrects", "citation")},
             sha256=sha256,
             evidence_sha256=None,
             created_at=now,
         )
-        audit.record(tx, principal, "release-frozen", own["name"], collection, sha256=sha256, corrects=own["corrects"])
+        details = {"sha256": sha256, "corrects": about["corrects"]}
+        audit.record(tx, principal, "release-frozen", about["name"], collection, **details)
     return collection, release
+
+
+def _describe(collection: Collection, number: int, wanted: Wanted, now: datetime) -> dict[str, Any]:
+    """Return what a release says of itself, with the text by which it is cited."""
+    name, title = name_of(collection, number), wanted.title or collection.title or collection.name
+    by = f"{', '.join(wanted.creators)} ({now.year}). " if wanted.creators else ""
+    doi = f" https://doi.org/{wanted.doi}." if wanted.doi else ""
+    return {
+        "name": name,
+        "collection": collection.name,
+        "uuid": collection.uuid,
+        "number": number,
+        "title": title,
+        "creators": list(wanted.creators),
+        "license": wanted.license,
+        "doi": wanted.doi,
+        "corrects": number - 1 or None,
+        "created_at": now,
+        "run_files": wanted.run_files,
+        "citation": f"{by}{title}. Release {name} of a test collection, frozen {now.date()}.{doi}",
+    }
 
 
 def require_freezer(workspace: Workspace, principal: Principal, name: str) -> None:
@@ -148,37 +161,28 @@ def _open(tx: Transaction, principal: Principal, name: str, now: datetime) -> Vi
     return view
 
 
-def citation(release: Mapping[str, Any]) -> str:
-    """Return the text by which a release is cited."""
-    creators, day = ", ".join(release["creators"]), release["created_at"].date()
-    by = f"{creators} ({day.year}). " if creators else ""
-    doi = f" https://doi.org/{release['doi']}." if release["doi"] else ""
-    return f"{by}{release['title']}. Release {release['name']} of a test collection, frozen {day}.{doi}"
-
-
-def _made_by() -> dict[str, Any]:
-    versions = {"scoring_version": SCORING_VERSION, "boards_version": BOARDS_VERSION}
-    return {"environment": environment(), **versions}
-
-
 def _held(tx: Transaction, collection: Collection) -> Held:
-    sets = [OFFICIAL] + [each.name for each in judgment_sets.page(tx, collection.id, hidden=False)]
+    sets = [OFFICIAL] + [row.name for row in qrels.page_sets(tx, collection.id, hidden=False)]
     versions = [
-        each
+        row
         for judgments in sets
-        for each in qrels.page(tx, collection.id, judgments, drafts=False, after=None, limit=MOST)
+        for row in qrels.page(tx, collection.id, judgments, drafts=False, after=None, limit=MOST)
     ]
-    held, stored = {version.id for version in versions}, runs.page(tx, collection.id)
-    own = {run.id for run in stored}
-    found = jobs.page(tx, before=None, limit=MOST, collection_id=collection.id, sets=True, state="succeeded")
-    kept = [job for job in found if own.issuperset(job.run_ids) and held.issuperset(jobs.versions_of(tx, job))]
+    version_ids, stored = {version.id for version in versions}, runs.page(tx, collection.id)
+    run_ids = {run.id for run in stored}
+    succeeded = jobs.page(tx, before=None, limit=MOST, collection_id=collection.id, sets=True, state="succeeded")
+    kept = [
+        job
+        for job in succeeded
+        if run_ids.issuperset(job.run_ids) and version_ids.issuperset(jobs.versions_of(tx, job))
+    ]
     matrices = score_matrices.every(tx, collection.id)
     labels = {CustomMetric(matrix).label for matrix in matrices}
-    known = {job.id for job in kept if _is_current(job) and labels.issuperset(custom_labels(job.params))}
+    verifiable = {job.id for job in kept if _is_current(job) and labels.issuperset(custom_labels(job.params))}
     every = reports.page(tx, before=None, limit=MOST, collection_id=collection.id)
-    alone = [each for each in every if len(each.chapters) == 1 and each.state == "succeeded"]
-    whole = [each for each in alone if known.issuperset(job.id for job in each.jobs)]
-    return Held(versions, stored, [job for job in kept if job.id in known], whole, matrices)
+    alone = [row for row in every if len(row.chapters) == 1 and row.state == "succeeded"]
+    whole = [row for row in alone if verifiable.issuperset(job.id for job in row.jobs)]
+    return Held(versions, stored, [job for job in kept if job.id in verifiable], whole, matrices)
 
 
 def _is_current(job: StoredJob) -> bool:
@@ -189,17 +193,20 @@ def _is_current(job: StoredJob) -> bool:
     return not kind.is_for_organisers and kind.engine_version == job.engine_version
 
 
-def _frozen(tx: Transaction, view: View, held: Held, wanted: Wanted, now: datetime) -> dict[str, Any]:
-    collection = view.collection
+def _frozen(tx: Transaction, collection: Collection, held: Held) -> dict[str, Any]:
     names = {run.id: run.name for run in held.runs}
     versions = {version.id: version for version in held.qrels}
     beside = runs.metadata_hashes(tx, collection.id)
     return {
         "settings": {name: getattr(collection, name) for name in SETTINGS},
-        "judgments": [_judgments(each) for each in held.qrels],
-        "runs": [_run(collection, run) | {"metadata_sha256": beside.get(run.id)} for run in held.runs],
+        "judgments": [{name: getattr(version, name) for name in OF_VERSION} for version in held.qrels],
+        "runs": [
+            {name: getattr(run, name) for name in OF_RUN}
+            | {"late": is_late(collection, run), "metadata_sha256": beside.get(run.id)}
+            for run in held.runs
+        ],
         "score_matrices": [matrix_as_json(tx, each) for each in held.matrices],
-        "topic_groups": {group.name: group.topics for group in topic_groups.page(tx, collection.id)},
+        "topic_groups": {group.name: group.topics for group in collections.page_groups(tx, collection.id)},
         "results": [
             {
                 "id": job.id,
@@ -232,24 +239,6 @@ def _frozen(tx: Transaction, view: View, held: Held, wanted: Wanted, now: dateti
     }
 
 
-def _judgments(version: Qrels) -> dict[str, Any]:
-    named = ("judgments", "version", "sha256", "columns", "topics", "judged", "relevant", "per_level", "order_by")
-    return {
-        **{name: getattr(version, name) for name in named},
-        "ignore_identical_ids": version.ignore_identical_ids,
-        "created_at": version.created_at,
-        "published_at": version.published_at,
-    }
-
-
-def _run(collection: Collection, run: Run) -> dict[str, Any]:
-    named = ("name", "team", "tag", "description", "type", "pooled", "priority", "sha256", "topic_count", "retrieved")
-    return {name: getattr(run, name) for name in named} | {
-        "created_at": run.created_at,
-        "late": is_late(collection, run),
-    }
-
-
 def _boards(workspace: Workspace, sender: Sender, name: str, wanted: Wanted) -> dict[str, Any]:
     first = leaderboard(workspace, sender, name, Question(tuple(wanted.metrics)), None)
     table = first.scores
@@ -274,12 +263,12 @@ def _numbers(scores: NDArray[np.float64]) -> Iterator[list[float | None]]:
         yield [None if math.isnan(score) else score for score in row]
 
 
-def _board(found: RankedRuns) -> dict[str, Any]:
-    labels, groups = found.scores.labels(), found.groups
+def _board(board: RankedRuns) -> dict[str, Any]:
+    labels, groups = board.scores.labels(), board.groups
     tested = groups if isinstance(groups, BoardGroups) else None
     return {
-        "by": found.by,
-        "topics": (found.topics_scored() or {}).get(found.by),
+        "by": board.by,
+        "topics": (board.topics_scored() or {}).get(board.by),
         "test": f"bootstrap range test of all pairs, {tested.draws} draws, {ALPHA:g}" if tested else None,
         "no_groups_because": None if tested else groups,
         "rows": [
@@ -287,11 +276,11 @@ def _board(found: RankedRuns) -> dict[str, Any]:
                 "rank": row.rank,
                 "run": row.run.name,
                 "team": row.run.team,
-                "means": dict(zip(labels, found.means_of(row), strict=True)),
-                "intervals": dict(zip(labels, found.intervals_of(row), strict=True)),
+                "means": dict(zip(labels, board.means_of(row), strict=True)),
+                "intervals": dict(zip(labels, board.intervals_of(row), strict=True)),
                 "groups": tested.letters.get(row.run.name) if tested else None,
                 "rank_set": tested.rank_sets.get(row.run.name) if tested else None,
             }
-            for row in found.rows
+            for row in board.rows
         ],
     }

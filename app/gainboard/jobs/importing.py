@@ -6,10 +6,7 @@ are made of, tables are made anew of the results, and what was not computed here
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -21,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from gainboard.analyses.bootstrap_sensitivity import SensitivityResult
 from gainboard.analyses.job_kinds import JobKind, find_kind
 from gainboard.analyses.pair_tests import ComparedPairs
 from gainboard.analyses.report_kinds import find_report_kind
@@ -40,7 +36,6 @@ from gainboard.evaluation.releases.document import (
     FrozenResult,
     FrozenScores,
 )
-from gainboard.evaluation.releases.history import HISTORY, WHOLE_LOG, line_of, read_history
 from gainboard.evaluation.runs import run_metadata, runs
 from gainboard.evaluation.runs.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.runs.run_files import NO_LIMITS
@@ -53,25 +48,21 @@ from gainboard.jobs.pairs import write_pairs
 from gainboard.jobs.release_folders import DOCUMENT, MOST_DOCUMENT, Folder, first_faults, opened, require_same, unusable
 from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
 from gainboard.jobs.submission import identity
-from gainboard.notation.texts import read_number, read_time
+from gainboard.notation.texts import read_time
 from gainboard.store import blobs, files, imports, jobs, releases, reports, score_matrices
 from gainboard.store import collections as stored_collections
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
-from gainboard.store.arrays import arrays_of
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredFile
 from gainboard.store.records import Collection, Qrels, Release, Run, VersionName
-from gainboard.trec import decompressed
-from gainboard.trec.bodies import ZSTD
 from gainboard.trec.zstd import compress
 from gainboard.vocabulary import OFFICIAL, RunOrder
 
 NO_LOG = hashlib.sha256().hexdigest()
 """The evidence of a release whose folder had no history, as under pseudonyms."""
 MOST_RESULT: Final = 256 << 20
-MOST_SCORES: Final = 256 << 20
-"""The most bytes of what is read into memory at once."""
+"""The most bytes of a result, which is read into memory at once."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +100,8 @@ def import_release(
     use, and Conflict if the collection itself is here already.
     """
     principal.require_instance_organiser()
-    own = workspace.limits
-    limits = replace(NO_LIMITS, decompressed_bytes=most_bytes, ratio=own.ratio, ratio_after=own.ratio_after)
+    ours = workspace.limits
+    limits = replace(NO_LIMITS, decompressed_bytes=most_bytes, ratio=ours.ratio, ratio_after=ours.ratio_after)
     with TemporaryFile() as packed:
         folder = opened(body, cast(BinaryIO, packed), limits, require_client)
         importing = Importing(workspace, principal, folder, require_client)
@@ -146,13 +137,12 @@ class Importing:
 
     @property
     def document(self) -> Archived:
-        """All that was frozen."""
         return self.folder.document
 
     def refuse_known(self) -> None:
         """Raise InvalidRequest, CollectionExists or Conflict for what cannot be imported."""
-        own, settings = self.document.release, self.document.settings
-        if not own.run_files:
+        release, settings = self.document.release, self.document.settings
+        if not release.run_files:
             raise unusable("the release has the hashes of its runs, not their files")
         if settings.level_names is not None and len(settings.level_names) != settings.highest_level:
             raise unusable(f"{DOCUMENT} names {len(settings.level_names)} levels of {settings.highest_level}")
@@ -161,9 +151,9 @@ class Importing:
         except GainboardError as error:
             raise unusable(f"the settings cannot be: {error.message}") from error
         with self.workspace.database.reading() as tx:
-            if imports.uuid_exists(tx, own.uuid):
+            if imports.uuid_exists(tx, release.uuid):
                 raise Conflict(
-                    f"The collection {own.collection!r} of this folder is in this instance already, or was deleted "
+                    f"The collection {release.collection!r} of this folder is in this instance already, or was deleted "
                     "here. Import the folder into another instance."
                 )
             self._refuse_name(tx)
@@ -191,19 +181,19 @@ class Importing:
         """
         # The collection has another uuid until the end, which no entry of the log may have: it could not be proved.
         with audit.as_one_change():
-            made = self._create()
+            collection = self._create()
             try:
-                self._upload(made)
+                self._upload(collection)
             except BaseException as error:
-                collections.delete(self.workspace, self.importer, made.name)
+                collections.delete(self.workspace, self.importer, collection.name)
                 if isinstance(error, GainboardError) and not isinstance(error, InvalidRequest):
                     raise unusable(error.message) from error
                 raise
         try:
-            changed, release = self._finish(made)
+            changed, release = self._finish(collection)
         except BaseException:
             with audit.as_one_change():
-                collections.delete(self.workspace, self.importer, made.name)
+                collections.delete(self.workspace, self.importer, collection.name)
             raise
         return Imported(changed, release, self.left_out)
 
@@ -266,11 +256,11 @@ class Importing:
 
     def _finish(self, made: Collection) -> tuple[Collection, Release]:
         """Make the collection what it is, with all that came of it, in one transaction."""
-        own, settings = self.document.release, self._settings()
+        frozen, settings = self.document.release, self._settings()
         document = self.folder.read(DOCUMENT, MOST_DOCUMENT)
-        log = self._history(document)
+        log = self.folder.read_log(document)
         by_version = sorted(self.document.score_matrices, key=lambda each: (each.name, each.version))
-        matrices = [(each, *self._matrix(each)) for each in by_version]
+        matrices = [(each, *self.folder.read_score_matrix(each)) for each in by_version]
         results = list(self._results())
         with ExitStack() as stack:
             contents = [
@@ -282,11 +272,14 @@ class Importing:
             tx = stack.enter_context(self.workspace.database.writing())
             for content in contents:
                 blobs.put(tx, content)
-            versions, stored = self._set_versions(tx, made), self._set_arrivals(tx, made)
+            versions = self._set_versions(tx, made)
+            stored = {run.name: run for run in stored_runs.page(tx, made.id)}
+            for run in self.document.runs:
+                imports.set_arrival(tx, stored[run.name].id, _time(run.created_at))
             matrix_ids = [self._add_matrix(tx, made, *each) for each in matrices]
             self._refuse_name(tx)
             changed = stored_collections.change(
-                tx, made.id, **settings, name=own.collection, uuid=own.uuid, phase="released"
+                tx, made.id, **settings, name=frozen.collection, uuid=frozen.uuid, phase="released"
             )
             numbers = self._add_jobs(tx, changed, versions, stored, results)
             self._add_reports(tx, changed, numbers)
@@ -296,24 +289,14 @@ class Importing:
                 [version.id for version in versions.values()],
                 matrix_ids,
                 collection_id=made.id,
-                **{name: getattr(own, name) for name in ("number", "title", "doi", "corrects", "citation")},
+                **{name: getattr(frozen, name) for name in ("number", "title", "doi", "corrects", "citation")},
                 sha256=contents[0].sha256,
                 evidence_sha256=contents[1].sha256,
-                created_at=_time(own.created_at),
+                created_at=_time(frozen.created_at),
             )
-            details = {"sha256": release.sha256, "uuid": own.uuid, "left_out": [each.id for each in self.left_out]}
-            audit.record(tx, self.principal, "collection-imported", own.name, changed, **details)
+            details = {"sha256": release.sha256, "uuid": frozen.uuid, "left_out": [each.id for each in self.left_out]}
+            audit.record(tx, self.principal, "collection-imported", frozen.name, changed, **details)
         return changed, release
-
-    def _history(self, document: bytes) -> bytes:
-        path = next((each for each in (HISTORY, WHOLE_LOG) if each in self.folder.extents), None)
-        if path is None:
-            return b""
-        try:
-            text = self.folder.read(path, MOST_DOCUMENT).decode()
-            return "".join(map(line_of, read_history(text, json.loads(document)))).encode()
-        except ValueError as error:
-            raise unusable(f"{path}: {error}") from error
 
     def _results(self) -> Iterator[_Result]:
         """Yield the results that this version knows. Raise InvalidRequest for one that is not what it says."""
@@ -340,51 +323,7 @@ class Importing:
             named = (each.kind, self.document.release.collection, each.judgments, each.version, each.engine_version)
             if said != named or not set(read.runs) <= set(each.runs):
                 raise unusable(f"{path} is about something else than {DOCUMENT} says")
-            yield _Result(each, kind, body, read, self._tested_pairs(each.id, read))
-
-    def _tested_pairs(self, identity: str, read: JobResult) -> list[ComparedPairs]:
-        """Return the pairs of runs that a result has tested, from the files beside it."""
-        if not isinstance(read, SensitivityResult):
-            return []
-        found = []
-        for number, metric in enumerate(read.metrics):
-            path = f"data/results/{identity}/pairs/{number}"
-            try:
-                levels, scores = self._arrays(f"{path}/levels"), self._arrays(f"{path}/scores")["scores"]
-                corrected = levels["corrected"] if read.correction != "none" else None
-                pairs = ComparedPairs(
-                    metric.metric, read.test, read.resamples, read.runs, scores, levels["levels"], corrected
-                )
-                pairs.require_whole(read.topics)
-            except (ValueError, TypeError, LookupError, AttributeError) as error:
-                raise unusable(f"{path} has not the pairs of its result: {error}") from error
-            if metric.pairs is not None and metric.pairs != [each.as_json(pairs.is_corrected) for each in pairs]:
-                raise unusable(f"{path} has other pairs than its result")
-            found.append(pairs)
-        return found
-
-    def _arrays(self, path: str) -> dict[str, NDArray[Any]]:
-        packed = io.BytesIO(self.folder.read(path, MOST_SCORES))
-        limits = replace(NO_LIMITS, decompressed_bytes=MOST_SCORES)
-        return arrays_of(b"".join(decompressed(packed, ZSTD.name, limits)))
-
-    def _matrix(self, each: FrozenScores) -> tuple[list[str], list[str], NDArray[np.float64]]:
-        """Return the runs, the topics and the scores of a score matrix."""
-        path = f"data/score-matrices/{each.name}-{each.version}.csv"
-        body = self.folder.read(path, MOST_SCORES)
-        require_same(path, hashlib.sha256(body).hexdigest(), each.csv_sha256)
-        try:
-            (_, *topics), *rows = csv.reader(io.StringIO(body.decode(), newline=""), strict=True)
-            names = [row[0] for row in rows]
-            scores = np.array([[read_number(cell) for cell in row[1:]] for row in rows], np.float64)
-        except (ValueError, csv.Error, IndexError) as error:
-            raise unusable(f"{path} is no score matrix: {error}") from error
-        known = {run.name for run in self.document.runs}
-        if scores.shape != (len(names), len(topics)) or not scores.size or not set(names) <= known:
-            raise unusable(f"{path} has not one score for each of its topics and runs, or runs that are not there")
-        if len(set(names)) < len(names) or len(set(topics)) < len(topics) or not np.isfinite(scores).all():
-            raise unusable(f"{path} has a run or topic twice, or a score that is not finite")
-        return names, topics, scores
+            yield _Result(each, kind, body, read, self.folder.read_pairs(each.id, read))
 
     def _add_matrix(
         self,
@@ -414,7 +353,7 @@ class Importing:
         by_set: dict[str, list[FrozenJudgments]] = {}
         for version in self.document.judgments:
             by_set.setdefault(version.judgments, []).append(version)
-        found: dict[VersionName, Qrels] = {}
+        by_name: dict[VersionName, Qrels] = {}
         for judgments, versions in by_set.items():
             stored = stored_qrels.page(tx, made.id, judgments, drafts=False, after=None, limit=len(versions))
             in_order = sorted(versions, key=lambda each: (_time(each.created_at), each.version))
@@ -424,17 +363,10 @@ class Importing:
             for one, version in reversed(list(zip(stored, in_order, strict=True))):
                 times = _time(version.created_at), _time(version.published_at)
                 imports.set_version(tx, one.id, version.version, *times)
-                found[VersionName(judgments, version.version)] = replace(one, version=version.version)
+                by_name[VersionName(judgments, version.version)] = replace(one, version=version.version)
             if judgments != OFFICIAL:
                 imports.set_released(tx, made.id, judgments, _time(in_order[0].published_at))
-        return found
-
-    def _set_arrivals(self, tx: Transaction, made: Collection) -> dict[str, Run]:
-        """Give each run its time, and return the runs by name."""
-        found = {run.name: run for run in stored_runs.page(tx, made.id)}
-        for run in self.document.runs:
-            imports.set_arrival(tx, found[run.name].id, _time(run.created_at))
-        return found
+        return by_name
 
     def _add_jobs(
         self,
@@ -491,8 +423,8 @@ class Importing:
                 continue
             chapter = {"about": each.about, "left_out": each.left_out}
             needed = {key: numbers[job] for key, job in each.jobs.items()}
-            own = {"id": each.id, "name": each.name, "params": each.params}
-            imports.add_report(tx, _time(each.finished_at), collection.id, chapter, needed, **own)
+            named = {"id": each.id, "name": each.name, "params": each.params}
+            imports.add_report(tx, _time(each.finished_at), collection.id, chapter, needed, **named)
             report = reports.among(tx, [each.id])[each.id]
             enqueue_derived_files(tx, self.workspace.now(), "layout", report)
 
@@ -524,7 +456,6 @@ class _WrittenAtOnce:
         self.files: list[StoredFile] = []
 
     def write(self, path: str, pieces: Iterable[bytes], *, is_compressed: bool = False) -> None:
-        """Write a file."""
         self.files.append(write_parts(self._tx, self._number, path, pieces))
 
 

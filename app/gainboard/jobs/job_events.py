@@ -107,7 +107,7 @@ class Watch:
             self._news.clear()  # before the table is read: what changes afterwards is news again
             try:
                 # A copy, because requests come and go while the thread reads.
-                found = await asyncio.to_thread(self._read, list(self._waiting.values()))
+                by_id = await asyncio.to_thread(self._read, list(self._waiting.values()))
             except Unavailable as error:
                 log.warning("requests that wait for jobs are delayed until the database answers: %s", error.message)
                 continue
@@ -115,7 +115,7 @@ class Watch:
                 log.exception("unexpected error while jobs were read")
                 continue
             for future, known in self._waiting.items():
-                now = found.get(known.id)
+                now = by_id.get(known.id)
                 if now is not None and now != known and not future.done():
                     future.set_result(now)
 

@@ -98,36 +98,34 @@ def find_pairs(workspace: Workspace, job: StoredJob, wanted: PairsWanted, after:
     There may be fewer although more follow: see `METRICS_AT_ONCE`. Raise InvalidRequest for a metric or run that the
     result does not have, and NotFound for results without pairs.
     """
-    contents = _contents(workspace, job)
+    file = find_file(workspace, job, CONTENTS)
+    if file is None:
+        raise NotFound(
+            "This result has no pages of pairs: only bootstrap-sensitivity tests pairs. Read the result itself."
+        )
+    contents = json.loads(b"".join(read_file(workspace, file)))
     _require_known("run", wanted.run, contents["runs"])
     _require_known("metric", wanted.metric, contents["metrics"])
-    each = pair_count(len(contents["runs"]))
-    first = 0 if after is None else (after + 1) // each
-    numbers = [number for number in _metrics_with_pairs(workspace, job, contents, wanted) if number >= first]
-    found: list[NumberedPair] = []
+    pairs_a_metric = pair_count(len(contents["runs"]))
+    first = 0 if after is None else (after + 1) // pairs_a_metric
+    numbers = [number for number, label in enumerate(contents["metrics"]) if wanted.metric in (None, label)]
+    if wanted.significant is not None:
+        least = _arrays(workspace, job, LEAST)["least"]
+        of_run = least if wanted.run is None else least[:, [contents["runs"].index(wanted.run)]]
+        # If even the lowest level is not significant, the metric has no matching pair, and its file need not be read.
+        numbers = [number for number in numbers if of_run[number].min() < wanted.significant]
+    numbers = [number for number in numbers if number >= first]
+    page: list[NumberedPair] = []
     for number in numbers[:METRICS_AT_ONCE]:
         # one more than the page holds shows whether another page follows
-        found += _of_metric(workspace, job, contents, number, wanted, after, limit + 1 - len(found))
-        if len(found) > limit:
-            return PairsFound(found[:limit], found[limit - 1].number)
+        page += _pairs_of_metric(workspace, job, contents, number, wanted, after, limit + 1 - len(page))
+        if len(page) > limit:
+            return PairsFound(page[:limit], page[limit - 1].number)
     are_left = len(numbers) > METRICS_AT_ONCE
-    return PairsFound(found, (numbers[METRICS_AT_ONCE - 1] + 1) * each - 1 if are_left else None)
+    return PairsFound(page, (numbers[METRICS_AT_ONCE - 1] + 1) * pairs_a_metric - 1 if are_left else None)
 
 
-def _metrics_with_pairs(
-    workspace: Workspace, job: StoredJob, contents: Mapping[str, Any], wanted: PairsWanted
-) -> list[int]:
-    """Return the numbers of the metrics under which at least one wanted pair exists."""
-    numbers = [number for number, label in enumerate(contents["metrics"]) if wanted.metric in (None, label)]
-    if wanted.significant is None:
-        return numbers
-    least = _arrays(workspace, job, LEAST)["least"]
-    own = least if wanted.run is None else least[:, [contents["runs"].index(wanted.run)]]
-    # If even the lowest level is not significant, the metric has no matching pair, and its file need not be read.
-    return [number for number in numbers if own[number].min() < wanted.significant]
-
-
-def _of_metric(
+def _pairs_of_metric(
     workspace: Workspace,
     job: StoredJob,
     contents: Mapping[str, Any],
@@ -162,15 +160,6 @@ def _arrays(workspace: Workspace, job: StoredJob, path: str) -> dict[str, NDArra
     file = find_file(workspace, job, path)
     assert file is not None, "a result has its pairs for as long as it has their contents"
     return unpack(b"".join(read_file(workspace, file)))
-
-
-def _contents(workspace: Workspace, job: StoredJob) -> Any:
-    file = find_file(workspace, job, CONTENTS)
-    if file is None:
-        raise NotFound(
-            "This result has no pages of pairs: only bootstrap-sensitivity tests pairs. Read the result itself."
-        )
-    return json.loads(b"".join(read_file(workspace, file)))
 
 
 def _require_known(what: str, name: str | None, known: Sequence[str]) -> None:

@@ -50,7 +50,6 @@ class PoolProgress:
 
     @property
     def judged(self) -> int:
-        """The number of judged documents."""
         return sum(self.by_topic)
 
 
@@ -65,15 +64,16 @@ def judging_progress(workspace: Workspace, principal: Principal, name: str, pool
 
 def _progress(workspace: Workspace, collection: Collection, pool: PoolResult, version: Qrels) -> PoolProgress:
     levels = index_of(workspace, collection, version).levels
-    found = [_judged(each.documents, levels.get(each.topic, {})) for each in pool.pool]
-    every = list(chain.from_iterable(found))
+    judged: list[list[int]] = []
+    for topic in pool.pool:
+        of_topic = levels.get(topic.topic, {})
+        judged.append([level for document in topic.documents if (level := of_topic.get(document.encode())) is not None])
+    every = list(chain.from_iterable(judged))
     names = {collection.level_name(level): every.count(level) for level in sorted(set(every), reverse=True)}
-    finished = sum(len(own) == len(each.documents) > 0 for own, each in zip(found, pool.pool, strict=True))
-    return PoolProgress(version, names, [*map(len, found)], finished)
-
-
-def _judged(documents: Sequence[str], levels: Mapping[bytes, int]) -> list[int]:
-    return [level for document in documents if (level := levels.get(document.encode())) is not None]
+    finished = sum(
+        len(topic_levels) == len(topic.documents) > 0 for topic_levels, topic in zip(judged, pool.pool, strict=True)
+    )
+    return PoolProgress(version, names, [*map(len, judged)], finished)
 
 
 def pool_warnings(workspace: Workspace, principal: Principal, name: str, pool: PoolResult, version: Qrels) -> Warnings:
@@ -85,11 +85,13 @@ def pool_warnings(workspace: Workspace, principal: Principal, name: str, pool: P
         collection = open_collection(tx, principal, name).collection
         before = [qrels.find(tx, collection.id, each.named()) for each in pool.without]
     levels = index_of(workspace, collection, version).levels
-    known = [index_of(workspace, collection, each).levels for each in before if each is not None]
+    before_levels = [index_of(workspace, collection, each).levels for each in before if each is not None]
     pooled = {(each.topic, document.encode()) for each in pool.pool for document in each.documents}
     judged = {(topic, document) for topic, row in levels.items() for document in row}
     missing = sorted(pooled - judged)
-    others = sorted(pair for pair in judged - pooled if not any(pair[1] in each.get(pair[0], ()) for each in known))
+    others = sorted(
+        pair for pair in judged - pooled if not any(pair[1] in each.get(pair[0], ()) for each in before_levels)
+    )
     warnings = []
     if missing:
         message = f"Documents of the pool are not judged, such as {_shown(missing[0])}"

@@ -24,7 +24,6 @@ from typing import IO, Literal
 from gainboard.acceleration import serving
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.errors import BadInput, NoSpace, Refused, Unavailable, Unexpected
-from gainboard.evaluation.scoring.turns import share_heaps
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.worker import Worker
 from gainboard.store.database import Database
@@ -49,8 +48,10 @@ class Reply:
 def main() -> None:
     """Run chunks until standard input ends."""
     gc.disable()
-    share_heaps()
-    replies = _take_stdout()
+    serving.share_heaps()
+    # Whatever a library prints must not get among the replies.
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     lines: SimpleQueue[str] = SimpleQueue()
     Thread(target=_read, args=(sys.stdin, lines), daemon=True).start()
     if hasattr(os, "nice"):  # not on Windows
@@ -67,13 +68,6 @@ def main() -> None:
         fields = {"claim": reply.claim, "outcome": reply.outcome, "message": reply.message, "trace": reply.trace}
         replies.write(json.dumps(fields) + "\n")
         replies.flush()
-
-
-def _take_stdout() -> IO[str]:
-    # whatever a library prints must not get among the replies
-    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return replies
 
 
 def _read(source: IO[str], lines: SimpleQueue[str]) -> None:

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
+import json
 import os
 import tarfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import BinaryIO, Final, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO, Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from gainboard.analyses.bootstrap_sensitivity import SensitivityResult
+from gainboard.analyses.pair_tests import ComparedPairs
+from gainboard.analyses.result_models import JobResult
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.releases.document import Archived
+from gainboard.evaluation.releases.document import Archived, FrozenScores
+from gainboard.evaluation.releases.history import HISTORY, WHOLE_LOG, line_of, read_history
 from gainboard.evaluation.runs.apart import apart
 from gainboard.evaluation.runs.intake import Body
+from gainboard.evaluation.runs.run_files import NO_LIMITS
+from gainboard.notation.texts import read_number
+from gainboard.store.arrays import arrays_of
 from gainboard.trec import FileLimits, decompressed
-from gainboard.trec.archives import PIECE, require_plain_tar
+from gainboard.trec.bodies import PIECE, ZSTD, require_plain_tar
 
 SUMS: Final = "SHA256SUMS"
 DOCUMENT: Final = "data/release.json"
 MOST_SUMS: Final = 64 << 20
 MOST_DOCUMENT: Final = 256 << 20
+MOST_SCORES: Final = 256 << 20
 """The most bytes of what is read into memory at once."""
 
 
@@ -51,6 +64,61 @@ class Folder:
         """Return the content of a file of at most so many bytes. Raise InvalidRequest."""
         _require_bounded(self.extents, path, most)
         return b"".join(self.pieces(path))
+
+    def read_log(self, document: bytes) -> bytes:
+        """Return the entries of the log in the folder, one a line; nothing if it has none. Raise InvalidRequest."""
+        path = next((name for name in (HISTORY, WHOLE_LOG) if name in self.extents), None)
+        if path is None:
+            return b""
+        try:
+            text = self.read(path, MOST_DOCUMENT).decode()
+            return "".join(map(line_of, read_history(text, json.loads(document)))).encode()
+        except ValueError as error:
+            raise unusable(f"{path}: {error}") from error
+
+    def read_pairs(self, identity: str, read: JobResult) -> list[ComparedPairs]:
+        """Return the pairs of runs that a result has tested, from the files beside it."""
+        if not isinstance(read, SensitivityResult):
+            return []
+        tested = []
+        for number, metric in enumerate(read.metrics):
+            path = f"data/results/{identity}/pairs/{number}"
+            try:
+                levels, scores = self._arrays(f"{path}/levels"), self._arrays(f"{path}/scores")["scores"]
+                corrected = levels["corrected"] if read.correction != "none" else None
+                pairs = ComparedPairs(
+                    metric.metric, read.test, read.resamples, read.runs, scores, levels["levels"], corrected
+                )
+                pairs.require_whole(read.topics)
+            except (ValueError, TypeError, LookupError, AttributeError) as error:
+                raise unusable(f"{path} has not the pairs of its result: {error}") from error
+            if metric.pairs is not None and metric.pairs != [pair.as_json(pairs.is_corrected) for pair in pairs]:
+                raise unusable(f"{path} has other pairs than its result")
+            tested.append(pairs)
+        return tested
+
+    def _arrays(self, path: str) -> dict[str, NDArray[Any]]:
+        packed = io.BytesIO(self.read(path, MOST_SCORES))
+        limits = replace(NO_LIMITS, decompressed_bytes=MOST_SCORES)
+        return arrays_of(b"".join(decompressed(packed, ZSTD.name, limits)))
+
+    def read_score_matrix(self, frozen: FrozenScores) -> tuple[list[str], list[str], NDArray[np.float64]]:
+        """Return the runs, the topics and the scores of a score matrix."""
+        path = f"data/score-matrices/{frozen.name}-{frozen.version}.csv"
+        body = self.read(path, MOST_SCORES)
+        require_same(path, hashlib.sha256(body).hexdigest(), frozen.csv_sha256)
+        try:
+            (_, *topics), *rows = csv.reader(io.StringIO(body.decode(), newline=""), strict=True)
+            names = [row[0] for row in rows]
+            scores = np.array([[read_number(cell) for cell in row[1:]] for row in rows], np.float64)
+        except (ValueError, csv.Error, IndexError) as error:
+            raise unusable(f"{path} is no score matrix: {error}") from error
+        run_names = {run.name for run in self.document.runs}
+        if scores.shape != (len(names), len(topics)) or not scores.size or not set(names) <= run_names:
+            raise unusable(f"{path} has not one score for each of its topics and runs, or runs that are not there")
+        if len(set(names)) < len(names) or len(set(topics)) < len(topics) or not np.isfinite(scores).all():
+            raise unusable(f"{path} has a run or topic twice, or a score that is not finite")
+        return names, topics, scores
 
 
 def opened(body: Body, packed: BinaryIO, limits: FileLimits, require_client: Callable[[], None]) -> Folder:
@@ -91,14 +159,14 @@ def _extents(packed: BinaryIO) -> dict[str, Extent]:
     try:
         require_plain_tar(packed)
         with tarfile.open(fileobj=packed, mode="r:") as archive:
-            files = [each for each in archive.getmembers() if not each.isdir()]
+            files = [member for member in archive.getmembers() if not member.isdir()]
     except (tarfile.TarError, OSError, ValueError) as error:
         raise unusable(f"it is no tar archive: {error}") from error
-    if strange := [each for each in files if not each.isreg() or each.issparse()]:
+    if strange := [member for member in files if not member.isreg() or member.issparse()]:
         raise unusable(f"{strange[0].name} is a link, a sparse file or a device. Pack plain files alone")
-    extents = {each.name: Extent(each.offset_data, each.size) for each in files}
+    extents = {member.name: Extent(member.offset_data, member.size) for member in files}
     if len(extents) < len(files):
-        twice = next(name for name, times in Counter(each.name for each in files).items() if times > 1)
+        twice = next(name for name, times in Counter(member.name for member in files).items() if times > 1)
         raise unusable(f"it has {twice} twice")
     return extents
 
@@ -142,7 +210,7 @@ def _pieces(packed: BinaryIO, extent: Extent) -> Iterator[bytes]:
 def first_faults(error: ValidationError) -> str:
     """Return where the first faults of a document are, and what is wrong there."""
     faults = error.errors(include_url=False, include_context=False, include_input=False)
-    told = [f"{'.'.join(map(str, each['loc'])) or 'the whole'}: {each['msg']}" for each in faults[:3]]
+    told = [f"{'.'.join(map(str, fault['loc'])) or 'the whole'}: {fault['msg']}" for fault in faults[:3]]
     return "; ".join(told) + (f" (and {len(faults) - 3} more)" if len(faults) > 3 else "")
 
 

@@ -21,8 +21,8 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.freezing import Wanted, freeze
 from gainboard.jobs.importing import NO_LOG, import_release
-from gainboard.jobs.stored_analyses import open_analysis
 from gainboard.jobs.submission import sizes_of_chunks
+from gainboard.jobs.verification import open_analysis
 from gainboard.store import blobs, imports, jobs, qrels, reports, runs
 from gainboard.store.job_records import StoredWork
 from gainboard.store.records import Collection, Release, VersionName
@@ -62,19 +62,32 @@ def make_again(
     collection = import_release(workspace, principal, Body(packed), PACKED_BYTES).collection
     not_made = _queue(workspace, collection, document)
     _run_all(workspace, slots, told)
-    _require_all(workspace, document)
+    with workspace.database.reading() as tx:
+        every: list[StoredWork] = [*jobs.among(tx, [each["id"] for each in document["results"]]).values()]
+        every += reports.among(tx, [each["id"] for each in document["reports"]]).values()
+    for work in every:
+        if work.state != "succeeded":
+            raise Conflict(f"The result {work.id} could not be computed again: {work.error or work.state}")
     wanted = Wanted(metrics=tuple(document["metrics"]))
     collection, frozen = freeze(workspace, principal, sender, collection.name, wanted)
-    own = _completed(json.loads(b"".join(blobs.get(workspace.database, frozen.sha256))), document)
+    made = json.loads(b"".join(blobs.get(workspace.database, frozen.sha256)))
+    # What cannot be made again stays as it was.
+    for name in ("results", "reports"):
+        again = {each["id"]: each for each in made[name]}
+        made[name] = [{**again.get(each["id"], each), "finished_at": each["finished_at"]} for each in document[name]]
+    if not document["release"]["run_files"]:  # the folder has no files beside runs, either
+        beside = {run["name"]: run["metadata_sha256"] for run in document["runs"]}
+        made["runs"] = [{**run, "metadata_sha256": beside[run["name"]]} for run in made["runs"]]
+    made |= {name: document[name] for name in GIVEN}
     # The order of members has no meaning, but pages show the hash of the document.
-    is_same = compare(document, own).outcome == "identical"
+    is_same = compare(document, made).outcome == "identical"
     hashes = [
-        _stored(workspace, written if is_same else to_json(own)),
+        _stored(workspace, written if is_same else to_json(made)),
         NO_LOG if log is None else _stored(workspace, log),
     ]
     created_at = datetime.fromisoformat(document["release"]["created_at"])
-    known = {name: document["release"][name] for name in ("number", "title", "doi", "corrects", "citation")}
-    release = replace(frozen, **known, sha256=hashes[0], evidence_sha256=hashes[1], created_at=created_at)
+    cited = {name: document["release"][name] for name in ("number", "title", "doi", "corrects", "citation")}
+    release = replace(frozen, **cited, sha256=hashes[0], evidence_sha256=hashes[1], created_at=created_at)
     return Remade(collection, release, not_made)
 
 
@@ -86,17 +99,6 @@ def _stored(workspace: Workspace, body: bytes) -> str:
     ):
         blobs.put(tx, content)
     return sha256
-
-
-def _completed(made: dict[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document that was frozen now, with what cannot be made again as it was."""
-    for name in ("results", "reports"):
-        again = {each["id"]: each for each in made[name]}
-        made[name] = [{**again.get(each["id"], each), "finished_at": each["finished_at"]} for each in document[name]]
-    if not document["release"]["run_files"]:  # the folder has no files beside runs, either
-        beside = {run["name"]: run["metadata_sha256"] for run in document["runs"]}
-        made["runs"] = [{**run, "metadata_sha256": beside[run["name"]]} for run in made["runs"]]
-    return {**made, **{name: document[name] for name in GIVEN}}
 
 
 def _queue(workspace: Workspace, collection: Collection, document: Mapping[str, Any]) -> dict[str, str]:
@@ -133,17 +135,17 @@ def _row(
         raise ValueError(f"made by engine version {each['engine_version']!r} (here {here}), not comparable")
     with workspace.database.reading() as tx:
         names = [VersionName(each["judgments"], each["version"]), *(VersionName(*other) for other in each["others"])]
-        own, *others = (qrels.find(tx, collection.id, name) for name in names)
-    if own is None or None in others:
+        main, *others = (qrels.find(tx, collection.id, name) for name in names)
+    if main is None or None in others:
         raise ValueError("it is about a version of the judgments that is not there")
     run_ids = [stored[name] for name in each["runs"]]
-    analysis = open_analysis(workspace, each["kind"], each["params"], collection.id, own.id, run_ids)
+    analysis = open_analysis(workspace, each["kind"], each["params"], collection.id, main.id, run_ids)
     return {
         "sizes": sizes_of_chunks(analysis.parts()),
         "other_qrels": {other.id for other in others if other is not None},
         **{name: each[name] for name in ("id", "kind", "params", "engine_version")},
         "collection_id": collection.id,
-        "qrels_id": own.id,
+        "qrels_id": main.id,
         "run_ids": run_ids,
         "token_id": None,
     }
@@ -165,13 +167,3 @@ def _run_all(workspace: Workspace, slots: int, told: Callable[[int, int], None])
             news.wait(LOOK_SECONDS)
     finally:
         engine.stop()
-
-
-def _require_all(workspace: Workspace, document: Mapping[str, Any]) -> None:
-    """Raise Conflict if a result could not be computed."""
-    with workspace.database.reading() as tx:
-        every: list[StoredWork] = [*jobs.among(tx, [each["id"] for each in document["results"]]).values()]
-        every += reports.among(tx, [each["id"] for each in document["reports"]]).values()
-    for work in every:
-        if work.state != "succeeded":
-            raise Conflict(f"The result {work.id} could not be computed again: {work.error or work.state}")

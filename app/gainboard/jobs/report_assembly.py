@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -18,15 +18,15 @@ from gainboard.analyses.report_items import (
     joined,
     slug,
 )
-from gainboard.analyses.report_kinds import About, JobResults, ReportKind, ReportParams, find_report_kind
-from gainboard.analyses.result_models import JobResult, NearDuplicate
+from gainboard.analyses.report_kinds import About, JobResults, find_report_kind
+from gainboard.analyses.result_models import JobResult
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Figure
 from gainboard.exhibits.tables import value_of
 from gainboard.exhibits.values import figure_as_json, table_as_json
 from gainboard.jobs.results import read_back
-from gainboard.store.job_records import Chapter, StoredReport
+from gainboard.store.job_records import StoredReport
 
 E = TypeVar("E", Table, Figure)
 P = TypeVar("P", ReportTable, ReportFigure)
@@ -68,7 +68,12 @@ def compose(chapters: Chapters, remark: str = "") -> Answer:
     """
     everything = [(name, each) for name, laid in chapters.items() for each in laid]
     tables = list(_tables([(name, each) for name, each in everything if isinstance(each, ReportTable)]))
-    figures = _figures([(name, each) for name, each in everything if isinstance(each, ReportFigure)])
+    drawn = _by_number([(name, each) for name, each in everything if isinstance(each, ReportFigure)])
+    figures = [
+        Placed(number, name, _named(each.figure, f"{slug(number)}.{name}", f"{number}, {name}"))
+        for number, of_each in drawn.items()
+        for name, each in of_each.items()
+    ]
     return Answer(
         [_captioned(each, remark) for each in tables if isinstance(each, Placed)],
         [_captioned(each, remark) for each in figures],
@@ -88,22 +93,18 @@ def _tables(laid: Sequence[tuple[str, ReportTable]]) -> Iterator[Placed[Table] |
     for number, of_each in _by_number(laid).items():
         first = next(iter(of_each.values()))
         if first.is_joined:
-            yield Placed(number, None, _joined(of_each))
+            table = joined([each.table for each in of_each.values()])
+            yield Placed(number, None, first.finish(_named(table, slug(first.number), first.number)))
             continue
         for name, each in of_each.items():
             yield Placed(number, name, _named(each.finished(), f"{slug(number)}.{name}", f"{number}, {name}"))
         if len(of_each) > 1 and first.has_average:
             what, mean = first.average or f"{number}, averages", _average(of_each)
-            if _has_numbers(mean):
+            # Tables that share rows may share no column.
+            if any(not isinstance(value_of(cell), str) for row in mean.rows for cell in row):
                 yield Placed(first.average or number, None, mean)
             else:
                 yield LeftOut(what, f"the tables of {', '.join(of_each)} share no row and column with a number")
-
-
-def _joined(of_each: Mapping[str, ReportTable]) -> Table:
-    first = next(iter(of_each.values()))
-    table = joined([each.table for each in of_each.values()])
-    return first.finish(_named(table, slug(first.number), first.number))
 
 
 def _average(of_each: Mapping[str, ReportTable]) -> Table:
@@ -117,17 +118,6 @@ def _average(of_each: Mapping[str, ReportTable]) -> Table:
     return finished_under_seeds(first.finish, [named, *others])
 
 
-def _has_numbers(table: Table) -> bool:
-    """Return whether the table contains numbers: tables that share rows may share no column."""
-    return any(not isinstance(value_of(cell), str) for row in table.rows for cell in row)
-
-
-def _figures(laid: Sequence[tuple[str, ReportFigure]]) -> Iterator[Placed[Figure]]:
-    for number, of_each in _by_number(laid).items():
-        for name, each in of_each.items():
-            yield Placed(number, name, _named(each.figure, f"{slug(number)}.{name}", f"{number}, {name}"))
-
-
 def _by_number(laid: Sequence[tuple[str, P]]) -> dict[str, dict[str, P]]:
     """Return the items by number and collection.
 
@@ -135,13 +125,13 @@ def _by_number(laid: Sequence[tuple[str, P]]) -> dict[str, dict[str, P]]:
     """
     order: list[str] = []
     places: dict[str, int] = defaultdict(int)
-    found: dict[str, dict[str, P]] = defaultdict(dict)
-    for name, each in laid:
-        if each.number not in found:
-            order.insert(places[name], each.number)
-        places[name] = order.index(each.number) + 1
-        found[each.number][name] = each
-    return {number: found[number] for number in order}
+    by_number: dict[str, dict[str, P]] = defaultdict(dict)
+    for name, item in laid:
+        if item.number not in by_number:
+            order.insert(places[name], item.number)
+        places[name] = order.index(item.number) + 1
+        by_number[item.number][name] = item
+    return {number: by_number[number] for number in order}
 
 
 def _named(exhibit: E, name: str, before: str) -> E:
@@ -151,42 +141,33 @@ def _named(exhibit: E, name: str, before: str) -> E:
 def lay_out(workspace: Workspace, report: StoredReport) -> Answer:
     """Return the tables and figures of the report, whose jobs have succeeded."""
     kind = find_report_kind(report.name)
-    asked = kind.params.model_validate(report.params)
-    chapters = {each.about["collection"]: _chapter(workspace, kind, asked, each) for each in report.chapters}
-    return compose(chapters, "" if asked.topics == "all" else f" Topics: the group {asked.topics}.")
-
-
-def _chapter(
-    workspace: Workspace, kind: ReportKind[Any], asked: ReportParams, chapter: Chapter
-) -> Sequence[ReportItem]:
-    results = {key: read_back(workspace, job) for key, job in chapter.jobs.items()}
-    about = About(**chapter.about | {"versions": tuple(chapter.about["versions"])})
-    laid = kind.lay_out(JobResults(about, results), asked)
-    return [*(LeftOut(**each) for each in chapter.left_out), *laid, *_remarks(list(results.values()))]
+    params = kind.params.model_validate(report.params)
+    chapters: dict[str, Sequence[ReportItem]] = {}
+    for chapter in report.chapters:
+        results = {key: read_back(workspace, job) for key, job in chapter.jobs.items()}
+        about = About(**chapter.about | {"versions": tuple(chapter.about["versions"])})
+        left_out = [LeftOut(**omission) for omission in chapter.left_out]
+        laid = kind.lay_out(JobResults(about, results), params)
+        chapters[about.collection] = [*left_out, *laid, *_remarks(list(results.values()))]
+    return compose(chapters, "" if params.topics == "all" else f" Topics: the group {params.topics}.")
 
 
 def _remarks(results: Sequence[JobResult]) -> Iterator[Remark]:
-    yield from _near_duplicates(results)
+    repeating = {near.run: near for result in results for near in result.near_duplicates or ()}
+    told: list[str] = []
+    for near in repeating.values():
+        differing = f"except on {', '.join(near.topics)}" if near.topics else "on all topics"
+        ranks = f"at the first {near.first_ranks} ranks " if near.first_ranks else ""
+        told.append(f"{near.run} repeats {near.repeats} {ranks}{differing}")
+    if told:
+        yield Remark(
+            "Runs that repeat another one except on a few topics distort tests and rank correlations: "
+            f"{'; '.join(told)}."
+        )
     group = next((result.topic_group for result in results if result.topic_group), None)
     if group and group.unjudged:
         counts = f"{len(group.unjudged)} of the {group.topics} topics of the group {group.name}"
         yield Remark(f"{counts} have no judgments, such as {group.unjudged[0]}. They do not count.")
-
-
-def _near_duplicates(results: Iterable[JobResult]) -> Iterator[Remark]:
-    """Yield a remark that names the runs of any job that repeat another one except on a few topics."""
-    named = {each.run: each for result in results for each in result.near_duplicates or ()}
-    if named:
-        runs = "; ".join(_said(each) for each in named.values())
-        yield Remark(
-            f"Runs that repeat another one except on a few topics distort tests and rank correlations: {runs}."
-        )
-
-
-def _said(near: NearDuplicate) -> str:
-    differing = f"except on {', '.join(near.topics)}" if near.topics else "on all topics"
-    ranks = f"at the first {near.first_ranks} ranks " if near.first_ranks else ""
-    return f"{near.run} repeats {near.repeats} {ranks}{differing}"
 
 
 def answer_as_json(report: StoredReport, answer: Answer) -> dict[str, Any]:

@@ -18,14 +18,14 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import View, open_collection
 from gainboard.evaluation.judgments.topic_groups import topics_of
 from gainboard.evaluation.judgments.versions import select
-from gainboard.evaluation.scoring.custom_metrics import refuse_custom
+from gainboard.evaluation.scoring.binding import refuse_custom
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_derived_files
 from gainboard.jobs.submission import JobSpec, enqueue, of_type, require_own, require_room, sized, specify
 from gainboard.store import qrels, reports, runs
 from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import StoredJob, StoredReport
+from gainboard.store.job_records import StoredReport
 from gainboard.store.records import VersionName
 from gainboard.store.reports import NewChapter
 from gainboard.vocabulary import OFFICIAL
@@ -61,22 +61,6 @@ def launch(
 
     Raise InvalidRequest with the reasons if none of its tables and figures is possible.
     """
-    _require_named(names, params)
-    token = principal.require_token()
-    why = "Reports vary the parameters of metrics, as the papers do: ask for jobs."
-    refuse_custom(params.model_dump(mode="json"), "body.params", why)
-    with workspace.database.reading() as tx:
-        views = [open_collection(tx, principal, name) for name in names]
-        plans = [planned(workspace, tx, view, kind, params) for view in views]
-    # As for single jobs, sizing may read all runs, so it happens between the two transactions.
-    for each in plans:
-        _size(each)
-    if not any(each.specs for each in plans):
-        raise _nothing_to_show(plans)
-    return _stored(workspace, principal, token, kind, params, plans)
-
-
-def _require_named(names: Sequence[str], params: ReportParams) -> None:
     if len(set(names)) < len(names):
         raise InvalidRequest.at(
             "body.collections", "repeated", "A collection is named twice. Name each collection once."
@@ -87,6 +71,23 @@ def _require_named(names: Sequence[str], params: ReportParams) -> None:
         if isinstance(value, dict) and (strange := sorted(set(value) - set(names))):
             message = f"{strange[0]!r} is not one of the report's collections: {', '.join(names)}."
             raise InvalidRequest.at(f"body.params.{field_name}.{strange[0]}", "unknown-collection", message)
+    token = principal.require_token()
+    why = "Reports vary the parameters of metrics, as the papers do: ask for jobs."
+    refuse_custom(params.model_dump(mode="json"), "body.params", why)
+    with workspace.database.reading() as tx:
+        views = [open_collection(tx, principal, name) for name in names]
+        plans = [planned(workspace, tx, view, kind, params) for view in views]
+    # As for single jobs, sizing may read all runs, so it happens between the two transactions.
+    for plan in plans:
+        for key, spec in list(plan.specs.items()):
+            try:
+                plan.sizes[key] = sized(spec)
+            except InvalidRequest as error:  # too few runs, too few topics, or too costly
+                del plan.specs[key]
+                plan.left_out.append(LeftOut(plan.shows[key], error.message))
+    if not any(plan.specs for plan in plans):
+        raise _nothing_to_show(plans)
+    return _stored(workspace, principal, token, kind, params, plans)
 
 
 def planned(
@@ -136,22 +137,12 @@ def params_of(needed: Needed, collection: str, params: ReportParams) -> Params:
     """Return the parameters of a job, with the report's own where the plan gives none."""
     model = find_kind(needed.kind).params
     version = params.qrels.get(collection)
-    own = {name: getattr(params, name) for name in ("seed", "drop_identical", "type", "topics")}
-    own |= {"judgments": params.judgments.get(collection, OFFICIAL)}
-    own |= {"qrels": version, "condensed": params.condensed or None}
-    shared = {name: value for name, value in own.items() if name in model.model_fields}
-    found: Params = model.model_validate({**shared, **needed.params})
-    return found
-
-
-def _size(plan: ReportPlan) -> None:
-    """Remove the jobs that are impossible: too few runs, too few topics, or too costly."""
-    for key, wanted in list(plan.specs.items()):
-        try:
-            plan.sizes[key] = sized(wanted)
-        except InvalidRequest as error:
-            del plan.specs[key]
-            plan.left_out.append(LeftOut(plan.shows[key], error.message))
+    of_report = {name: getattr(params, name) for name in ("seed", "drop_identical", "type", "topics")}
+    of_report |= {"judgments": params.judgments.get(collection, OFFICIAL)}
+    of_report |= {"qrels": version, "condensed": params.condensed or None}
+    shared = {name: value for name, value in of_report.items() if name in model.model_fields}
+    completed: Params = model.model_validate({**shared, **needed.params})
+    return completed
 
 
 def _nothing_to_show(plans: Sequence[ReportPlan]) -> InvalidRequest:
@@ -179,40 +170,35 @@ def _stored(
     params: ReportParams,
     plans: Sequence[ReportPlan],
 ) -> StoredReport:
-    known = identity(kind, params, plans)
+    report_id = identity(kind, params, plans)
     with workspace.database.reading() as tx:
-        if (there := reports.find(tx, known)) and there.state in ("queued", "running", "succeeded"):
-            return require_own(there, [each.view.collection for each in plans])
+        if (stored := reports.find(tx, report_id)) and stored.state in ("queued", "running", "succeeded"):
+            return require_own(stored, [each.view.collection for each in plans])
     with workspace.database.writing() as tx:
         require_room(tx, token, [each for plan in plans for each in plan.specs.values()])
-        queued = _queued(workspace, tx, token, plans)
-        chapters = [_chapter(each, queued) for each in plans]
-        values = {"id": known, "name": kind.name, "params": shown(params), "token_id": token.id}
+        specs = {spec.id: (spec, plan.sizes[key]) for plan in plans for key, spec in plan.specs.items()}
+        # All reports queue their jobs in the same order. Otherwise two reports that share jobs could each hold one that
+        # the other waits for.
+        queued = {job_id: enqueue(workspace, tx, token, *specs[job_id]) for job_id in sorted(specs)}
+        chapters = [
+            NewChapter(
+                plan.view.collection.id,
+                asdict(plan.about),
+                [asdict(left_out) for left_out in plan.left_out],
+                {key: queued[spec.id] for key, spec in plan.specs.items()},
+            )
+            for plan in plans
+        ]
+        values = {"id": report_id, "name": kind.name, "params": shown(params), "token_id": token.id}
         report, is_begun = reports.add(tx, workspace.now(), chapters, **values)
         # If all jobs have succeeded already, no worker will queue the layout, so it is queued here.
         if all(job.state == "succeeded" for job in report.jobs):
             enqueue_derived_files(tx, workspace.now(), "layout", report)
-            report = reports.among(tx, [known])[known]
+            report = reports.among(tx, [report_id])[report_id]
         if is_begun:
             for each in plans:
-                audit.record(tx, principal, "report-launched", known, each.view.collection, name=kind.name)
+                audit.record(tx, principal, "report-launched", report_id, each.view.collection, name=kind.name)
     return report
-
-
-def _queued(
-    workspace: Workspace, tx: Transaction, token: Token, plans: Sequence[ReportPlan]
-) -> Mapping[str, tuple[StoredJob, bool]]:
-    """Return the jobs by their ids, each with whether this call queued it."""
-    wanted = {each.id: (each, plan.sizes[key]) for plan in plans for key, each in plan.specs.items()}
-    # All reports queue their jobs in the same order. Otherwise two reports that share jobs could each hold one that the
-    # other waits for.
-    return {known: enqueue(workspace, tx, token, *wanted[known]) for known in sorted(wanted)}
-
-
-def _chapter(plan: ReportPlan, queued: Mapping[str, tuple[StoredJob, bool]]) -> NewChapter:
-    own = {key: queued[each.id] for key, each in plan.specs.items()}
-    left_out = [asdict(each) for each in plan.left_out]
-    return NewChapter(plan.view.collection.id, asdict(plan.about), left_out, own)
 
 
 def shown(params: ReportParams) -> Mapping[str, Any]:
@@ -230,8 +216,8 @@ def shown(params: ReportParams) -> Mapping[str, Any]:
 def identity(kind: ReportKind[Any], params: ReportParams, plans: Sequence[ReportPlan]) -> str:
     """Return a report's id: SHA-256 of its plan's version, its name and parameters, and its jobs."""
     chapters = list(map(list, map(_known, plans)))
-    known = [LAYOUT_VERSION, kind.name, shown(params), chapters]
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+    facts = [LAYOUT_VERSION, kind.name, shown(params), chapters]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def _known(plan: ReportPlan) -> Iterator[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeGuard, TypeVar
@@ -14,7 +14,7 @@ from pydantic_core import from_json, to_json
 from gainboard.analyses.bootstrap_sensitivity import SensitivityResult
 from gainboard.analyses.job_kinds import JobKind, find_kind
 from gainboard.analyses.pair_tests import ComparedPairs
-from gainboard.analyses.result_models import JobResult, NearDuplicate
+from gainboard.analyses.result_models import JobResult
 from gainboard.errors import JobNotFinished, NoResult, ResultOutdated, RowDamaged
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Column, LongTable, Table, csv_pieces
@@ -123,23 +123,22 @@ def _collector_at_rest() -> Iterator[None]:
 
 def exhibits_of(kind: JobKind[Any, R], result: R) -> Exhibits:
     """Return the tables and figures of a job's result. Near-duplicates have a table of their own, if there are any."""
-    near = [_near_duplicates(result.near_duplicates)] if result.near_duplicates else []
-    return Exhibits((*kind.tables(result), *near), tuple(kind.figures(result)))
-
-
-def _near_duplicates(found: Sequence[NearDuplicate]) -> Table:
-    rows = [
-        (
-            each.run,
-            each.repeats,
-            f"first {each.first_ranks}" if each.first_ranks else "all",
-            len(each.topics),
-            ", ".join(each.topics),
-        )
-        for each in found
-    ]
-    columns = (Column("run"), Column("repeats"), Column("ranks"), Column("topics that differ"), Column("which"))
-    return Table("near-duplicates", "Runs that repeat an earlier run except on a few topics.", columns, rows)
+    tables: list[Table | LongTable] = [*kind.tables(result)]
+    if result.near_duplicates:
+        rows = [
+            (
+                near.run,
+                near.repeats,
+                f"first {near.first_ranks}" if near.first_ranks else "all",
+                len(near.topics),
+                ", ".join(near.topics),
+            )
+            for near in result.near_duplicates
+        ]
+        columns = (Column("run"), Column("repeats"), Column("ranks"), Column("topics that differ"), Column("which"))
+        caption = "Runs that repeat an earlier run except on a few topics."
+        tables.append(Table("near-duplicates", caption, columns, rows))
+    return Exhibits(tuple(tables), tuple(kind.figures(result)))
 
 
 def with_pairs(result: R, tested: Sequence[ComparedPairs]) -> R:
@@ -180,18 +179,17 @@ def names_of(made: Exhibits, tested: Sequence[ComparedPairs] = ()) -> dict[str, 
 
     `pairs` names the metrics with pages of pairs.
     """
-    tables = [{"name": each.name, "caption": each.caption, **_only_csv(each), **_notes(each)} for each in made.tables]
-    figures = [{"name": each.name, "caption": each.caption} for each in made.figures]
+    tables: list[dict[str, Any]] = []
+    for table in made.tables:
+        shown: dict[str, Any] = {"name": table.name, "caption": table.caption}
+        if not is_printed(table):
+            shown["only_csv"] = True
+        if isinstance(table, Table) and table.notes:
+            shown["notes"] = list(table.notes)
+        tables.append(shown)
+    figures = [{"name": figure.name, "caption": figure.caption} for figure in made.figures]
     named: dict[str, list[dict[str, Any]]] = {"tables": tables, "figures": figures}
     return named | ({"pairs": [{"metric": each.metric} for each in tested]} if tested else {})
-
-
-def _notes(table: Table | LongTable) -> Mapping[str, list[str]]:
-    return {"notes": list(table.notes)} if isinstance(table, Table) and table.notes else {}
-
-
-def _only_csv(table: Table | LongTable) -> Mapping[str, bool]:
-    return {} if is_printed(table) else {"only_csv": True}
 
 
 def is_printed(table: Table | LongTable) -> TypeGuard[Table]:

@@ -23,13 +23,13 @@ from gainboard.evaluation.judgments.reordering import change_unpublished, is_in_
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, choose_topics, require_group
 from gainboard.evaluation.judgments.versions import JudgedVersion, no_version, published_versions, select
 from gainboard.evaluation.runs.identical import identical_runs
-from gainboard.evaluation.scoring.binding import scale_of
-from gainboard.evaluation.scoring.custom_metrics import (
+from gainboard.evaluation.scoring.binding import (
     NO_CUSTOM,
     CustomMetrics,
     custom_labels,
     custom_metrics,
     require_scores_of,
+    scale_of,
 )
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.evaluation.workspace import Workspace
@@ -109,9 +109,9 @@ def identity(
 
 def _known(version: Qrels) -> list[Any]:
     """Return what identifies a version. Official ones have no name, as in ids from before there were sets."""
-    own = [version.judgments] if version.judgments != OFFICIAL else []
+    set_name = [version.judgments] if version.judgments != OFFICIAL else []
     left_out = ["ignore_identical_ids"] if version.ignore_identical_ids else []
-    return [version.version, version.sha256, *own, *left_out]
+    return [version.version, version.sha256, *set_name, *left_out]
 
 
 def settle(collection: Collection, params: AnyParams, custom: CustomMetrics = NO_CUSTOM) -> AnyParams:
@@ -123,17 +123,13 @@ def settle(collection: Collection, params: AnyParams, custom: CustomMetrics = NO
     defaults = params.defaults()
     labels = Labels(collection, defaults, custom)
     try:
-        return _askable(params.settled(labels))
+        settled = params.settled(labels)
+        # The worker reads the settled request as a request again. A baseline may add one metric too many, and a label
+        # may be too long.
+        type(settled).model_validate(settled.shown())
     except (BadExpression, BadGains) as error:
         scale = scale_of(collection)
         raise located(error, labels, params.model_dump(), defaults, scale) from error
-
-
-def _askable(settled: AnyParams) -> AnyParams:
-    # The worker reads the settled request as a request again. A baseline may add one metric too many, and a label may
-    # be too long.
-    try:
-        type(settled).model_validate(settled.shown())
     except ValidationError as error:
         (fault, *_) = error.errors(include_url=False, include_context=False)
         message = f"With defaults and labels filled in, the request is invalid: {fault['msg']}."
@@ -147,7 +143,10 @@ def specify(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any
     collection = view.collection
     custom = custom_metrics(tx, view, params.model_dump(mode="json"))
     settled = settle(collection, with_topics(tx, collection, params), custom)
-    version = _version(workspace, tx, view, kind, params)
+    if kind.about_runs_alone:
+        version = no_version(collection)
+    else:
+        version = JudgedVersion.of(workspace, tx, select(tx, view, params.version()))
     named = published_versions(workspace, tx, view, params.versions())
     settled = settled.pinned({name: other.qrels.named for name, other in named.items()})
     others = {other.qrels.named: other for other in named.values()}
@@ -157,14 +156,6 @@ def specify(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any
         require_scores_of(custom.resolve(label), candidates, "body.params.runs")
     data = narrowed(collection, version, others, candidates, settled)
     return JobSpec(workspace, kind, settled, collection, data.version, data.others, candidates, data.topics, custom)
-
-
-def _version(
-    workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any, Any], params: AnyParams
-) -> JudgedVersion:
-    if kind.about_runs_alone:
-        return no_version(view.collection)
-    return JudgedVersion.of(workspace, tx, select(tx, view, params.version()))
 
 
 def with_topics(tx: Transaction, collection: Collection, params: AnyParams) -> AnyParams:
@@ -216,17 +207,17 @@ def launch(
         kind.admit(view)
         if kind.find_same is not None and (same := kind.find_same(tx, view.collection, params)):
             return same
-        asked = specify(workspace, tx, view, kind, params)
+        spec = specify(workspace, tx, view, kind, params)
         # A failed or cancelled job is queued again instead.
-        if (known := jobs.find(tx, asked.id)) and known.state in ("queued", "running", "succeeded"):
-            return require_own(known, [asked.collection])
+        if (job_there := jobs.find(tx, spec.id)) and job_there.state in ("queued", "running", "succeeded"):
+            return require_own(job_there, [spec.collection])
     # Sizing may read all runs, so it happens between the two transactions.
-    sizes = sized(asked, chunk_seconds)
+    sizes = sized(spec, chunk_seconds)
     with workspace.database.writing() as tx:
-        require_room(tx, token, [asked])
-        job, is_queued = enqueue(workspace, tx, token, asked, sizes)
+        require_room(tx, token, [spec])
+        job, is_queued = enqueue(workspace, tx, token, spec, sizes)
         if is_queued:
-            audit.record(tx, principal, "job-launched", job.id, asked.collection, kind=kind.name, params=job.params)
+            audit.record(tx, principal, "job-launched", job.id, spec.collection, kind=kind.name, params=job.params)
     return job
 
 
@@ -238,9 +229,9 @@ def sized(asked: JobSpec, chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
 def require_room(tx: Transaction, token: Token, wanted: Sequence[JobSpec]) -> None:
     """Raise TooManyJobs if this token may not queue those of the jobs that are not there yet."""
     ids = {each.id: each.collection for each in wanted}
-    there = jobs.among(tx, list(ids)).values()
-    known = {job.id for job in there if job.state in ("queued", "running", "succeeded")}
-    new = [collection for id, collection in ids.items() if id not in known]
+    stored = jobs.among(tx, list(ids)).values()
+    reused = {job.id for job in stored if job.state in ("queued", "running", "succeeded")}
+    new = [collection for id, collection in ids.items() if id not in reused]
     opened = jobs.count_open(tx, token.id)
     if (count := sum(opened.values())) + len(new) > MOST_OPEN:
         raise TooManyJobs(
@@ -282,8 +273,10 @@ def require_own(work: W, wanted: Sequence[Collection]) -> W:
 
     An id is made of the collection's uuid, among other things, so a stranger must have planted such a result.
     """
-    own = [work.collection_id] if isinstance(work, StoredJob) else [each.collection_id for each in work.chapters]
-    if own != [each.id for each in wanted]:
+    collection_ids = (
+        [work.collection_id] if isinstance(work, StoredJob) else [each.collection_id for each in work.chapters]
+    )
+    if collection_ids != [each.id for each in wanted]:
         raise Conflict(
             f"The result {work.id} has the id of this request, and is about another collection. An organiser of the "
             "instance must delete the collection that it came with."
@@ -318,12 +311,14 @@ def narrowed(
         return JobData(collection, version, others, candidates, None)
     name, topics = (asked.group, asked.topics) if isinstance(asked, GroupTopics) else (None, asked)
 
-    def narrow(each: JudgedVersion) -> tuple[JudgedVersion, ChosenTopics]:
-        chosen = choose_topics(each.topics, name, topics, "body.params.topics")
-        return JudgedVersion(each.qrels, chosen.judged), chosen
+    def narrow(whole: JudgedVersion) -> tuple[JudgedVersion, ChosenTopics]:
+        chosen = choose_topics(whole.topics, name, topics, "body.params.topics")
+        return JudgedVersion(whole.qrels, chosen.judged), chosen
 
-    own, chosen = narrow(version)
-    return JobData(collection, own, {number: narrow(each)[0] for number, each in others.items()}, candidates, chosen)
+    narrowed_version, chosen = narrow(version)
+    return JobData(
+        collection, narrowed_version, {number: narrow(whole)[0] for number, whole in others.items()}, candidates, chosen
+    )
 
 
 def matrices_of(workspace: Workspace, data: JobData, settled: AnyParams, custom: CustomMetrics = NO_CUSTOM) -> Matrices:

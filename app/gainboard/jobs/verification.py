@@ -1,9 +1,9 @@
-"""Verification of stored results: the job that computes them again, and what an exported result depends on."""
+"""Analyses of stored jobs: opened from the data that a job names, verified, and what their results depend on."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
@@ -13,29 +13,88 @@ import numpy as np
 from pydantic_core import to_json
 
 from gainboard import __version__
+from gainboard.analyses import Analysis
 from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.result_models import JobResult
 from gainboard.analyses.verify import SECONDS_A_COMPARISON, VERIFY, Recomputation, Verification, VerifyParams
 from gainboard.errors import Conflict, NotFound
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
-from gainboard.evaluation.judgments.versions import JudgedVersion, no_version
-from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, custom_labels, stored_custom_metrics
+from gainboard.evaluation.judgments.versions import JudgedVersion, no_version, stored_versions
+from gainboard.evaluation.runs.identical import near_duplicates
+from gainboard.evaluation.scoring.binding import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
 from gainboard.evaluation.scoring.score_matrices import matrix_as_json
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.pairs import list_pairs
 from gainboard.jobs.report_assembly import answer_as_json, lay_out
 from gainboard.jobs.results import content, require_result
-from gainboard.jobs.stored_analyses import build_result, open_stored, result_body
-from gainboard.jobs.submission import JobSpec, enqueue, require_room, sizes_of_chunks
+from gainboard.jobs.submission import JobSpec, enqueue, matrices_of, narrowed, require_room, sizes_of_chunks
 from gainboard.store import collections, jobs, qrels, reports, runs
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import Chapter, StoredJob, StoredReport, StoredWork
+from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.store.records import Collection, Qrels, Run
 from gainboard.vocabulary import OFFICIAL
 
 NOTHING: Arrays = {"nothing": np.zeros(0)}
+
+
+def open_stored(workspace: Workspace, job: StoredJob) -> Analysis[Any]:
+    """Return the analysis of a stored job, over the runs and versions that the job names."""
+    return open_analysis(workspace, job.kind, job.params, job.collection_id, job.qrels_id, job.run_ids)
+
+
+def open_analysis(
+    workspace: Workspace,
+    kind_name: str,
+    asked: Mapping[str, Any],
+    collection_id: int,
+    qrels_id: int | None,
+    run_ids: Sequence[int],
+) -> Analysis[Any]:
+    """Return the analysis of a settled request, over these runs and this version."""
+    kind = find_kind(kind_name)
+    params = kind.params.model_validate(asked)
+    with workspace.database.reading() as tx:
+        collection, candidates = collections.of_id(tx, collection_id), runs.of_ids(tx, run_ids)
+        main = no_version(collection)
+        if qrels_id is not None:
+            main = JudgedVersion.of(workspace, tx, qrels.of_id(tx, qrels_id))
+        custom = stored_custom_metrics(tx, collection) if names_custom(asked) else NO_CUSTOM
+        others = stored_versions(workspace, tx, collection, params.versions().values())
+    data = narrowed(collection, main, others, candidates, params)
+    analysis: Analysis[Any] = kind.analysis(matrices_of(workspace, data, params, custom), params)
+    return analysis
+
+
+def build_result(job: StoredJob, analysis: Analysis[Any], found: Sequence[Arrays]) -> JobResult:
+    """Return the result of a job, from the findings of all parts, as its kind's model.
+
+    It has no times, so equal jobs have equal results.
+    """
+    own, matrices, kind = analysis.result(found), analysis.matrices, find_kind(job.kind)
+    head = {
+        "kind": job.kind,
+        "collection": matrices.collection.name,
+        "qrels_version": job.qrels_version,
+        "judgment_set": job.judgment_set,
+        "runs": [run.name for run in matrices.runs],
+        "engine_version": kind.engine_version,
+    }
+    chosen = {"topic_group": matrices.chosen.described()} if matrices.chosen else {}
+    labels = custom_labels(job.params)
+    uploaded = {"uploaded_scores": [matrices.custom.resolve(label).described() for label in labels]} if labels else {}
+    left_out = [{"run": name, "identical_to": kept} for name, kept in matrices.left_out.items()]
+    dropped = {"runs_left_out": left_out} if job.params.get("drop_identical") else {}
+    near = {"near_duplicates": near_duplicates(matrices)} if analysis.compares_pairs else {}
+    result: JobResult = kind.result.model_validate(head | chosen | uploaded | dropped | near | own)
+    return result
+
+
+def result_body(result: JobResult) -> bytes:
+    """Return a result as it is stored: JSON without the fields that it does not have."""
+    return result.model_dump_json(exclude_unset=True).encode()
 
 
 def environment() -> str:
@@ -57,22 +116,30 @@ def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> Stor
     require_result(work)
     if isinstance(work, StoredJob) and not is_verifiable(work):
         raise Conflict(f"A job of kind {work.kind} is not computed again. Verify a job that analyses runs.")
-    own = work if isinstance(work, StoredJob) else work.jobs[0]
-    params = _params(work)
+    main = work if isinstance(work, StoredJob) else work.jobs[0]
+    every = [work] if isinstance(work, StoredJob) else work.jobs
+    results = {job.id: require_result(job) for job in every} | {work.id: require_result(work)}
+    subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}
+    params = VerifyParams(
+        **subject,
+        kind=work.kind if isinstance(work, StoredJob) else work.name,
+        params=work.params,
+        results=results,
+        environment=environment(),
+    )
     again = _recomputations(workspace, params)
     with workspace.database.reading() as tx:
-        collection = collections.of_id(tx, own.collection_id)
-        find_kind(own.kind).admit(open_collection(tx, principal, collection.name))
-        spec = _spec(workspace, tx, work, own, params)
-        if (known := jobs.find(tx, spec.id)) and known.state in ("queued", "running", "succeeded"):
-            return known
+        collection = collections.of_id(tx, main.collection_id)
+        find_kind(main.kind).admit(open_collection(tx, principal, collection.name))
+        spec = _spec(workspace, tx, work, main, params)
+        if (verification := jobs.find(tx, spec.id)) and verification.state in ("queued", "running", "succeeded"):
+            return verification
     sizes = sizes_of_chunks([cost for each in again for cost in each.parts] or [SECONDS_A_COMPARISON])
     token = principal.require_token()
     with workspace.database.writing() as tx:
         require_room(tx, token, [spec])
         job, is_queued = enqueue(workspace, tx, token, spec, sizes)
         if is_queued:
-            subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}
             audit.record(tx, principal, "job-launched", job.id, collection, kind=VERIFY.name, params=subject)
     return job
 
@@ -150,51 +217,37 @@ def depended_on(workspace: Workspace, job: StoredJob) -> DependedJob:
         collection = collections.of_id(tx, job.collection_id)
         versions = [qrels.of_id(tx, key) for key in jobs.versions_of(tx, job)]
         own_first = sorted(versions, key=lambda each: each.id != job.qrels_id)
-        found = stored_custom_metrics(tx, collection) if (labels := custom_labels(job.params)) else NO_CUSTOM
-        matrices = [matrix_as_json(tx, found.resolve(label).matrix) for label in labels]
+        custom = stored_custom_metrics(tx, collection) if (labels := custom_labels(job.params)) else NO_CUSTOM
+        matrices = [matrix_as_json(tx, custom.resolve(label).matrix) for label in labels]
         return DependedJob(collection, own_first, runs.of_ids(tx, job.run_ids), matrices, job=job)
 
 
 def report_depended_on(workspace: Workspace, report: StoredReport) -> DependedReport:
     """Return what a report depends on, for whoever may see the judgments: all that its jobs depend on."""
+    chapters: list[DependedOn] = []
     with workspace.database.reading() as tx:
-        return DependedReport(report, [_depended_chapter(tx, each) for each in report.chapters])
+        for chapter in report.chapters:
+            collection, every = collections.of_id(tx, chapter.collection_id), chapter.jobs.values()
+            versions = {key: qrels.of_id(tx, key) for job in every for key in jobs.versions_of(tx, job)}
+            in_order = sorted(versions.values(), key=lambda version: (version.judgments, version.version))
+            run_ids = sorted({run_id for job in every for run_id in job.run_ids})
+            by_name = sorted(runs.of_ids(tx, run_ids), key=lambda run: run.name)
+            chapters.append(DependedOn(collection, in_order, by_name))
+    return DependedReport(report, chapters)
 
 
-def _depended_chapter(tx: Transaction, chapter: Chapter) -> DependedOn:
-    collection = collections.of_id(tx, chapter.collection_id)
-    every = chapter.jobs.values()
-    versions = {key: qrels.of_id(tx, key) for job in every for key in jobs.versions_of(tx, job)}
-    own = sorted({run_id for job in every for run_id in job.run_ids})
-    in_order = sorted(versions.values(), key=lambda each: (each.judgments, each.version))
-    return DependedOn(collection, in_order, sorted(runs.of_ids(tx, own), key=lambda run: run.name))
-
-
-def _params(work: StoredWork) -> VerifyParams:
-    every = [work] if isinstance(work, StoredJob) else work.jobs
-    results = {each.id: require_result(each) for each in every}
-    if isinstance(work, StoredJob):
-        subject: dict[str, Any] = {"job": work.id, "kind": work.kind}
-    else:
-        subject = {"report": work.id, "kind": work.name}
-        results[work.id] = require_result(work)
-    return VerifyParams(**subject, params=work.params, results=results, environment=environment())
-
-
-def _spec(workspace: Workspace, tx: Transaction, work: StoredWork, own: StoredJob, params: VerifyParams) -> JobSpec:
+def _spec(
+    workspace: Workspace, tx: Transaction, work: StoredWork, main_job: StoredJob, params: VerifyParams
+) -> JobSpec:
     # The new job is about the same versions as what it verifies, so that the same people see it.
-    collection = collections.of_id(tx, own.collection_id)
+    collection = collections.of_id(tx, main_job.collection_id)
     main = no_version(collection)
-    if own.qrels_id is not None:
-        main = JudgedVersion.of(workspace, tx, qrels.of_id(tx, own.qrels_id))
-    others = {each.id: each for each in _other_versions(tx, work)}
-    judged = {each.named: JudgedVersion.of(workspace, tx, each) for each in others.values()}
-    return JobSpec(workspace, VERIFY, params, collection, main, judged, runs.of_ids(tx, own.run_ids))
-
-
-def _other_versions(tx: Transaction, work: StoredWork) -> Iterator[Qrels]:
-    for each in [work] if isinstance(work, StoredJob) else work.jobs:
-        yield from (qrels.of_id(tx, key) for key in jobs.versions_of(tx, each))
+    if main_job.qrels_id is not None:
+        main = JudgedVersion.of(workspace, tx, qrels.of_id(tx, main_job.qrels_id))
+    every = [work] if isinstance(work, StoredJob) else work.jobs
+    others = {key: qrels.of_id(tx, key) for job in every for key in jobs.versions_of(tx, job)}
+    judged = {version.named: JudgedVersion.of(workspace, tx, version) for version in others.values()}
+    return JobSpec(workspace, VERIFY, params, collection, main, judged, runs.of_ids(tx, main_job.run_ids))
 
 
 def open_verification(workspace: Workspace, opened: Verification) -> Verification:
@@ -204,11 +257,11 @@ def open_verification(workspace: Workspace, opened: Verification) -> Verificatio
 
 def _recomputations(workspace: Workspace, params: VerifyParams) -> Sequence[Recomputation]:
     with workspace.database.reading() as tx:
-        found = jobs.among(tx, list(params.results))
+        by_id = jobs.among(tx, list(params.results))
         report = reports.find(tx, params.report) if params.report is not None else None
-    if len(found) + (report is not None) < len(params.results):
+    if len(by_id) + (report is not None) < len(params.results):
         raise NotFound("The job or report that is to be verified does not exist any more.")
-    again = [_of_job(workspace, found[key]) for key in params.results if key in found]
+    again = [_of_job(workspace, by_id[key]) for key in params.results if key in by_id]
     return again if report is None else [*again, _of_report(workspace, report, again)]
 
 

@@ -23,17 +23,15 @@ from gainboard.analyses import Analysis, Arrays, Change
 from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.verify import Verification, VerifyResult
 from gainboard.errors import InvalidRequest, RowDamaged, Unavailable
-from gainboard.evaluation.access.principals import Principal, holder
+from gainboard.evaluation.access.principals import holder
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_layouts, make_derived_files
 from gainboard.jobs.files import ClaimLost, FileWriter
 from gainboard.jobs.pairs import list_pairs, write_pairs
 from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
-from gainboard.jobs.stored_analyses import build_result, open_stored, result_body
-from gainboard.jobs.verification import open_verification
+from gainboard.jobs.verification import build_result, open_stored, open_verification, result_body
 from gainboard.store import blobs, claims, imports, jobs, tokens
 from gainboard.store.arrays import pack_all, unpack_all
-from gainboard.store.database import Transaction
 from gainboard.store.job_records import DERIVED_KINDS, Claim, StoredJob
 from gainboard.trec.zstd import compress
 
@@ -68,34 +66,30 @@ class Worker:
                 _work_parts(self._workspace, claim, self._analysis(job))
 
     def _analysis(self, job: StoredJob) -> Analysis[Any]:
-        if self._open is not None and self._open[0] != job.id:
-            self._open = None  # its matrices may be large: they go before the next ones come
-        if self._open is None:
-            self._open = (job.id, _open_analysis(self._workspace, job))
-        return self._open[1]
-
-
-def _open_analysis(workspace: Workspace, job: StoredJob) -> Analysis[Any]:
-    kind = find_kind(job.kind)
-    if (began := job.engine_version) != kind.engine_version:
-        # The new chunks would differ from those that are done, and the result would belong to neither version.
-        raise InvalidRequest(
-            f"Another version of Gainboard began this job (engine version {began}, here {kind.engine_version}). Send "
-            "the same request again."
-        )
-    analysis = open_stored(workspace, job)
-    if isinstance(analysis, Verification):
-        return open_verification(workspace, analysis)
-    return analysis
+        if self._open is not None and self._open[0] == job.id:
+            return self._open[1]
+        self._open = None  # its matrices may be large: they go before the next ones come
+        kind = find_kind(job.kind)
+        if (began := job.engine_version) != kind.engine_version:
+            # The new chunks would differ from those that are done, and the result would belong to neither version.
+            raise InvalidRequest(
+                f"Another version of Gainboard began this job (engine version {began}, here {kind.engine_version}). "
+                "Send the same request again."
+            )
+        analysis = open_stored(self._workspace, job)
+        if isinstance(analysis, Verification):
+            analysis = open_verification(self._workspace, analysis)
+        self._open = (job.id, analysis)
+        return analysis
 
 
 def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis[Any]) -> None:
     note = _Progress(workspace, claim)
-    found: list[Arrays] = []
+    findings: list[Arrays] = []
     for part in range(claim.first_part, claim.first_part + claim.parts):
-        found.append(analysis.work(part))
-        note(len(found))
-    packed = pack_all(found)
+        findings.append(analysis.work(part))
+        note(len(findings))
+    packed = pack_all(findings)
     with workspace.database.writing() as tx:
         claims.complete(tx, claim, packed)
 
@@ -103,54 +97,46 @@ def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis[Any]) -> 
 def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any]) -> None:
     with workspace.database.reading() as tx:
         packed = claims.results_of_chunks(tx, job.number)
-    found = [arrays for chunk in packed for arrays in unpack_all(chunk)]
-    while not _is_ended(workspace, claim, job, analysis, found):
+    findings = [arrays for chunk in packed for arrays in unpack_all(chunk)]
+    while not _is_ended(workspace, claim, job, analysis, findings):
         pass  # the collection has changed since the change was prepared
 
 
 def _is_ended(
-    workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any], found: Sequence[Arrays]
+    workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any], findings: Sequence[Arrays]
 ) -> bool:
     """Put the result together and end the job.
 
     Return False, with nothing stored, if a change must be prepared again.
     """
-    result = build_result(job, analysis, found)
+    result = build_result(job, analysis, findings)
     tested = list_pairs(result)
     body = result_body(result)
     sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
     # Exhibits are made from the JSON, so that they show exactly what its readers get.
     kind = find_kind(job.kind)
-    made = exhibits_of(kind, with_pairs(read_result(kind.result, body), tested))
+    exhibits = exhibits_of(kind, with_pairs(read_result(kind.result, body), tested))
     writer = FileWriter(workspace, claim)
-    write_tables(writer, made.tables)
+    write_tables(writer, exhibits.tables)
     write_pairs(writer, tested)
     write_summary(writer, body, tested)
     stored = blobs.prepared(workspace.database, sha256, len(body), compressed)
     with stored as content, workspace.database.writing() as tx:
-        asker = _lock_for_change(workspace, tx, job, analysis)
+        # Who asked for the job, as a present principal. All code that locks both locks collections before their jobs.
+        asker = holder(tokens.of_id(tx, job.token_id) if job.token_id else None, workspace.now())
+        if isinstance(analysis, Change):
+            analysis.lock(tx, asker)
         if not claims.holds(tx, claim):
             return True
         if isinstance(analysis, Change) and not analysis.apply(tx, asker):
             return False
         blobs.put(tx, content)
         writer.keep(tx)
-        claims.finish(tx, claim, sha256, workspace.now(), names_of(made, tested))
+        claims.finish(tx, claim, sha256, workspace.now(), names_of(exhibits, tested))
         enqueue_layouts(tx, workspace.now(), job.number)
         if isinstance(result, VerifyResult):
             imports.set_verified(tx, [each.id for each in result.compared if each.outcome == "identical"])
         return True
-
-
-def _lock_for_change(workspace: Workspace, tx: Transaction, job: StoredJob, analysis: Analysis[Any]) -> Principal:
-    """Return who asked for a job, as a present principal; lock the collection if it is to be changed.
-
-    All code that locks both locks collections before their jobs.
-    """
-    asker = holder(tokens.of_id(tx, job.token_id) if job.token_id else None, workspace.now())
-    if isinstance(analysis, Change):
-        analysis.lock(tx, asker)
-    return asker
 
 
 class _Progress:

@@ -1,4 +1,7 @@
-"""The processes that run chunks: one, which can be killed, with the claim that it works on; and all of an owner."""
+"""The processes that run chunks: one, which can be killed, with the claim that it works on; and all of an owner.
+
+The owner measures for Prometheus how long chunks take, how they end, and how many were started again.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,24 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from threading import Event, Lock, Thread
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from gainboard import acceleration, children
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.process import Outcome, Reply
-from gainboard.jobs.telemetry import JobTelemetry
 from gainboard.store import claims, files, jobs
 from gainboard.store.database import Database
 from gainboard.store.job_records import Claim
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
 
 log = logging.getLogger("gainboard")
 
 IDLE_SECONDS = 60.0
 """Seconds after which a process without work ends, to free its memory."""
+BUCKETS = (0.1, 0.3, 1, 3, 5, 10, 20, 30, 60, 120, 300)
+"""Seconds. A chunk is cut to take some seconds on an ordinary machine."""
 
 
 class WorkerProcess:
@@ -67,9 +74,9 @@ class WorkerProcess:
         has_ended = self._ended.is_set()
         reply = self._reply
         if reply is None and has_ended:
-            reply = Reply(
-                self.claim.name, "raised", f"The process that computed this part ended unexpectedly ({self._code()})."
-            )
+            code = self._process.returncode if self._process else None
+            how = "killed" if code is None else children.ending(code)
+            reply = Reply(self.claim.name, "raised", f"The process that computed this part ended unexpectedly ({how}).")
         if reply is not None:
             self.claim, self._reply = None, None
             self._idle_since = time.monotonic()
@@ -106,10 +113,6 @@ class WorkerProcess:
             self.kill()
             self._start()
         self._send(asdict(claim))
-
-    def _code(self) -> str:
-        code = self._process.returncode if self._process else None
-        return "killed" if code is None else children.ending(code)
 
     def _start(self) -> None:
         self._ended = Event()
@@ -181,6 +184,34 @@ def _deaf_children() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+class JobTelemetry:
+    """The measurements of one process since its start; without a registry, nothing is measured."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self._seconds = self._freed = None
+        if registry is not None:
+            from prometheus_client import Counter, Histogram, ProcessCollector  # noqa: PLC0415 (of the `metrics` extra)
+
+            ProcessCollector(registry=registry)  # when the process started, so that restarts can be counted
+            what = "Time of a chunk of a job in its process, by outcome"
+            self._seconds = Histogram("gainboard_chunk_seconds", what, ("outcome",), buckets=BUCKETS, registry=registry)
+            # From 0 on: Prometheus sees no increase in a counter whose first value is 1.
+            for outcome in get_args(Outcome):
+                self._seconds.labels(outcome)
+            freed = "Chunks that were started again because the process that had them died"
+            self._freed = Counter("gainboard_claims_freed", freed, registry=registry)
+
+    def note_chunk(self, outcome: Outcome, seconds: float) -> None:
+        """Count a chunk that has ended."""
+        if self._seconds is not None:
+            self._seconds.labels(outcome).observe(seconds)
+
+    def note_freed(self, count: int) -> None:
+        """Count chunks that are started again."""
+        if self._freed is not None:
+            self._freed.inc(count)
+
+
 class WorkerProcesses:
     """The processes of one owner of claims, and all that an owner does with them, whoever wakes it.
 
@@ -211,7 +242,7 @@ class WorkerProcesses:
     def claimed(self) -> list[str]:
         """Return the names of the claims that the processes have, and of those whose end is not stored yet."""
         unstored = [claim.name for claim, _ in list(self._unstored.values())]
-        return unstored + [claim.name for each in self._processes if (claim := each.claim) is not None]
+        return unstored + [claim.name for process in self._processes if (claim := process.claim) is not None]
 
     def begin(self, process: WorkerProcess) -> bool:
         """Give an idle process a chunk that is ready. Return False if there is none."""
@@ -258,7 +289,10 @@ class WorkerProcesses:
         if not is_lost:
             return None
         process.drop()
-        self._forget_files(claim)
+        with self._workspace.database.writing() as tx:
+            # The job of these files is over; files of other jobs may be written at this moment.
+            if jobs.job_of(tx, claim).is_over:
+                files.clear_unfinished(tx, claim.job_number)
         return "lost"
 
     def drop(self) -> None:
@@ -278,9 +312,3 @@ class WorkerProcesses:
                 claims.put_back(tx, claim, self._workspace.now())
             else:
                 claims.give_back(tx, claim, self._workspace.now(), reply.message, reply.outcome == "refused")
-
-    def _forget_files(self, lost: Claim) -> None:
-        with self._workspace.database.writing() as tx:
-            # The job of these files is over; files of other jobs may be written at this moment.
-            if jobs.job_of(tx, lost).is_over:
-                files.clear_unfinished(tx, lost.job_number)

@@ -20,17 +20,15 @@ from gainboard.metrics.bound import BoundMetric, notes_on_names, short_labels
 from gainboard.metrics.catalogue import Metric, every_metric, every_parameter, query_parameters
 from gainboard.metrics.curves import RECALL_STEPS, CurvesOfRun, judged_share
 from gainboard.metrics.expected import expected_form, expected_scores, is_without_order
-from gainboard.metrics.expressions import ignored_defaults, resolve, without
+from gainboard.metrics.expressions import ignored_defaults, resolve, trec_eval_name, without
 from gainboard.metrics.gains import GainSetting, linear_ratio, parse_gains, steep
-from gainboard.metrics.intents import Intents
-from gainboard.metrics.judgments import UNJUDGED, Judgments, Scale
+from gainboard.metrics.judgments import UNJUDGED, Intents, Judgments, Scale
 from gainboard.metrics.parameters import Parameter
 from gainboard.metrics.presets import Preset, every_preset, expand
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns, RetrievalScores
 from gainboard.metrics.retrieval import min_max
 from gainboard.metrics.scoring import mean_all, mean_of, score_all
 from gainboard.metrics.ties import TiedRun
-from gainboard.metrics.trec_eval import trec_eval_name
 from gainboard.metrics.vocabularies import Names, translate
 
 SCORING_VERSION = 2

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.metrics.catalogue import Metric, Namesake, ScoreLimits
-from gainboard.metrics.discounts import Discount, Geometric
-from gainboard.metrics.gains import FLAT, GainSetting, parse_gains
+from gainboard.metrics.gains import FLAT, Discount, GainSetting, Geometric, parse_gains
 from gainboard.metrics.intent_views import IntentRankings
 from gainboard.metrics.judgments import Scale
 from gainboard.metrics.parameters import AT_R, CONDENSED, GAINS, IA, MEAN, REL
@@ -61,9 +60,9 @@ class BoundMetric:
         if is_by_intent:
             return
         fixed = tuple(
-            (each.name, parameters[each.name])
-            for each in metric.parameters
-            if each.space is None and each.name not in _READING
+            (argument.name, parameters[argument.name])
+            for argument in metric.parameters
+            if argument.space is None and argument.name not in _READING
         )
         if metric.takes_cutoff:
             fixed = (*fixed, ("cutoff", cutoff))
@@ -138,7 +137,9 @@ class BoundMetric:
 def _formula(metric: Metric, fixed: tuple[tuple[str, Any], ...], rel: int, condensed: bool) -> Formula:
     rankings = cast(type[BinaryRankings], metric.reads)(rel, condensed)
     open_parameters = {
-        each.name: parameter(each.name, each.space) for each in metric.parameters if each.space is not None
+        argument.name: parameter(argument.name, argument.space)
+        for argument in metric.parameters
+        if argument.space is not None
     }
     given = dict(fixed)
     if given.get("cutoff") == AT_R:
@@ -196,8 +197,8 @@ def short_labels(labels: Sequence[str]) -> dict[str, str]:
     bare = {label: _PARAMETERS.sub(r"\2", label) for label in labels}
     short = {}
     for label in labels:
-        found, namesakes = _PARAMETERS.search(label), [each for each in labels if bare[each] == bare[label]]
-        shared = set.intersection(*(set(_parts(each)) for each in namesakes))
+        found, namesakes = _PARAMETERS.search(label), [other for other in labels if bare[other] == bare[label]]
+        shared = set.intersection(*(set(_parts(other)) for other in namesakes))
         own = ",".join(part for part in _parts(label) if part not in shared)
         short[label] = f"{label[: found.start()]}({own}){found[2] or ''}" if found and own else bare[label]
     return short
@@ -208,7 +209,9 @@ def notes_on_names(metrics: Sequence[BoundMetric]) -> list[str]:
 
     It says what the metric is, and how to ask for the other one. Sentences on defaults that a name ignores follow.
     """
-    first = {each.metric.name: (each, each.metric.namesake) for each in reversed(metrics) if each.metric.namesake}
+    first = {
+        metric.metric.name: (metric, metric.metric.namesake) for metric in reversed(metrics) if metric.metric.namesake
+    }
     notes = [note for metric, other in reversed(first.values()) if (note := _note(metric, other))]
     return [*notes, *dict.fromkeys(note for metric in metrics for note in metric.ignored)]
 

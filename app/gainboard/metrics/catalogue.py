@@ -72,7 +72,7 @@ class Metric:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A kernel cannot be pickled, because its name in its module is that of the metric.
-        return _entered, (self.name,)
+        return _find_metric, (self.name,)
 
     @property
     def definition(self) -> str:
@@ -99,7 +99,7 @@ class Metric:
     @cached_property
     def parameters_by_name(self) -> tuple[Parameter, ...]:
         """The parameters in the order in which a label has them."""
-        return tuple(sorted(self.parameters, key=lambda each: each.name))
+        return tuple(sorted(self.parameters, key=lambda parameter: parameter.name))
 
     def defaults(self, scale: Scale) -> Mapping[str, Any]:
         """Return the typed default of each parameter, by name."""
@@ -146,7 +146,7 @@ class Metric:
 
 @lru_cache(maxsize=1024)  # each request binds the same metrics, with few values of its own
 def _defaults(metric: Metric, scale: Scale) -> Mapping[str, Any]:
-    return MappingProxyType({each.name: each.default_value(scale) for each in metric.parameters})
+    return MappingProxyType({parameter.name: parameter.default_value(scale) for parameter in metric.parameters})
 
 
 _METRICS: list[Metric] = []
@@ -182,7 +182,11 @@ def metric(
     """
 
     def enter(kernel: Callable[Concatenate[View, ...], Value | Scores]) -> Metric:
-        implied = {alias: _implied(values) for alias, _, values in (each.partition("(") for each in aliases)}
+        implied: dict[str, Mapping[str, str]] = {}
+        for written in aliases:
+            alias, _, values = written.partition("(")
+            pairs = (pair.partition("=") for pair in values.rstrip(")").split(",") if pair)
+            implied[alias] = {key: value for key, _, value in pairs}
         entry = Metric(
             name=name,
             aliases=tuple(implied),
@@ -203,12 +207,7 @@ def metric(
     return enter
 
 
-def _implied(values: str) -> Mapping[str, str]:
-    pairs = (pair.partition("=") for pair in values.rstrip(")").split(",") if pair)
-    return {key: value for key, _, value in pairs}
-
-
-def _entered(name: str) -> Metric:
+def _find_metric(name: str) -> Metric:
     return next(metric for metric in _METRICS if metric.name == name)
 
 
@@ -219,8 +218,8 @@ def every_metric() -> tuple[Metric, ...]:
 
 def every_parameter() -> list[Parameter]:
     """Return the parameters of all metrics, those of one name and meaning once."""
-    every = (each for metric in reversed(_METRICS) for each in metric.parameters)
-    return list({(each.name, each.description): each for each in every}.values())
+    last_first = (parameter for metric in reversed(_METRICS) for parameter in metric.parameters)
+    return list({(parameter.name, parameter.description): parameter for parameter in last_first}.values())
 
 
 def query_parameters() -> Mapping[str, Parameter]:
@@ -230,8 +229,9 @@ def query_parameters() -> Mapping[str, Parameter]:
 
 @lru_cache(maxsize=1)  # each request asks for them, and a metric that is entered later changes the number
 def _query_parameters(metrics: int) -> Mapping[str, Parameter]:
-    found: dict[str, Parameter] = {}
-    for each in every_parameter():
-        if not each.only_in_expressions:
-            found[each.name] = either(each, found[each.name]) if each.name in found else each
-    return found
+    by_name: dict[str, Parameter] = {}
+    for parameter in every_parameter():
+        if not parameter.only_in_expressions:
+            other = by_name.get(parameter.name)
+            by_name[parameter.name] = either(parameter, other) if other else parameter
+    return by_name

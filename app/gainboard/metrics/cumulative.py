@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gainboard.metrics.catalogue import Namesake, ScoreLimits, metric
-from gainboard.metrics.discounts import MICROSOFT, NO_DISCOUNT, Discount
+from gainboard.metrics.gains import MICROSOFT, NO_DISCOUNT, Discount
 from gainboard.metrics.parameters import Base, Cutoff, Rank
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import GradedFound, GradedRankings

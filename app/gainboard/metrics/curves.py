@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.metrics.columns import Rankings
-from gainboard.metrics.discounts import NO_DISCOUNT, Discount
-from gainboard.metrics.gains import GainSetting
+from gainboard.metrics.gains import NO_DISCOUNT, Discount, GainSetting
 from gainboard.metrics.ideal import LevelGains
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns
 from gainboard.metrics.retrieval import Scores
@@ -139,9 +138,13 @@ class _GainCurves:
         curve = self._by_rank(_share(gain, whole[self._topic]))
         curve[:shallow] = 0.0
         for topics in _blocks(len(classes.topic_class), shallow):
-            ranks, own = np.arange(1, shallow + 1), classes.topic_class[topics]
-            ideal = self._gains.gain_by_rank(classes, own, ranks, discount)
-            curve[:shallow] += _share(self._table(gain, topics, shallow), ideal).sum(axis=0)
+            ideal = self._gains.gain_by_rank(classes, classes.topic_class[topics], np.arange(1, shallow + 1), discount)
+            first, last = np.searchsorted(self._topic, (topics[0], topics[-1] + 1))
+            rows = np.arange(first, last)[self._rank[first:last] <= shallow]
+            gained = np.zeros((len(topics), shallow))  # the discounted gain of the first r ranks of each topic
+            gained[self._topic[rows] - topics[0], self._rank[rows] - 1] = gain[rows]
+            np.cumsum(gained, axis=1, out=gained)
+            curve[:shallow] += _share(gained, ideal).sum(axis=0)
         return curve / self._defined
 
     def _by_rank(self, values: Scores) -> Scores:
@@ -149,14 +152,6 @@ class _GainCurves:
         # For empty input, bincount returns integers.
         sums = np.bincount(self._rank - 1, values, self._upto).astype(np.float64, copy=False)
         return np.cumsum(sums, out=sums)
-
-    def _table(self, gain: Scores, topics: NDArray[np.intp], ranks: int) -> Scores:
-        """Return the discounted gain of the first r ranks of successive `topics`, float64 [topics, ranks]."""
-        first, last = np.searchsorted(self._topic, (topics[0], topics[-1] + 1))
-        rows = np.arange(first, last)[self._rank[first:last] <= ranks]
-        table = np.zeros((len(topics), ranks))
-        table[self._topic[rows] - topics[0], self._rank[rows] - 1] = gain[rows]
-        return np.cumsum(table, axis=1, out=table)
 
 
 def _share(part: Scores, whole: Scores) -> Scores:

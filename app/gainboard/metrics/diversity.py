@@ -10,8 +10,7 @@ from typing import Annotated, Any, Final
 import numpy as np
 
 from gainboard.metrics.catalogue import ScoreLimits, metric
-from gainboard.metrics.discounts import MICROSOFT, Discount, Geometric
-from gainboard.metrics.gains import GainSetting, format_number, read_number
+from gainboard.metrics.gains import MICROSOFT, Discount, GainSetting, Geometric, format_number, read_number
 from gainboard.metrics.intent_views import GradedIntentRankings, IntentRankings
 from gainboard.metrics.parameters import GAINS, Beta, Parameter, Persistence, choice
 from gainboard.metrics.retrieval import Scores

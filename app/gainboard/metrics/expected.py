@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,32 +80,32 @@ def is_without_order(metric: BoundMetric) -> bool:
 def expected_form(formula: Formula) -> ExpectedForm | None:
     """Return the formula for weighted rows, or None if the expectation does not follow from the formula."""
     firsts: set[int | None] = set()
-    score = _rewritten(formula.score, firsts)
+    score = _rewrite(formula.score, firsts)
     if _kind(formula.score) is _Kind.OTHER or len(firsts) != 1:
         return None
     return ExpectedForm(Formula.of(score, formula.worth, formula.missing), firsts.pop())
 
 
-def _rewritten(each: Value, firsts: set[int | None]) -> Value:
+def _rewrite(term: Value, firsts: set[int | None]) -> Value:
     """Return the value with every reduction as a sum over weighted rows. Note the kinds of reductions in `firsts`."""
-    if each.operation in ("sum", "at_last", "at_first"):
-        by_row, rows = each.operands
-        firsts.add(each.fixed[0] if each.operation == "at_first" else None)
-        if each.operation == "at_last":
+    if term.operation in ("sum", "at_last", "at_first"):
+        by_row, rows = term.operands
+        firsts.add(term.fixed[0] if term.operation == "at_first" else None)
+        if term.operation == "at_last":
             one = spread(1.0, Space.ROW)
             by_row = value("relevant_only", Space.ROW, one, fixed=by_row.fixed)
         return value("sum", Space.RANKING, by_row, rows)
-    if each.operation == "judged_weight":
+    if term.operation == "judged_weight":
         firsts.add(None)
-    operands = [_rewritten(operand, firsts) for operand in each.operands]
-    return value(each.operation, each.space, *operands, fixed=each.fixed, open=each.open)
+    operands = [_rewrite(operand, firsts) for operand in term.operands]
+    return value(term.operation, term.space, *operands, fixed=term.fixed, open=term.open)
 
 
-def _kind(each: Value) -> _Kind:
-    kinds = [_kind(operand) for operand in each.operands]
+def _kind(term: Value) -> _Kind:
+    kinds = [_kind(operand) for operand in term.operands]
     most = max(kinds, default=_Kind.FIXED)
-    name = each.operation
-    if each.space < Space.RANKING or name in _FIXED:
+    name = term.operation
+    if term.space < Space.RANKING or name in _FIXED:
         return most
     if name in ("count", "cumulative_gain", "judged_weight"):
         return _Kind.LINEAR
@@ -115,7 +115,7 @@ def _kind(each: Value) -> _Kind:
         return _Kind(min(sum(kinds), _Kind.OTHER))
     if name == "divide":
         return kinds[0] if kinds[1] is _Kind.FIXED else _Kind.OTHER
-    if name in ("sum", "at_first") or (name == "at_last" and each.operands[0].operation == "count"):
+    if name in ("sum", "at_first") or (name == "at_last" and term.operands[0].operation == "count"):
         is_known = kinds[0] is not _Kind.OTHER and kinds[1] is _Kind.FIXED
         return _Kind.LINEAR if is_known else _Kind.OTHER
     if name in ("spread", "rows_upto", "minimum", "maximum", "floor", "absolute"):
@@ -140,19 +140,17 @@ def expected_scores(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Ju
         places.setdefault((metric.parameters[CONDENSED.name], form.first), []).append(place)
     for (condensed, first), own in places.items():
         rows = _Expanded.of(tied, judgments, condensed)
-        program, settings = program_of(
-            [forms[place].formula for place in own], [_settings(metrics[place], forms[place].formula) for place in own]
-        )
+        formulas, bound = [forms[place].formula for place in own], []
+        for place, formula in zip(own, formulas, strict=True):
+            # The formula for weighted rows may have a constant more than that of the metric.
+            value_of = dict(zip(metrics[place].formula.settings, metrics[place].settings, strict=True))
+            bound.append([value_of.get(name) or bound_setting("number", name[1]) for name in formula.settings])
+        program, settings = program_of(formulas, bound)
         part = np.empty((len(own), 1, judgments.topics))
         weighted = _first_rows(rows, first) if first is not None else rows
         plain.work_out(program, settings, weighted.runs, np.arange(1), part, weighted.columns)
         table[own] = part
     return table[:, 0]
-
-
-def _settings(metric: BoundMetric, formula: Formula) -> list[Any]:
-    known = dict(zip(metric.formula.settings, metric.settings, strict=True))
-    return [known.get(setting) or bound_setting("number", setting[1]) for setting in formula.settings]
 
 
 class _Expanded(NamedTuple):
@@ -229,7 +227,7 @@ class _Groups(NamedTuple):
         else:
             first, size = tied.first[begin], tied.size[begin]
         kept = at_least[:, 1] > 0
-        return cls(*(each[kept] for each in (topic, first, size, number, at_least, above)))
+        return cls(*(column[kept] for column in (topic, first, size, number, at_least, above)))
 
 
 def _first_rows(rows: _Expanded, rel: int) -> _Expanded:
@@ -266,21 +264,18 @@ class _WeightedRankings(Rankings):
         self.counts = list(rows.counts)
 
     def by_ranking(self, operation: str, fixed: Sequence[int], settings: Sequence[Any]) -> Scores:
-        if operation == "judged_weight":
-            return _expected_weight(self._tied, fixed, settings[0])
-        whole = JudgedRuns.of([self._tied.run], self._runs.judgments)
-        return values_by_ranking(operation, whole, self._chosen, fixed, settings).ravel()
-
-
-def _expected_weight(tied: TiedRun, fixed: Sequence[int], discount: AnyDiscount) -> Scores:
-    """Return the expected sum of the weights of the ranks with a judged document: float64 [n]."""
-    condensed, upto = fixed
-    topic, judged = tied.topic[tied.begin], tied.judged
-    if condensed:  # every order has judged documents at the same ranks
-        first, size = tied.begin - tied.run.starts[topic] + 1, judged
-    else:
-        first, size = tied.first[tied.begin], tied.size[tied.begin]
-    ends = np.minimum(first + size - 1, upto)
-    sums = discount.sums(int(ends.max(initial=0)))
-    weight = np.where(first <= upto, sums.take(ends) - sums.take(np.minimum(first - 1, ends)), 0.0)
-    return np.bincount(topic, weight * judged / size, minlength=len(tied.run.retrieved)).astype(np.float64)
+        tied = self._tied
+        if operation != "judged_weight":
+            whole = JudgedRuns.of([tied.run], self._runs.judgments)
+            return values_by_ranking(operation, whole, self._chosen, fixed, settings).ravel()
+        (condensed, upto), discount = fixed, cast(AnyDiscount, settings[0])
+        topic, judged = tied.topic[tied.begin], tied.judged
+        if condensed:  # every order has judged documents at the same ranks
+            first, size = tied.begin - tied.run.starts[topic] + 1, judged
+        else:
+            first, size = tied.first[tied.begin], tied.size[tied.begin]
+        ends = np.minimum(first + size - 1, upto)
+        sums = discount.sums(int(ends.max(initial=0)))
+        # The weights of a group's ranks, each with a judged document as often as its share of the group.
+        weight = np.where(first <= upto, sums.take(ends) - sums.take(np.minimum(first - 1, ends)), 0.0)
+        return np.bincount(topic, weight * judged / size, minlength=len(tied.run.retrieved)).astype(np.float64)

@@ -9,18 +9,18 @@ Values cannot contain a comma. Parentheses may be nested once, for `adjust(...)`
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from gainboard.errors import BadExpression, BadGains, NeedsIntents
 from gainboard.metrics.bound import BoundMetric
-from gainboard.metrics.catalogue import Metric, query_parameters
+from gainboard.metrics.catalogue import query_parameters
+from gainboard.metrics.gains import format_number
 from gainboard.metrics.judgments import Scale
-from gainboard.metrics.names import Spelling, find, is_known
-from gainboard.metrics.names_elsewhere import name_here
-from gainboard.metrics.parameters import AT_R, Parameter
-from gainboard.metrics.vocabularies import TREC_EVAL
+from gainboard.metrics.names import Spelling, find, is_known, name_here
+from gainboard.metrics.parameters import AT_R
+from gainboard.metrics.vocabularies import TREC_EVAL, Word
 
 _Items = tuple[tuple[str, str], ...]
 _LONGEST: Final = 1000
@@ -66,16 +66,16 @@ def ignored_defaults(expression: str, ours: str, metric: BoundMetric, query: Map
         return []
     own = {*read.parsed.arguments, *read.spelling.named} if expression == ours else set[str]()
     notes = []
-    for each in metric.metric.parameters:
-        if each.name not in query or each.only_in_expressions or each.name in own:
+    for parameter in metric.metric.parameters:
+        if parameter.name not in query or parameter.only_in_expressions or parameter.name in own:
             continue
-        text = each.write(each.read(query[each.name], metric.scale))
-        if text != each.write(metric.parameters[each.name]):
+        text = parameter.write(parameter.read(query[parameter.name], metric.scale))
+        if text != parameter.write(metric.parameters[parameter.name]):
+            default = f"{parameter.name}={query[parameter.name]}"
             cutoff = f"@{metric.cutoff}" if metric.cutoff not in (None, _DEEPEST) else ""
             notes.append(
-                f"{each.name}={query[each.name]} is ignored for {expression}, because a name of another tool means "
-                f"what that tool computes. To use it, ask by Gainboard's own name: "
-                f"{metric.metric.name}({each.name}={query[each.name]}){cutoff}."
+                f"{default} is ignored for {expression}, because a name of another tool means what that tool computes. "
+                f"To use it, ask by Gainboard's own name: {metric.metric.name}({default}){cutoff}."
             )
     return notes
 
@@ -101,12 +101,12 @@ def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -
     read, defaults = _read(expression), _checked_defaults(collection + query, scale)
     own, given = read.own, {} if read.spelling.pinned else defaults
     texts = []
-    for each in read.spelling.metric.parameters:
-        text = own.get(each.name)
-        if text is None and not each.only_in_expressions:
-            text = given.get(each.name)
+    for parameter in read.spelling.metric.parameters:
+        text = own.get(parameter.name)
+        if text is None and not parameter.only_in_expressions:
+            text = given.get(parameter.name)
         if text is not None:
-            texts.append((each.name, text))
+            texts.append((parameter.name, text))
     return _with_values(expression, scale, tuple(texts))
 
 
@@ -116,8 +116,18 @@ def _read(expression: str) -> _Read:
     if (nearest := TREC_EVAL.absent.get(parsed.name)) and not is_known(parsed.name):
         raise BadExpression(f"{parsed.name} of trec_eval is not here. The nearest by meaning is {nearest}")
     spelling = find(parsed.name, expression)
-    _check_keys(parsed, spelling.metric)
-    return _Read(parsed, spelling, _arguments_of(parsed, spelling))
+    metric, arguments = spelling.metric, parsed.arguments
+    available = sorted(parameter.name for parameter in metric.parameters)
+    for key in arguments:
+        if key not in available:
+            is_cutoff = key in ("k", "cutoff") and metric.takes_cutoff
+            hint = f" Did you mean {metric.name}@{arguments[key]}?" if is_cutoff else ""
+            raise BadExpression(
+                f"{expression}: {metric.name} has no parameter {key}.{hint} Available: {', '.join(available)}"
+            )
+    for key in spelling.named.keys() & arguments.keys():
+        raise BadExpression(f"{expression}: {key} is given twice")
+    return _Read(parsed, spelling, {**spelling.implied, **spelling.named, **arguments})
 
 
 @lru_cache(maxsize=1024)  # half of the metrics have none of the parameters that a request changes
@@ -126,10 +136,20 @@ def _with_values(expression: str, scale: Scale, given: _Items) -> BoundMetric:
     parsed, spelling, _ = _read(expression)
     texts, metric = dict(given), spelling.metric
     values = {**metric.defaults(scale)}
-    for each in metric.parameters if texts else ():
-        if each.name in texts:
-            values[each.name] = _value(each, texts[each.name], scale, parsed)
-    _check_effect(parsed, metric, values)
+    for parameter in metric.parameters if texts else ():
+        if parameter.name in texts:
+            try:
+                values[parameter.name] = parameter.read(texts[parameter.name], scale)
+            except (BadExpression, BadGains) as error:
+                # A request may have many expressions, and only one of them is wrong.
+                raise type(error)(f"{parsed.text}: {error.message}") from error
+    for parameter in metric.parameters:
+        other, needed = parameter.only_with or ("", "")
+        if parameter.name in parsed.arguments and other and values[other] != needed:
+            raise BadExpression(
+                f"{parsed.text}: {parameter.name} has no effect with {other}={values[other]}. Remove {parameter.name}, "
+                f"or write {other}={needed}"
+            )
     bound = BoundMetric(metric, values, _cutoff(parsed, spelling, scale), scale)
     if bound.needs_intents and not scale.intents:
         raise NeedsIntents(
@@ -149,48 +169,15 @@ def _parse(expression: str) -> _Parsed:
             f"{expression[:80]!r} is not a metric expression. {hint}Write NAME, NAME@cutoff, NAME(key=value,...) or "
             "NAME(key=value,...)@cutoff, for example nDCG(gains=3:2:1)@10"
         )
-    return _Parsed(expression, match["name"], _arguments(expression, match["arguments"]), match["cutoff"])
-
-
-def _arguments(expression: str, text: str | None) -> dict[str, str]:
     arguments: dict[str, str] = {}
-    for argument in text.split(",") if text is not None else ():
+    for argument in match["arguments"].split(",") if match["arguments"] is not None else ():
         key, equals, value = (part.strip() for part in argument.partition("="))
         if not (key and equals and value):
             raise BadExpression(f"{expression}: {argument.strip()!r} is not a parameter. Write key=value, as in beta=1")
         if key in arguments:
             raise BadExpression(f"{expression}: {key} is given twice")
         arguments[key] = value
-    return arguments
-
-
-def _arguments_of(parsed: _Parsed, spelling: Spelling) -> dict[str, str]:
-    """Return the parameters that the expression gives, by its name or in brackets."""
-    for key in spelling.named.keys() & parsed.arguments.keys():
-        raise BadExpression(f"{parsed.text}: {key} is given twice")
-    return {**spelling.implied, **spelling.named, **parsed.arguments}
-
-
-def _check_keys(parsed: _Parsed, metric: Metric) -> None:
-    known = sorted(parameter.name for parameter in metric.parameters)
-    for key in parsed.arguments:
-        if key not in known:
-            is_cutoff = key in ("k", "cutoff") and metric.takes_cutoff
-            hint = f" Did you mean {metric.name}@{parsed.arguments[key]}?" if is_cutoff else ""
-            raise BadExpression(
-                f"{parsed.text}: {metric.name} has no parameter {key}.{hint} Available: {', '.join(known)}"
-            )
-
-
-def _check_effect(parsed: _Parsed, metric: Metric, values: Mapping[str, Any]) -> None:
-    """Refuse a parameter of the expression that has no effect beside the value of another one."""
-    for each in metric.parameters:
-        other, value = each.only_with or ("", "")
-        if each.name in parsed.arguments and other and values[other] != value:
-            raise BadExpression(
-                f"{parsed.text}: {each.name} has no effect with {other}={values[other]}. Remove {each.name}, or write "
-                f"{other}={value}"
-            )
+    return _Parsed(expression, match["name"], arguments, match["cutoff"])
 
 
 @lru_cache(maxsize=64)  # all expressions of a request have the same defaults
@@ -200,14 +187,6 @@ def _checked_defaults(defaults: _Items, scale: Scale) -> Mapping[str, str]:
         if key in known:
             known[key].read(text, scale)
     return dict(defaults)
-
-
-def _value(parameter: Parameter, text: str, scale: Scale, parsed: _Parsed) -> Any:
-    try:
-        return parameter.read(text, scale)
-    except (BadExpression, BadGains) as error:
-        # A request may have many expressions, and only one of them is wrong.
-        raise type(error)(f"{parsed.text}: {error.message}") from error
 
 
 def _cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | str | None:
@@ -226,3 +205,21 @@ def _cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | str | No
     if len(text) > len(str(_DEEPEST)) or not 1 <= int(text) <= _DEEPEST:
         raise BadExpression(f"{parsed.text}: the cut-off must be a whole number from 1 to {_DEEPEST}, such as @10")
     return int(text)
+
+
+def trec_eval_name(metric: BoundMetric, scale: Scale) -> str | None:
+    """Return trec_eval's own name for this metric with these parameters, or None if trec_eval has no name for it."""
+    for name, word in TREC_EVAL.words.items():
+        for written in _spellings(name, word, metric) if word.ours == metric.metric.name else ():
+            if TREC_EVAL.has(written) and resolve(TREC_EVAL.translate(written), scale).label == metric.label:
+                return written
+    return None
+
+
+def _spellings(name: str, word: Word, metric: BoundMetric) -> Sequence[str]:
+    """Return the forms of a name that may stand for the metric, the one that trec_eval prints first."""
+    if word.number:
+        value = metric.parameters[word.number]
+        exact = f"{name}_{format_number(value)}"
+        return (name, exact) if word.cutoff == "may" else (f"{name}_{value:.2f}", exact)
+    return (name if word.cutoff == "never" else f"{name}_{metric.cutoff}",)

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.discounts import Discount
-from gainboard.metrics.gains import GainSetting
+from gainboard.metrics.gains import Discount, GainSetting
 from gainboard.metrics.retrieval import Scores
 
 
@@ -70,7 +69,10 @@ class TopicClasses:
         starts, size, tables = np.zeros(len(depth), np.int64), 1, []
         for width in np.unique(widths[depth > 0]):
             classes = ((widths == width) & (depth > 0)).nonzero()[0]
-            table = self._table(classes, int(depth[classes].max()), size)
+            deepest = int(depth[classes].max())
+            holds = np.arange(1, deepest + 1) <= self.last[classes, 1:, np.newaxis]
+            last = np.arange(len(classes)) * deepest + np.minimum(self.last[classes, 1], deepest) - 1
+            table = RankTable(classes, deepest, size, holds.sum(axis=1, dtype=np.int8), last)
             starts[classes] = size + np.arange(len(classes)) * (table.width + 1)
             size = table.stop
             tables.append(table)
@@ -79,15 +81,9 @@ class TopicClasses:
     def _starts_of(self, depths: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return arrays of `IdealRanks` for these depths: int64 `starts` and `depth` [depths, c], `size` [depths]."""
         found, shape = [self.ranks(upto) for upto in depths], (len(depths), len(self.counts))
-        starts, depth = ([each.starts for each in found], [each.depth for each in found])
-        sizes = np.array([each.size for each in found], np.int64)
+        starts, depth = ([ranks.starts for ranks in found], [ranks.depth for ranks in found])
+        sizes = np.array([ranks.size for ranks in found], np.int64)
         return np.array(starts, np.int64).reshape(shape), np.array(depth, np.int64).reshape(shape), sizes
-
-    def _table(self, classes: NDArray[np.intp], width: int, start: int) -> RankTable:
-        ranks = np.arange(1, width + 1)
-        holds = ranks <= self.last[classes, 1:, np.newaxis]
-        last = np.arange(len(classes)) * width + np.minimum(self.last[classes, 1], width) - 1
-        return RankTable(classes, width, start, holds.sum(axis=1, dtype=np.int8), last)
 
 
 class RankTable(NamedTuple):

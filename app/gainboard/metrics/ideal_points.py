@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gainboard.metrics.catalogue import metric
-from gainboard.metrics.discounts import MICROSOFT
+from gainboard.metrics.gains import MICROSOFT
 from gainboard.metrics.values import Value, logarithm, maximum, minimum
 from gainboard.metrics.views import WHOLE, BinaryRankings, GradedRankings, WholeGradedRankings
 

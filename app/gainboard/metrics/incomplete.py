@@ -6,7 +6,7 @@ from typing import Final
 
 from gainboard.errors import BadExpression
 from gainboard.metrics.catalogue import Namesake, metric
-from gainboard.metrics.discounts import NO_DISCOUNT, Geometric
+from gainboard.metrics.gains import NO_DISCOUNT, Geometric
 from gainboard.metrics.parameters import Cutoff, Persistence
 from gainboard.metrics.values import Value, maximum, minimum
 from gainboard.metrics.views import BinaryRankings, GradedRankings, WholeRankings

@@ -63,7 +63,7 @@ def instructions_of(program: Program) -> Instructions:
     scales = sorted({(bool(step.fixed[0]), bool(step.fixed[1])) for step in steps if step.operation == "system_score"})
     given = list(dict.fromkeys(_given(step) for step in steps if step.operation in BY_RANKING))
 
-    def written(step: Step, operands: Sequence[int]) -> list[int]:
+    def write_step(step: Step, operands: Sequence[int]) -> list[int]:
         operation, settings, fixed = step.operation, step.settings, step.fixed
         if operation == "spread":
             operation = f"spread {step.operand_spaces[0].name.lower()}"
@@ -77,11 +77,16 @@ def instructions_of(program: Program) -> Instructions:
         return [CODES[operation], step.space, step.target, *(number for part in padded for number in part)]
 
     def table(part: Sequence[tuple[Step, Sequence[int]]]) -> NDArray[np.int64]:
-        return np.array([written(*each) for each in part], np.int64).reshape(len(part), _WIDTH)
+        return np.array([write_step(step, operands) for step, operands in part], np.int64).reshape(len(part), _WIDTH)
 
     first = [(step, step.operands) for step in program.first]
     rest = list(_without_copies(program.registers[Space.ROW], _weighted_at_once(program.rest)))
-    registers = np.array([*program.registers, _kinds_read(program), _levels_counted(program)], np.int64)
+    kinds = max((step.fixed[0] + 1 for step in program.rest if step.operation in _AT_RANKS), default=1)
+    if any(step.operation == "cumulative_gain" for step in program.rest):
+        levels = sys.maxsize  # all of them: only the judgments tell how many there are
+    else:
+        levels = max((step.fixed[0] + 1 for step in program.rest if step.operation == "count"), default=0)
+    registers = np.array([*program.registers, kinds, levels], np.int64)
     return Instructions(table(first), table(rest), registers, recipes, tuple(deepest.values()), scales, given)
 
 
@@ -112,7 +117,7 @@ def _weighted_at_once(steps: Sequence[Step]) -> Iterator[Step]:
             continue
         for weight, values in permutations(weighted.operands):
             by = steps[source := sources[product][weight]]
-            is_over = any(each.space is Space.ROW and each.target == values for each in steps[product + 1 : place])
+            is_over = any(later.space is Space.ROW and later.target == values for later in steps[product + 1 : place])
             if by.operation == "weight" and uses[source] == [product] and weight != values and not is_over:
                 fixed = (by.fixed[0], weighted.target)
                 written[place] = step._replace(
@@ -142,17 +147,6 @@ def _without_copies(behind: int, steps: Iterable[Step]) -> Iterator[tuple[Step, 
 
 def _given(step: Step) -> Given:
     return step.operation, step.fixed, step.settings
-
-
-def _kinds_read(program: Program) -> int:
-    return max((step.fixed[0] + 1 for step in program.rest if step.operation in _AT_RANKS), default=1)
-
-
-def _levels_counted(program: Program) -> int:
-    if any(step.operation == "cumulative_gain" for step in program.rest):
-        # All levels: only the judgments tell how many there are.
-        return sys.maxsize
-    return max((step.fixed[0] + 1 for step in program.rest if step.operation == "count"), default=0)
 
 
 _AT_RANKS: Final = frozenset(("rank", "judged_rank", "weight", "ideal_cumulative_gain", "reciprocals", "rows_upto"))

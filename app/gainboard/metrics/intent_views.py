@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.metrics.columns import Rankings
-from gainboard.metrics.discounts import Discount
-from gainboard.metrics.gains import FLAT, GainSetting
-from gainboard.metrics.intents import Intents
+from gainboard.metrics.gains import FLAT, Discount, GainSetting
+from gainboard.metrics.judgments import Intents
 from gainboard.metrics.rankings import JudgedRuns
 from gainboard.metrics.retrieval import Scores
 

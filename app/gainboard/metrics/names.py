@@ -1,15 +1,20 @@
-"""Finding a metric by its name: canonical names, aliases and trec_eval's names."""
+"""The names of metrics: canonical ones, aliases and trec_eval's names, and those that other programs print.
+
+The last ones are for messages about unknown names. They come from MTEB (`ndcg_at_10`), BEIR (`Hole@10`),
+sentence-transformers (`cosine_accuracy@1`), scikit-learn (`ndcg_score`), ranx (`hit_rate@5`), PyTerrier and
+torchmetrics (`RetrievalMAP`). They are not read, because programs mean different things by one name: ranx counts with
+`hits@10` what others only notice.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from gainboard.errors import BadExpression
 from gainboard.metrics.catalogue import NUMBERED, VALUED, Metric, every_metric
-from gainboard.metrics.names_elsewhere import name_here
 from gainboard.metrics.presets import every_preset, find_preset
 
 
@@ -84,18 +89,25 @@ def find(name: str, expression: str) -> Spelling:
             f"{preset.name} is a preset, the name of several metrics. Use it by itself in a list of metrics, or give "
             "one metric here, such as nDCG@10"
         )
-    _check_plus(name, name == expression, known)
+    # What remains of a name such as P+ after a URL parser has read its + as a space.
+    blank = re.search(r"\s", name)
+    meant = known.get(re.sub(r"\s", "+", name) if blank else f"{name}+")
+    written = f"{meant.metric.name}, or %2B for the +" if meant else "%2B for a +"
+    if blank:
+        raise BadExpression(f"{name!r} contains a space. In a URL, write {written}")
+    if name == expression and meant:
+        raise BadExpression(f"{name} needs a cut-off, such as {name}@10. If you mean {name}+, write {written}")
     numbered = re.fullmatch(r"(.*)_([0-9]+(?:\.[0-9]+)?)", name, re.DOTALL)
-    found = _numbered(known, *numbered.groups()) if numbered else known.get(name)
+    found = _find_numbered(known, *numbered.groups()) if numbered else known.get(name)
     if found is None or name.lower().endswith((NUMBERED, VALUED)):
-        meant = name_here(expression)
-        nearest = ", ".join(dict.fromkeys([*meant, *known.nearest(name)][: max(4, len(meant))]))
+        ours = name_here(expression)
+        nearest = ", ".join(dict.fromkeys([*ours, *known.nearest(name)][: max(4, len(ours))]))
         hint = f"Did you mean {nearest}?" if nearest else "docs/metrics.md and GET /v1/metrics list all metrics."
         raise BadExpression(f"there is no metric {name!r}. {hint}")
     return found
 
 
-def _numbered(known: _Names, stem: str, number: str) -> Spelling | None:
+def _find_numbered(known: _Names, stem: str, number: str) -> Spelling | None:
     """Return the meaning of a name that ends with a number: a cut-off, or the value of the first parameter."""
     if number.isdigit() and (found := known.get(stem + NUMBERED)):
         return found._replace(cutoff=number)
@@ -103,12 +115,115 @@ def _numbered(known: _Names, stem: str, number: str) -> Spelling | None:
     return found and found._replace(named={found.metric.parameters[0].name: number})
 
 
-def _check_plus(name: str, bare: bool, known: _Names) -> None:
-    """Refuse what remains of a name such as P+ after a URL parser has read its + as a space."""
-    blank = re.search(r"\s", name)
-    meant = known.get(re.sub(r"\s", "+", name) if blank else f"{name}+")
-    written = f"{meant.metric.name}, or %2B for the +" if meant else "%2B for a +"
-    if blank:
-        raise BadExpression(f"{name!r} contains a space. In a URL, write {written}")
-    if bare and meant:
-        raise BadExpression(f"{name} needs a cut-off, such as {name}@10. If you mean {name}+, write {written}")
+class _Meaning(NamedTuple):
+    """The expressions for a name: with a cut-off in place of `{}`, and without one. The best comes first."""
+
+    cut: tuple[str, ...]
+    whole: tuple[str, ...]
+
+
+def _meanings(names: str, cut: str, whole: str) -> dict[str, _Meaning]:
+    return dict.fromkeys(names.split(), _Meaning(tuple(cut.split()), tuple(whole.split())))
+
+
+MEANINGS: Final = {
+    **_meanings("r recall rec recallat sensitivity truepositiverate", "Recall@{}", "setRecall Recall@100"),
+    **_meanings("p precision prec precisionat positivepredictivevalue", "P@{}", "setP P@10"),
+    **_meanings(
+        "accuracy acc topkaccuracy topaccuracy categoricalaccuracy topkcategoricalaccuracy", "Success@{}", "Success@1"
+    ),
+    **_meanings("hit hitrate hitratio hr success successrate hitrateat", "Success@{}", "Success@10"),
+    **_meanings("hits", "Success@{} P@{}", "Success@10 P@10"),
+    **_meanings("ndcg normalizeddcg normaliseddcg", "ndcg_cut_{} nDCG@{}", "MSnDCG nDCG"),
+    **_meanings(
+        "normalizeddiscountedcumulativegain normaliseddiscountedcumulativegain", "ndcg_cut_{} nDCG@{}", "MSnDCG nDCG"
+    ),
+    **_meanings("ndcgcut mainscore", "ndcg_cut_{} nDCG@{}", "ndcg_cut_10 nDCG@10"),
+    **_meanings("ndcgburges ndcgexp", "MSnDCG(gains=exp)@{}", "MSnDCG(gains=exp)"),
+    **_meanings("dcg discountedcumulativegain", "DCG@{}", "DCG"),
+    **_meanings("dcgburges", "DCG(gains=exp)@{}", "DCG(gains=exp)"),
+    **_meanings("map ap averageprecision avgprecision meanaverageprecision meanap mapcut", "AP@{}", "AP"),
+    **_meanings("labelrankingaverageprecision lrap", "AP@{}", "AP"),
+    **_meanings("mrr rr reciprocalrank meanreciprocalrank reciprank recipranks reciprankcut", "RR@{}", "RR"),
+    **_meanings("rprecision rprec precisionatr", "Rprec", "Rprec"),
+    **_meanings("rcap recallcap caprecall cappedrecall recallcapped", "R_cap@{}", "R_cap@100"),
+    **_meanings("f f1 fscore f1score fmeasure fbeta fbetascore f1measure", "setF P@{} Recall@{}", "setF"),
+    **_meanings("hole holes holerate unjudged", "Unjudged@{}", "Unjudged@10"),
+    **_meanings("judged judgedrate", "Judged@{}", "Judged@10"),
+    **_meanings("rbp rankbiasedprecision", "RBP@{}", "RBP"),
+    **_meanings("err expectedreciprocalrank", "ERR@{}", "ERR"),
+    **_meanings("bpref binarypreference auc auroc rocauc", "bpref", "bpref"),
+    **_meanings("interpolatedprecision iprec 11ptavg", "AP11pt", "AP11pt"),
+}
+_SIMILARITIES: Final = frozenset(["cosine", "cos", "dot", "euclidean", "manhattan", "hamming", "jaccard", "maxsim"])
+_DECORATIONS: Final = _SIMILARITIES.union(
+    (
+        "sim",
+        "score",
+        "max",
+        "eval",
+        "evaluation",
+        "val",
+        "valid",
+        "validation",
+        "test",
+        "dev",
+        "train",
+        "mean",
+        "avg",
+        "cv",
+    ),
+    ("average", "macro", "micro", "samples", "weighted", "retrieval", "metric", "at", "cut", "std", "base"),
+)
+"""Words around a name that say where it was computed, and not what."""
+_CUTOFF: Final = re.compile(
+    r"(?P<stem>.+?)(?:[@_. -]+(?:at[@_. -]*)?(?P<cutoff>\d{1,9}k?|k|n)|(?P<bare>\d{1,9}))(?P<rest>\D*)"
+)
+_TOP: Final = re.compile(r"top[@_. -]?(?P<cutoff>\d{1,9}|k|n)[@_. -]?(?P<stem>acc.*)")
+
+
+_LONGEST: Final = 100
+"""The most characters of an expression that are looked at. No program prints longer names."""
+
+
+def name_here(expression: str) -> list[str]:
+    """Return our expressions for a name that another program prints, the best first; empty if it is unknown.
+
+    A letter in place of a cut-off, as in `map@k`, becomes 10. Parameters, as in `R(rel=2)@100`, are kept.
+    """
+    named = re.sub(r"\(k=([0-9]+)\)", r"@\1", expression.strip()[:_LONGEST])
+    arguments = re.search(r"\([^()=]+=[^()]*\)", named)
+    found = _without_arguments(re.sub(r"\(.*?\)", "", named.lower()))
+    if arguments is None:
+        return found
+    return [re.sub(r"^([A-Za-z]+)(@|$)", rf"\g<1>{arguments[0]}\g<2>", ours) for ours in found]
+
+
+def _without_arguments(text: str) -> list[str]:
+    value = re.fullmatch(r"rbp[@_. -]?0?(\.[0-9]+)", text)
+    if value:
+        return [f"RBP(p=0{value[1]})"]
+    if (meaning := _find_meaning(text)) is not None:
+        return list(meaning.whole)
+    for form in (_TOP, _CUTOFF):
+        if (found := form.fullmatch(text)) is None:
+            continue
+        groups = found.groupdict()
+        if (meaning := _find_meaning(groups["stem"] + groups.get("rest", ""))) is not None:
+            cutoff = re.sub(r"(?<=\d)k$", "000", groups["cutoff"] or groups["bare"])  # R@1k of MS MARCO
+            return [template.format(cutoff if cutoff.isdigit() else 10) for template in meaning.cut]
+    return []
+
+
+def _find_meaning(name: str) -> _Meaning | None:
+    """Return the meaning of a name, or of what is left of it without the words around it, the longest first."""
+    words = [word for word in re.split(r"[^a-z0-9]+", name.removeprefix("retrieval")) if word]
+    # Evaluators of sentence-transformers put the name of the data before the similarity: `NanoBEIR_mean_cosine_ndcg`.
+    last = max((place for place, word in enumerate(words) if word in _SIMILARITIES), default=-1)
+    parts = [(start, stop) for start in range(len(words)) for stop in range(start + 1, len(words) + 1)]
+    for start, stop in sorted(parts, key=lambda part: part[0] - part[1]):
+        around = [*words[max(last, 0) : start], *words[stop:]]
+        around = [word for word in around if not re.fullmatch(r"nano\w+|r\d+", word)]  # of data, and of rerankers
+        if (meaning := MEANINGS.get("".join(words[start:stop]))) and _DECORATIONS.issuperset(around):
+            return meaning
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gainboard.metrics import Metric, Parameter, Preset, Scale, every_metric, every_parameter, every_preset
+from gainboard.metrics import Metric, Parameter, Scale, every_metric, every_parameter, every_preset
 from gainboard.metrics.names import is_pinned
 
 _SCALE: Final = Scale(3)
@@ -14,25 +14,38 @@ _SCALE: Final = Scale(3)
 
 def catalogue_page() -> str:
     """Return the catalogue in Markdown: the parameters as a table, the metrics with definitions, and the presets."""
-    metrics = (line for metric in every_metric() for line in _section(metric))
-    presets = (line for preset in every_preset() for line in _preset(preset))
-    return "\n".join([*_table(), *metrics, *_about_presets(), *presets])
-
-
-def _table() -> Iterator[str]:
-    yield "| parameter | default | valid values | metrics | meaning |"
-    yield "| --- | --- | --- | --- | --- |"
+    lines = [
+        "| parameter | default | valid values | metrics | meaning |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     for parameter in every_parameter():
         name = f"`{parameter.name}`" + ("*" if parameter.always_shown else "")
-        limits, owners = parameter.limits, _owners(parameter)
-        yield f"| {name} | `{_default(parameter)}` | {limits} | {owners} | {parameter.description} |"
-    yield "\n\\* is part of every label. The other parameters are part of a label if they differ from the default.\n"
+        default, limits, owners = _default(parameter), parameter.limits, _owners(parameter)
+        lines.append(f"| {name} | `{default}` | {limits} | {owners} | {parameter.description} |")
+    lines.append(
+        "\n\\* is part of every label. The other parameters are part of a label if they differ from the default.\n"
+    )
+    for metric in every_metric():
+        lines += _section(metric)
+    lines += [
+        "## Presets\n",
+        "A preset is a name for several metrics. Use it in a list of metrics. It is refused where one metric is",
+        "expected (`by`, `against`, a baseline). It takes neither parameters nor a cut-off. The expressions below are",
+        "those for three levels.\n",
+    ]
+    for preset in every_preset():
+        lines.append(f"### {preset.name}: {preset.title}\n")
+        lines.append(f"{', '.join(f'`{expression}`' for expression in preset.expressions(_SCALE.highest_level))}\n")
+        lines += [f"{preset.definition}\n", f"Source: {preset.reference}\n"]
+    return "\n".join(lines)
 
 
 def _owners(parameter: Parameter) -> str:
     meaning = (parameter.name, parameter.description)
     having = [
-        metric for metric in every_metric() if meaning in {(each.name, each.description) for each in metric.parameters}
+        metric
+        for metric in every_metric()
+        if meaning in {(other.name, other.description) for other in metric.parameters}
     ]
     if len(having) == len(every_metric()):
         return "every metric"
@@ -48,37 +61,17 @@ def _default(parameter: Parameter) -> str:
 
 def _section(metric: Metric) -> Iterator[str]:
     yield f"### {metric.name}: {metric.title}\n"
-    yield f"`{_form(metric)}`{_aliases(metric)}\n"
+    values = ",".join(f"{parameter.name}={_default(parameter)}" for parameter in metric.parameters)
+    cutoff = "@l" if metric.needs_cutoff else "[@l]" if metric.takes_cutoff else ""
+    pinned = ", ".join(_alias(metric, alias) for alias in metric.aliases if is_pinned(alias))
+    free = ", ".join(_alias(metric, alias) for alias in metric.aliases if not is_pinned(alias))
+    aliases = (f"; also {free}" if free else "") + (f"; trec_eval's {pinned}" if pinned else "")
+    yield f"`{metric.name}({values}){cutoff}`{aliases}\n"
     remarks = ["" if metric.bounded else " Scores may exceed 1.", " It needs a collection with intents."]
     yield f"{metric.definition}{''.join(remarks if metric.needs_intents else remarks[:1])}\n"
     yield f"Source: {metric.reference}\n"
 
 
-def _form(metric: Metric) -> str:
-    cutoff = "@l" if metric.needs_cutoff else "[@l]" if metric.takes_cutoff else ""
-    return f"{metric.name}({','.join(f'{each.name}={_default(each)}' for each in metric.parameters)}){cutoff}"
-
-
-def _aliases(metric: Metric) -> str:
-    pinned = [_alias(metric, alias) for alias in metric.aliases if is_pinned(alias)]
-    free = [_alias(metric, alias) for alias in metric.aliases if not is_pinned(alias)]
-    return (f"; also {', '.join(free)}" if free else "") + (f"; trec_eval's {', '.join(pinned)}" if pinned else "")
-
-
 def _alias(metric: Metric, alias: str) -> str:
     implied = ", ".join(f"`{key}={value}`" for key, value in metric.implied[alias].items())
     return f"`{alias}`" + (f" (with {implied})" if implied else "")
-
-
-def _about_presets() -> Iterator[str]:
-    yield "## Presets\n"
-    yield "A preset is a name for several metrics. Use it in a list of metrics. It is refused where one metric is"
-    yield "expected (`by`, `against`, a baseline). It takes neither parameters nor a cut-off. The expressions below are"
-    yield "those for three levels.\n"
-
-
-def _preset(preset: Preset) -> Iterator[str]:
-    yield f"### {preset.name}: {preset.title}\n"
-    yield f"{', '.join(f'`{expression}`' for expression in preset.expressions(_SCALE.highest_level))}\n"
-    yield f"{preset.definition}\n"
-    yield f"Source: {preset.reference}\n"

@@ -36,7 +36,7 @@ def work_out(
     """
     # Undefined scores are computed like all others, and divide by 0. `settle` makes them NaN in the end.
     with np.errstate(all="ignore"):
-        prepared = _prepared(program)
+        prepared = _prepare(program)
         values, classes = [setting.value for setting in settings], runs.judgments.classes
         work = Work(values, classes, prepared.deepest, prepared.ideal_cutoffs)
         # The work must not hold the registers, which hold it: they are to be freed when nothing else does.
@@ -117,7 +117,7 @@ class _Prepared(NamedTuple):
 
 
 @lru_cache(maxsize=MOST_PROGRAMS)
-def _prepared(program: Program) -> _Prepared:
+def _prepare(program: Program) -> _Prepared:
     """Return the program in the form that `work_out` reads."""
     metrics = sum(step.operation == "score" for step in program.rest)
     # All registers are in one list. Those of each space follow those of the space before, and then those added here.
@@ -130,7 +130,7 @@ def _prepared(program: Program) -> _Prepared:
     worths: dict[int, list[int]] = {}
     of_missing: list[tuple[int, int]] = []
 
-    def added(held: Step | None = None) -> int:
+    def add_register(held: Step | None = None) -> int:
         registers.append(held)
         return len(registers) - 1
 
@@ -148,7 +148,7 @@ def _prepared(program: Program) -> _Prepared:
                     of_missing.append((metric, missing))
                 # Arithmetic writes a score to its place, or else it is copied there.
                 if not calls or calls[-1][2] != value or not _may_write_to_a_place(*calls[-1][:2]):
-                    calls.append((np.positive, [value], added()))
+                    calls.append((np.positive, [value], add_register()))
                 calls[-1][1].append(1 + metric)
                 continue
             instead.pop(target, None)
@@ -156,12 +156,12 @@ def _prepared(program: Program) -> _Prepared:
                 instead[target] = operands[0]  # NumPy broadcasts a single number
             elif step.operation == "spread" and step.space is Space.RANKING:
                 if operands[0] not in spread:
-                    spread[operands[0]] = added()
+                    spread[operands[0]] = add_register()
                 instead[target] = spread[operands[0]]
             elif arithmetic := ARITHMETIC.get(step.operation):
                 calls.append((arithmetic, operands, target))
             else:
-                calls.append((OTHERS[step.operation], [0, added(step), *operands], target))
+                calls.append((OTHERS[step.operation], [0, add_register(step), *operands], target))
             if step.operation == "reciprocals":
                 deepest[step.settings] = max(deepest.get(step.settings, 0), step.fixed[1])
             elif step.operation == "ideal_gain":

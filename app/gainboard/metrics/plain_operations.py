@@ -60,11 +60,15 @@ class Work:
         if (found := self._ideal_gains.get(gains)) is None:
             cutoffs, classes = self._ideal_cutoffs[gains], self.classes
             weights = [
-                self.settings[each].sums(classes.deepest).take(np.minimum(classes.last, upto))
-                for each, upto in cutoffs.items()
+                self.settings[weighting].sums(classes.deepest).take(np.minimum(classes.last, upto))
+                for weighting, upto in cutoffs.items()
             ]
             worths = iter(self.gains(step).worth(np.concatenate(weights)))
-            found = {(each, number): next(worths) for each, upto in cutoffs.items() for number in upto.ravel().tolist()}
+            found = {
+                (weighting, number): next(worths)
+                for weighting, upto in cutoffs.items()
+                for number in upto.ravel().tolist()
+            }
             self._ideal_gains[gains] = found
         return found[discount, step.fixed[0]]
 
@@ -141,26 +145,26 @@ def _by_level(work: Work, step: Step, values: Any) -> Any:
 
 def _cumulative_gain(work: Work, step: Step) -> Any:
     gains = work.gains(step)
-    return _gained(work, gains, work.rankings.counts[gains.rel :])
+    return _sum_gains(work, gains, work.rankings.counts[gains.rel :])
 
 
 def _ideal_cumulative_gain(work: Work, step: Step) -> Any:
     gains, rank = work.gains(step), work.rankings.float_ranks[step.fixed[0]]
-    return _gained(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel - 1 :]))
+    return _sum_gains(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel - 1 :]))
 
 
 def _ideal_cost(work: Work, step: Step) -> Any:
     gains, rank = work.gains(step).above(1.0), work.rankings.float_ranks[step.fixed[0]]
-    return rank + _gained(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel - 1 :]))
+    return rank + _sum_gains(work, gains, np.minimum(rank, work.rankings.ideal_ends[gains.rel - 1 :]))
 
 
 def _ideal_discounted_gain(work: Work, step: Step) -> Any:
     gains, sums = work.gains(step), work.settings[step.settings[1]].sums(work.classes.deepest)
     last = work.classes.last.T[gains.rel :].take(work.rankings.row_class, axis=1)
-    return _gained(work, gains, sums.take(np.minimum(work.rankings.ranks[step.fixed[0]], last)))
+    return _sum_gains(work, gains, sums.take(np.minimum(work.rankings.ranks[step.fixed[0]], last)))
 
 
-def _gained(work: Work, gains: LevelGains, counts: Any) -> Any:
+def _sum_gains(work: Work, gains: LevelGains, counts: Any) -> Any:
     """Return the total gain of documents by row.
 
     `counts` are the numbers of documents of each relevant level or a higher one, lowest level first. The sum is in
@@ -230,7 +234,7 @@ def _system_score(work: Work, step: Step) -> Any:
 
 
 def _by_ranking(work: Work, step: Step) -> Any:
-    return work.rankings.by_ranking(step.operation, step.fixed, [work.settings[each] for each in step.settings])
+    return work.rankings.by_ranking(step.operation, step.fixed, [work.settings[number] for number in step.settings])
 
 
 def _relevant_only(work: Work, step: Step, values: Any) -> Any:
@@ -270,7 +274,7 @@ def _at_first(work: Work, step: Step, values: Any, rows: Rows) -> Any:
     place = np.searchsorted(relevant, start)
     first = np.append(relevant, len(values)).take(place)
     found = (first < start + rows.number).nonzero()[0]
-    return _scattered(values, first.take(found), found, len(start))
+    return _scatter(values, first.take(found), found, len(start))
 
 
 def _at_preferred(work: Work, step: Step, values: Any, rows: Rows) -> Any:
@@ -278,10 +282,10 @@ def _at_preferred(work: Work, step: Step, values: Any, rows: Rows) -> Any:
     if step.fixed[0] == 1:
         return rows.placed(values.take(place))
     relevant = work.rankings.level.take(place) >= step.fixed[0]
-    return _scattered(values, place[relevant], rows.filled[relevant], len(rows.number))
+    return _scatter(values, place[relevant], rows.filled[relevant], len(rows.number))
 
 
-def _scattered(values: Any, place: NDArray[np.intp], ranking: NDArray[np.intp], rankings: int) -> Scores:
+def _scatter(values: Any, place: NDArray[np.intp], ranking: NDArray[np.intp], rankings: int) -> Scores:
     found = np.zeros(rankings)
     found[ranking] = values.take(place)
     return found

@@ -59,8 +59,8 @@ class Formula:
     def of(cls, score: Value, worth: Value, missing: int = 0) -> Formula:
         """Return the formula of these values."""
         values = list(_values((score, worth)))
-        settings = dict.fromkeys(setting for each in values for setting in each.open)
-        return cls(score, worth, missing, tuple(settings), frozenset(each.operation for each in values))
+        settings = dict.fromkeys(setting for part in values for setting in part.open)
+        return cls(score, worth, missing, tuple(settings), frozenset(part.operation for part in values))
 
 
 class Step(NamedTuple):
@@ -97,12 +97,12 @@ def _values(roots: Sequence[Value]) -> Iterator[Value]:
     """Yield the roots and all their operands, each value once, operands before the values that use them."""
     seen: set[Value] = set()
 
-    def visit(each: Value) -> Iterator[Value]:
-        if each not in seen:
-            seen.add(each)
-            for operand in each.operands:
+    def visit(part: Value) -> Iterator[Value]:
+        if part not in seen:
+            seen.add(part)
+            for operand in part.operands:
                 yield from visit(operand)
-            yield each
+            yield part
 
     for root in roots:
         yield from visit(root)
@@ -125,11 +125,11 @@ def program_of(
     """
     given = list(chain.from_iterable(settings))
     distinct = dict(zip(dict.fromkeys(given), count()))
-    return _assembled(tuple(formulas), tuple(map(distinct.__getitem__, given))), tuple(distinct)
+    return _assemble(tuple(formulas), tuple(map(distinct.__getitem__, given))), tuple(distinct)
 
 
 @lru_cache(maxsize=MOST_PROGRAMS)
-def _assembled(formulas: tuple[Formula, ...], settings: tuple[int, ...]) -> Program:
+def _assemble(formulas: tuple[Formula, ...], settings: tuple[int, ...]) -> Program:
     """Return the program of the formulas. `settings` are the numbers of their settings, formula after formula.
 
     Equal operations on equal values with equal settings become one step, even in different formulas.
@@ -139,17 +139,17 @@ def _assembled(formulas: tuple[Formula, ...], settings: tuple[int, ...]) -> Prog
     for metric, formula in enumerate(formulas):
         by_setting = {setting: next(given) for setting in formula.settings}
         places: dict[Value, int] = {}
-        for each in _values((formula.score, formula.worth)):
-            operands = tuple(places[operand] for operand in each.operands)
-            own = tuple(by_setting[setting] for setting in each.open)
-            node = _Node(each.operation, each.space, operands, own, each.fixed)
-            places[each] = numbers.setdefault(node, len(numbers))
+        for part in _values((formula.score, formula.worth)):
+            operands = tuple(places[operand] for operand in part.operands)
+            own = tuple(by_setting[setting] for setting in part.open)
+            node = _Node(part.operation, part.space, operands, own, part.fixed)
+            places[part] = numbers.setdefault(node, len(numbers))
         score = (places[formula.score], places[formula.worth])
         numbers[_Node("score", Space.RANKING, score, (), (metric, formula.missing))] = len(numbers)
-    return _allocated(list(numbers), frozenset().union(*(formula.operations for formula in formulas)))
+    return _allocate(list(numbers), frozenset().union(*(formula.operations for formula in formulas)))
 
 
-def _allocated(nodes: Sequence[_Node], operations: frozenset[str]) -> Program:
+def _allocate(nodes: Sequence[_Node], operations: frozenset[str]) -> Program:
     """Return the program of these nodes, and assign registers to them.
 
     A register by ranking or by row is used again after its last use, so that the data stays in the processor's cache.

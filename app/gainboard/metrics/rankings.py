@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +42,7 @@ class RetrievalScores:
     def only(self, row: NDArray[np.int64], topics: NDArray[np.intp]) -> RetrievalScores:
         """Return the scores of these topics alone, which have the rows `row`."""
         by_topic = (self.lowest, self.highest, self.unjudged_scaled, self.unjudged_absolute)
-        return RetrievalScores(self.judged[row], *(each[topics] for each in by_topic))
+        return RetrievalScores(self.judged[row], *(column[topics] for column in by_topic))
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,15 +176,24 @@ class JudgedRuns:
         every = [nothing, *parts]
         before = np.cumsum([0, *(len(part.level) for part in every)])
         kinds = max(len(part.rank) for part in every)
+        # Without negative levels, the third kind of ranks is the second.
+        ranks = [
+            part.rank if len(part.rank) == kinds else np.concatenate((part.rank, part.rank[-1:])) for part in every
+        ]
+        by_intent = [part.by_intent for part in parts if part.by_intent is not None]
+        if judgments.by_intent is not None and len(by_intent) == len(parts):
+            joined_by_intent = cls.joined(by_intent, judgments.by_intent)
+        else:
+            joined_by_intent = None
         are_scored = all(len(part._scored) == len(part) for part in every)
         return cls(
             judgments,
             np.concatenate([part.first + shift for part, shift in zip(every, before, strict=False)]),
-            np.concatenate([_with_kinds(part.rank, kinds) for part in every], axis=1),
+            np.concatenate(ranks, axis=1),
             np.concatenate([part.level for part in every]),
             np.concatenate([part.missing for part in every]),
-            [each for part in every for each in part._scored] if are_scored else (),
-            _joined_by_intent(parts, judgments),
+            [scored for part in every for scored in part._scored] if are_scored else (),
+            joined_by_intent,
         )
 
     def only(self, topics: NDArray[np.intp], judgments: Judgments) -> JudgedRuns:
@@ -196,6 +204,11 @@ class JudgedRuns:
         ends = np.cumsum(counts.ravel()).reshape(counts.shape)
         before = np.concatenate(([0], ends[:-1, -1])) if len(ends) else np.zeros(0, np.int64)
         parts = [run.only(topics) for run, _ in self._scored]
+        by_intent, intents = self.by_intent, self.judgments.intents
+        if by_intent is not None and intents is not None and judgments.by_intent is not None:
+            by_intent = by_intent.only(intents.pairs_of(topics), judgments.by_intent)
+        else:
+            by_intent = None
         return JudgedRuns(
             judgments,
             np.column_stack((before, ends)),
@@ -203,14 +216,8 @@ class JudgedRuns:
             self.level[row],
             self.missing[:, topics],
             [(part, np.flatnonzero(part.level > 0)) for part in parts],
-            self._only_by_intent(topics, judgments),
+            by_intent,
         )
-
-    def _only_by_intent(self, topics: NDArray[np.intp], judgments: Judgments) -> JudgedRuns | None:
-        intents = self.judgments.intents
-        if self.by_intent is None or intents is None or judgments.by_intent is None:
-            return None
-        return self.by_intent.only(intents.pairs_of(topics), judgments.by_intent)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -293,22 +300,6 @@ def _rows(begin: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int
     return found
 
 
-def _with_kinds(rank: NDArray[Any], kinds: int) -> NDArray[Any]:
-    """Return `rank` [2 or 3, rows] with this number of kinds. Without negative levels, the third is the second."""
-    return rank if len(rank) == kinds else np.concatenate((rank, rank[-1:]))
-
-
-def _pooled_rank(run: JudgedRun, row: NDArray[np.intp], counts: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the ranks of these rows among the documents judged at level 0 or higher: int32 [m].
-
-    `counts` int64 [n] is the number of the rows in each topic.
-    """
-    running = np.zeros(len(run.level) + 1, np.int32)
-    np.cumsum(run.level >= 0, dtype=np.int32, out=running[1:])
-    above: NDArray[np.int32] = running.take(row) - np.repeat(running.take(run.starts[:-1]), counts)
-    return above + np.int32(1)
-
-
 def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return numbers that look random, one for each number (the finaliser of SplitMix64)."""
     mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
@@ -323,8 +314,11 @@ def _of_one(run: JudgedRun, judgments: Judgments) -> JudgedRuns:
     rank = np.empty((3 if judgments.has_negative else 2, len(row)), run.rank.dtype)
     rank[0] = run.rank.take(row)
     rank[1] = row - np.repeat(run.starts[:-1], np.diff(first)) + 1
-    if judgments.has_negative:
-        rank[2] = _pooled_rank(run, row, np.diff(first))
+    if judgments.has_negative:  # the rank among the documents judged at level 0 or higher
+        running = np.zeros(len(run.level) + 1, np.int32)
+        np.cumsum(run.level >= 0, dtype=np.int32, out=running[1:])
+        above: NDArray[np.int32] = running.take(row) - np.repeat(running.take(run.starts[:-1]), np.diff(first))
+        rank[2] = above + np.int32(1)
     # Scores are loaded only for metrics that need them, because they take more memory than everything else.
     scored = [(run, row)] if run.retrieval_scores is not None else ()
     return JudgedRuns(
@@ -344,10 +338,3 @@ def _split(run: JudgedRun, judgments: Judgments) -> JudgedRuns | None:
     if whole.document is not None:
         whole = replace(whole, level=intents.levels_of(whole.starts, whole.document, whole.level))
     return _of_one(whole, by_intent)
-
-
-def _joined_by_intent(parts: Sequence[JudgedRuns], judgments: Judgments) -> JudgedRuns | None:
-    found = [part.by_intent for part in parts if part.by_intent is not None]
-    if judgments.by_intent is None or len(found) < len(parts):
-        return None
-    return JudgedRuns.joined(found, judgments.by_intent)

@@ -48,9 +48,9 @@ class SystemColumns(NamedTuple):
     @classmethod
     def joined(cls, columns: Sequence[SystemColumns], topics: int) -> SystemColumns:
         """Return the columns of runs, one run after the other. Columns by ranking are float64 [runs, topics]."""
-        system = np.concatenate([each.system for each in columns]) if columns else np.zeros(0)
+        system = np.concatenate([part.system for part in columns]) if columns else np.zeros(0)
         shape = len(columns), topics
-        distance, documents = [each.distance for each in columns], [each.documents for each in columns]
+        distance, documents = [part.distance for part in columns], [part.documents for part in columns]
         return cls(system, np.array(distance).reshape(shape), np.array(documents).reshape(shape))
 
 
@@ -58,7 +58,7 @@ def ranked_scaling(scores: Scores, counts: NDArray[np.int64], lowest: Scores, hi
     """Return `scores` float64 [judged] scaled to [0, 1] by each topic's lowest and highest score, float64 [n]."""
     scaling = Scaling.between(lowest, highest)
     with np.errstate(over="ignore"):
-        return scaled(scores, Scaling(*(np.repeat(each, counts) for each in scaling)))
+        return scaled(scores, Scaling(*(np.repeat(number, counts) for number in scaling)))
 
 
 def condensed_scaling(scores: Scores, counts: NDArray[np.int64]) -> Scores:

@@ -81,14 +81,11 @@ def _score_some_by_intent(metrics: Sequence[BoundMetric], runs: JudgedRuns, chos
             if metric.metric.needs_intents:
                 table[row, some] = metric.scores_by_intent(runs, places[some], score_all)
             elif metric.is_averaged:
-                table[row, some] = _averaged(metric, runs, places[some])
+                rel, condensed = metric.parameters[REL.name], metric.parameters[CONDENSED.name]
+                rankings = IntentRankings(runs, places[some], rel, condensed)
+                scores = score_all([metric.of_one_intent], rankings.runs, places[some].tolist())[0]
+                table[row, some] = rankings.average(scores, equal=metric.parameters[IA.name] == "equal")
     return table
-
-
-def _averaged(metric: BoundMetric, runs: JudgedRuns, places: NDArray[np.intp]) -> Scores:
-    rankings = IntentRankings(runs, places, metric.parameters[REL.name], metric.parameters[CONDENSED.name])
-    scores = score_all([metric.of_one_intent], rankings.runs, places.tolist())[0]
-    return rankings.average(scores, equal=metric.parameters[IA.name] == "equal")
 
 
 def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
@@ -144,15 +141,17 @@ def _score_compiled(
         *(instructions.first, instructions.rest, instructions.registers),
         *runs.spans(places),
         *(runs.rank, runs.level, classes.topic_class, classes.last, classes.best_level, classes.harmonic),
-        *_settings(settings, classes, runs.deepest),
+        *_arrays_of_settings(settings, classes, runs.deepest),
         *classes.starts_of(instructions.depths),
         instructions.recipes,
-        *_given(instructions, settings, runs, places),
+        *_arrays_by_ranking(instructions, settings, runs, places),
         table.reshape(len(table), table.shape[1] * table.shape[2]),
     )
 
 
-def _settings(settings: Sequence[BoundSetting], classes: TopicClasses, deepest: int) -> tuple[NDArray[Any], ...]:
+def _arrays_of_settings(
+    settings: Sequence[BoundSetting], classes: TopicClasses, deepest: int
+) -> tuple[NDArray[Any], ...]:
     """Return the settings as arrays, whose first index is the number of the setting."""
     count, shape = len(settings), classes.counts.shape
     numbers, by_level, rel = np.zeros(count), np.zeros((count, shape[1])), np.zeros(count, np.int64)
@@ -173,7 +172,7 @@ def _settings(settings: Sequence[BoundSetting], classes: TopicClasses, deepest: 
     return numbers, gain, step, rel, by_level, weights, sums
 
 
-def _given(
+def _arrays_by_ranking(
     instructions: Instructions, settings: Sequence[BoundSetting], runs: JudgedRuns, places: NDArray[np.intp] | None
 ) -> tuple[Scores, Scores]:
     """Return the runs' own scores for each scale by row, and each operation of `by_ranking` by chosen ranking."""

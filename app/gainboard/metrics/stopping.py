@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gainboard.metrics.blended import blended_ratio
 from gainboard.metrics.catalogue import Namesake, metric
-from gainboard.metrics.discounts import Geometric
+from gainboard.metrics.gains import Geometric
 from gainboard.metrics.parameters import Beta, Cutoff, Decay, Persistence, Stops, StopScale
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings, Found, GradedFound, GradedRankings

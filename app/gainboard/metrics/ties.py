@@ -60,7 +60,7 @@ class TiedRun:
         """True where the order of a group matters, bool [groups]: a document is relevant, and not all are alike."""
         if not len(self.begin):
             return np.zeros(0, np.bool_)
-        lowest, highest = (each.reduceat(self.run.level, self.begin) for each in (np.minimum, np.maximum))
+        lowest, highest = (extreme.reduceat(self.run.level, self.begin) for extreme in (np.minimum, np.maximum))
         alike = (lowest == highest) & (self.judged == self.size[self.begin])
         mixed: NDArray[np.bool_] = (highest > 0) & ~alike
         return mixed
@@ -86,7 +86,7 @@ class TiedRun:
         """Return the rows of each group of the topic whose order matters."""
         groups = np.unique(self.group[self.run.starts[topic] : self.run.starts[topic + 1]])
         mixed = groups[self.is_mixed[groups]]
-        return [slice(int(self.begin[each]), int(self.begin[each] + self.judged[each])) for each in mixed]
+        return [slice(int(self.begin[group]), int(self.begin[group] + self.judged[group])) for group in mixed]
 
     @cached_property
     def mixed_topics(self) -> list[int]:
@@ -98,7 +98,10 @@ class TiedRun:
         groups = self.mixed_groups(topic)
         if any(self.size[rows.start] > LARGEST_ENUMERATED for rows in groups):
             return None
-        orders = prod(self._orders(rows) for rows in groups)
+        orders = 1
+        for rows in groups:
+            codes = self._codes(rows)
+            orders *= factorial(len(codes)) // prod(factorial(codes.count(code)) for code in set(codes))
         return orders if orders <= MOST_ORDERS else None
 
     def every_order(self, topic: int, judgments: Judgments) -> JudgedRuns | None:
@@ -111,7 +114,7 @@ class TiedRun:
         if self.count_orders(topic) is None:
             return None
         every = list(product(*(self._arrangements(rows) for rows in groups)))
-        rank, level = self._repeated(topic, len(every))
+        rank, level = self._repeat_topic(topic, len(every))
         base = int(self.run.starts[topic])
         for place, rows in enumerate(groups):
             own = slice(rows.start - base, rows.stop - base)
@@ -125,7 +128,7 @@ class TiedRun:
         `slots` yields for each mixed group of the topic the places of its judged documents, counted from 0: int64
         [orders, judged], distinct in each row.
         """
-        rank, level = self._repeated(topic, orders)
+        rank, level = self._repeat_topic(topic, orders)
         base = int(self.run.starts[topic])
         for rows, own in zip(self.mixed_groups(topic), slots, strict=True):
             rank[:, rows.start - base : rows.stop - base] = self.first[rows.start] + own
@@ -151,15 +154,11 @@ class TiedRun:
         narrow = ranks.astype(np.uint16) if is_narrow else ranks.astype(np.uint32)
         return JudgedRuns(alone, first, narrow, level[is_relevant], np.zeros((orders, 1), np.bool_))
 
-    def _repeated(self, topic: int, orders: int) -> tuple[Integers, NDArray[np.int8]]:
+    def _repeat_topic(self, topic: int, orders: int) -> tuple[Integers, NDArray[np.int8]]:
         """Return the ranks and levels of a topic, [orders, rows], the same in each order."""
         own = slice(*self.run.starts[topic : topic + 2])
         rank, level = self.run.rank[own].astype(np.int64), self.run.level[own]
         return np.tile(rank, (orders, 1)), np.tile(level, (orders, 1))
-
-    def _orders(self, rows: slice) -> int:
-        codes = self._codes(rows)
-        return factorial(len(codes)) // prod(factorial(codes.count(code)) for code in set(codes))
 
     def _arrangements(self, rows: slice) -> list[tuple[list[int], list[int]]]:
         """Return the ranks and the levels of the judged documents, for each order of a group that differs in levels."""

@@ -62,28 +62,28 @@ class Value:
         return f"{self.operation}({arguments})"
 
     def __add__(self, other: Number) -> Value:
-        return _combined("add", self, other)
+        return _combine("add", self, other)
 
     def __radd__(self, other: Number) -> Value:
-        return _combined("add", other, self)
+        return _combine("add", other, self)
 
     def __sub__(self, other: Number) -> Value:
-        return _combined("subtract", self, other)
+        return _combine("subtract", self, other)
 
     def __rsub__(self, other: Number) -> Value:
-        return _combined("subtract", other, self)
+        return _combine("subtract", other, self)
 
     def __mul__(self, other: Number) -> Value:
-        return _combined("multiply", self, other)
+        return _combine("multiply", self, other)
 
     def __rmul__(self, other: Number) -> Value:
-        return _combined("multiply", other, self)
+        return _combine("multiply", other, self)
 
     def __truediv__(self, other: Number) -> Value:
-        return _combined("divide", self, other)
+        return _combine("divide", self, other)
 
     def __rtruediv__(self, other: Number) -> Value:
-        return _combined("divide", other, self)
+        return _combine("divide", other, self)
 
     def __abs__(self) -> Value:
         return value("absolute", self.space, self)
@@ -94,12 +94,12 @@ Number: TypeAlias = Value | float
 
 def minimum(one: Number, other: Number) -> Value:
     """Return the smaller of two values, number by number."""
-    return _combined("minimum", one, other)
+    return _combine("minimum", one, other)
 
 
 def maximum(one: Number, other: Number) -> Value:
     """Return the larger of two values, number by number."""
-    return _combined("maximum", one, other)
+    return _combine("maximum", one, other)
 
 
 def floor(number: Value) -> Value:
@@ -147,6 +147,6 @@ def spread(number: Number, space: Space) -> Value:
     return value("spread", space, coarse)
 
 
-def _combined(operation: str, one: Number, other: Number) -> Value:
-    space = max(each.space for each in (one, other) if isinstance(each, Value))
+def _combine(operation: str, one: Number, other: Number) -> Value:
+    space = max(operand.space for operand in (one, other) if isinstance(operand, Value))
     return value(operation, space, spread(one, space), spread(other, space))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from gainboard.metrics.discounts import Discount, Geometric
+from gainboard.metrics.gains import Discount, Geometric
 from gainboard.metrics.parameters import Rank
 from gainboard.metrics.values import Number, Setting, Space, Value, spread, value
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from gainboard.errors import BadExpression
-from gainboard.metrics.names import find, is_known
-from gainboard.metrics.names_elsewhere import name_here
+from gainboard.metrics.names import find, is_known, name_here
 from gainboard.metrics.presets import find_preset
 
 Names = Literal["gainboard", "ir_measures", "trec_eval", "ntcireval", "ndeval"]
@@ -76,14 +75,14 @@ class Vocabulary:
         match = self.form.fullmatch(expression.strip())
         word = self.words.get(match["name"]) if match else None
         if match is None or word is None:
-            raise BadExpression(self._unknown(expression, match["name"] if match else expression))
-        given = self._given(expression, word, match["arguments"])
+            raise BadExpression(self._explain_unknown(expression, match["name"] if match else expression))
+        given = self._read_arguments(expression, word, match["arguments"])
         cutoff = self._cutoff(expression, word, match["cutoff"])
         numbered = {word.number: match["cutoff"]} if word.number and match["cutoff"] else {}
         values = {**word.values, **(word.cut if match["cutoff"] else {}), **numbered, **given}
         return f"{word.ours}({','.join(f'{key}={value}' for key, value in values.items())}){cutoff}"
 
-    def _given(self, expression: str, word: Word, arguments: str | None) -> dict[str, str]:
+    def _read_arguments(self, expression: str, word: Word, arguments: str | None) -> dict[str, str]:
         given: dict[str, str] = {}
         for argument in arguments.split(",") if arguments else ():
             key, _, text = (part.strip().strip("'\"") for part in argument.partition("="))
@@ -115,7 +114,7 @@ class Vocabulary:
             return f"@{cutoff}"
         return f"@{_NO_CUTOFF}" if find(word.ours, "").metric.needs_cutoff else ""
 
-    def _unknown(self, expression: str, name: str) -> str:
+    def _explain_unknown(self, expression: str, name: str) -> str:
         if nearest := self.absent.get(name):
             return f"{name} of {self.tool} is not here. The nearest by meaning is {nearest}"
         start = f"{self.tool} has no metric {expression[:80]!r} that is here."
@@ -125,7 +124,7 @@ class Vocabulary:
             return f"{start} {preset.name} is a preset of Gainboard: ask for it without names={self.tool}"
         if is_known(name.partition("@")[0]):
             return f"{start} It is a name of Gainboard: leave out names={self.tool}, or ask in a request of its own"
-        if meant := self._meant(expression):
+        if meant := self._guess_expressions(expression):
             return f"{start} Did you mean {', '.join(meant)}?"
         from difflib import get_close_matches  # noqa: PLC0415 (for messages alone)
 
@@ -133,15 +132,15 @@ class Vocabulary:
         shown = [word for word in self.words if word.lower() in near] or list(self.words)
         return f"{start} Available: {', '.join(shown)}"
 
-    def _meant(self, expression: str) -> list[str]:
+    def _guess_expressions(self, expression: str) -> list[str]:
         """Return the tool's expressions for a name that another program prints, the best first."""
         found: list[str] = []
         for ours in name_here(expression):
             name, _, cutoff = re.sub(r"_([0-9]+)$", r"@\1", ours).partition("@")
             metric = find(re.sub(r"\(.*", "", "ndcg_cut_10" if name == "ndcg_cut" else name), "").metric
-            same = [each for each, word in self.words.items() if find(word.ours, "").metric is metric]
-            fitting = [each for each in same if self.words[each].cutoff != ("never" if cutoff else "must")]
-            found += [each + (self.at_ten[0] + cutoff if cutoff else "") for each in fitting[:1]]
+            same = [theirs for theirs, word in self.words.items() if find(word.ours, "").metric is metric]
+            fitting = [theirs for theirs in same if self.words[theirs].cutoff != ("never" if cutoff else "must")]
+            found += [theirs + (self.at_ten[0] + cutoff if cutoff else "") for theirs in fitting[:1]]
         return list(dict.fromkeys(found))
 
 
@@ -326,4 +325,4 @@ def translate(expression: str, names: Names) -> str:
     return expression if names == "gainboard" else _VOCABULARIES[names].translate(expression)
 
 
-_VOCABULARIES: Final = {each.tool: each for each in (IR_MEASURES, TREC_EVAL, NTCIREVAL, NDEVAL)}
+_VOCABULARIES: Final = {vocabulary.tool: vocabulary for vocabulary in (IR_MEASURES, TREC_EVAL, NTCIREVAL, NDEVAL)}

@@ -1,23 +1,30 @@
-"""Bootstrap hypothesis tests of all pairs, as matrix products with the number of each topic in each resample."""
+"""Bootstrap hypothesis tests of all pairs, as matrix products with the number of each topic in each resample.
+
+Resamples are compared by a *ratio* that grows with |t| and stays finite: `n * mean**2 / (mean**2 + variance)`, where n
+is the number of topics and the variance divides by n. It is 0 if t is 0, and n if t is infinite.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Draws, Floats, Indices, resample_counts
 from gainboard.statistics.means import TINY
+from gainboard.statistics.multiple_comparisons import NEAR
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pair_indices, pieces
-from gainboard.statistics.resampled import outcome_fields
 from gainboard.statistics.significance import (
     Outcome,
     PairedTest,
     PairwiseTest,
     SignificanceSettings,
     join_fields,
+    level_error,
     register_test,
 )
 
@@ -50,8 +57,8 @@ def paired_bootstrap(
             return means
 
         ratios = _paired_ratios(w, squares, counts, room[:, : len(w)])
-        own = _observed(mean, squares.mean(axis=1), z.shape[1])
-        parts.append(outcome_fields(ratios, own, mean_at, alphas, topics=z.shape[1], largest=largest))
+        observed = _observed(mean, squares.mean(axis=1), z.shape[1])
+        parts.append(outcome_fields(ratios, observed, mean_at, alphas, topics=z.shape[1], largest=largest))
     return join_fields(parts)
 
 
@@ -82,8 +89,16 @@ def unpaired_bootstrap(
     """
     topics = scores.shape[1]
     u = scores - scores.mean(axis=1, keepdims=True)
-    (mean, variance), (other_mean, other_variance) = (_moments(u, drawn) for drawn in counts)
-    observed = _observed_unpaired(scores.mean(axis=1), (u * u).mean(axis=1), topics)
+    moments = []
+    for drawn in counts:  # each run's mean and variance (divided by n) in each resample: [runs, resamples]
+        mean = u @ drawn.T / topics
+        # Rounding may leave a little less than 0.
+        moments.append((mean, np.maximum((u * u) @ drawn.T / topics - mean**2, 0.0)))
+    (mean, variance), (other_mean, other_variance) = moments
+    own_mean, own_variance = scores.mean(axis=1), (u * u).mean(axis=1)
+    own_variance = np.where(_is_constant(own_variance, topics), 0.0, own_variance)
+    one, other = pair_indices(len(scores))
+    observed = _observed(own_mean[one] - own_mean[other], own_variance[one] + own_variance[other], topics)
     parts = []
     for part in pieces(pairs or slice(0, pair_count(len(scores))), _pairs_at_once(*counts[0].shape)):
         first, second = pair_indices(len(scores), part)
@@ -97,20 +112,6 @@ def unpaired_bootstrap(
 
         parts.append(outcome_fields(ratios, observed[part], mean_at, alphas, topics=topics, largest=largest))
     return join_fields(parts)
-
-
-def _observed_unpaired(mean: Floats, variance: Floats, topics: int) -> Floats:
-    first, second = pair_indices(len(mean))
-    variance = np.where(_is_constant(variance, topics), 0.0, variance)
-    return _observed(mean[first] - mean[second], variance[first] + variance[second], topics)
-
-
-def _moments(u: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Return each run's mean and variance (divided by n) in each resample: float64 [runs, resamples] each."""
-    mean = u @ counts.T / counts.shape[1]
-    squares = (u * u) @ counts.T / counts.shape[1]
-    # Rounding may leave a little less than 0.
-    return mean, np.maximum(squares - mean**2, 0.0)
 
 
 def _observed(mean: Floats, variance: Floats, topics: int) -> Floats:
@@ -211,3 +212,87 @@ class UnpairedBootstrap(PairwiseTest):
             for run in ("first", "second")
         )
         return unpaired_bootstrap(scores, (first, second), settings.alphas, pairs=pairs, largest=settings.largest)
+
+
+def outcome_fields(
+    ratios: Floats,
+    observed: Floats,
+    mean_at: Callable[[Indices], Floats],
+    alphas: Sequence[float] = (),
+    *,
+    topics: int,
+    largest: bool = False,
+) -> BlockResult:
+    """Return the fields of a test's outcome, for pairs with these `ratios` [pairs, resamples] and `observed` [pairs].
+
+    `mean_at` returns the pairs' mean differences in the given resamples [alphas, pairs]. `topics` is the ratio of an
+    infinite t. With `largest`, there is what `max_t` compares, and `any_infinite` [resamples]: whether the t of any of
+    these pairs is infinite.
+    """
+    fields: dict[str, NDArray[Any]] = {"asl": achieved_levels(ratios, observed), "observed": observed}
+    if alphas:
+        resamples, shares = ratios.shape[1], list[float]()
+        for alpha in alphas:
+            error = level_error(alpha, resamples)
+            shares += (alpha, alpha - error, min(1.0, alpha + error))  # with the ends of the levels that may be alpha
+        ranks = [max(1, math.ceil(resamples * share - NEAR)) for share in shares]
+        # One rank after the other: the counts of the resamples of all ranks would take more memory than the scores.
+        means = np.concatenate([mean_at(drawn[np.newaxis]) for drawn in resamples_at_ranks(ratios, ranks)])
+        fields["estimated_differences"] = np.abs(means).reshape(len(alphas), 3, -1)
+    if largest:
+        is_infinite = ratios >= topics * (1 - NEAR)
+        highest = np.where(is_infinite, 0.0, ratios).max(axis=0)
+        # A resample in which a finite t of these pairs is large enough counts without a list.
+        counts_alone = is_infinite & (highest < observed[:, np.newaxis] * (1 - NEAR))
+        # Lists, because few pairs have an infinite t, and a table of all pairs and resamples would be large.
+        fields |= {
+            "largest": highest,
+            "any_infinite": np.logical_or.reduce(is_infinite, axis=0),
+            "infinite_counts": counts_alone.sum(axis=1, dtype=np.int32),
+            "infinite_resamples": np.nonzero(counts_alone)[1].astype(np.int32),
+        }
+    return fields
+
+
+def achieved_levels(ratios: Floats, observed: Floats) -> Floats:
+    """Return the share of resamples that reach the observed ratio: float64 [pairs].
+
+    `ratios` is [pairs, resamples], `observed` [pairs]. If the observed t is 0, every resample reaches it.
+    """
+    reached = ratios >= observed[:, np.newaxis] * (1 - NEAR)
+    levels: Floats = np.add.reduce(reached, axis=1, dtype=np.int32) / ratios.shape[1]  # twice as fast as to intp
+    return levels
+
+
+def resamples_at_ranks(ratios: Floats, ranks: Sequence[int]) -> Indices:
+    """Return the resample at each of these ranks, counted from 1, by decreasing ratio: intp [ranks, pairs].
+
+    Ratios that are equal except for rounding are ties, of which the resample drawn first comes first.
+    """
+    values, resamples = _candidates(ratios, max(ranks))
+    ordered, at_ranks = -np.sort(-values, axis=1), []
+    for rank in ranks:
+        ratio = ordered[:, rank - 1, np.newaxis]
+        slack = NEAR * (1 + ratio)
+        above = values > ratio + slack
+        tied = (values >= ratio - slack) & ~above
+        before = rank - above.sum(axis=1, keepdims=True)
+        first = (tied & (tied.cumsum(axis=1) == before)).argmax(axis=1)
+        at_ranks.append(resamples[np.arange(len(resamples)), first])
+    return np.stack(at_ranks)
+
+
+def _candidates(ratios: Floats, rank: int) -> tuple[Floats, Indices]:
+    """Return each pair's ratios down to the one at `rank`, and a few more, in the order drawn, filled up with -1."""
+    # Sorting a thousand numbers per pair would cost more than drawing the bootstrap. Instead the numbers are grouped:
+    # at least `rank` of them reach the rank-th largest of the groups' maxima, and hardly more do.
+    groups = max(rank, min(2 * rank, ratios.shape[1]))
+    maxima = ratios[:, : ratios.shape[1] // groups * groups].reshape(len(ratios), -1, groups).max(axis=1)
+    bound = np.partition(maxima, groups - rank, axis=1)[:, groups - rank, np.newaxis]
+    pair, resample = np.divmod(np.flatnonzero(ratios >= bound - NEAR * (1 + bound)), ratios.shape[1])
+    number = np.bincount(pair, minlength=len(ratios))
+    column = np.arange(len(pair)) - np.repeat(number.cumsum() - number, number)
+    values, resamples = np.full((len(ratios), number.max()), -1.0), np.zeros((len(ratios), number.max()), np.intp)
+    values[pair, column] = ratios[pair, resample]
+    resamples[pair, column] = resample
+    return values, resamples

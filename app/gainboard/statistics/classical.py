@@ -41,8 +41,16 @@ def deciding_topics(differences: Floats, alpha: float) -> Indices:
     # Rounded, so that rounding errors do not decide which of several topics with equal differences goes first.
     contributed = np.round(differences, DECIMALS) * np.sign(differences.mean())
     order = np.argsort(-contributed, kind="stable")
-    # From the last topic to be taken away: then a running mean is that of the topics that are left.
-    means, squares = _running(differences[order[::-1]])
+    # From the last topic to be taken away: then a running mean is that of the topics that are left, and the squares are
+    # summed about it. The recurrence is that of Welford (Note on a method for calculating corrected sums of squares
+    # and products, Technometrics 4, 1962): differences of sums would lose the spread of values that are almost equal.
+    means, squares = np.empty((2, len(order)))
+    mean = square = 0.0
+    for index, value in enumerate(differences[order[::-1]].tolist()):
+        before = value - mean
+        mean += before / (index + 1)
+        square += before * (value - mean)
+        means[index], squares[index] = mean, square
     topics = np.arange(2, len(order) + 1)
     lost = topics[_levels_of_t(means[1:], np.sqrt(squares[1:] / (topics - 1)), topics) >= alpha]
     return order[: len(order) - max(lost, default=1)]
@@ -67,21 +75,6 @@ def pivotal_topics(differences: Floats, alphas: Floats) -> tuple[NDArray[np.bool
     spreads = np.sqrt(np.where(squares > TINY * total, squares, 0.0) / (topics - 2))
     is_significant = _levels_of_t(means, spreads, topics - 1) < alphas[:, np.newaxis]
     return (np.sign(means) != sign) & (sign != 0), is_significant != (t_levels(differences) < alphas)[:, np.newaxis]
-
-
-def _running(values: Floats) -> tuple[Floats, Floats]:
-    """Return the mean of the first 1, 2, ... `values`, and their sum of squares about it: float64 [values] each.
-
-    The recurrence is that of Welford (Note on a method for calculating corrected sums of squares and products,
-    Technometrics 4, 1962). Differences of sums would lose the spread of values that are almost equal.
-    """
-    found, mean, squares = np.empty((2, len(values))), 0.0, 0.0
-    for place, value in enumerate(values.tolist()):
-        before = value - mean
-        mean += before / (place + 1)
-        squares += before * (value - mean)
-        found[:, place] = mean, squares
-    return found[0], found[1]
 
 
 def _levels_of_t(means: Floats, spreads: Floats, topics: int | NDArray[np.int64]) -> Floats:
@@ -119,7 +112,14 @@ def wilcoxon_levels(differences: Floats) -> Floats:
     is_exact = differences.shape[1] - zeros[:, 0] <= MOST_EXACT
     levels = np.empty(len(differences))
     levels[is_exact] = _exact_levels(ranks[is_exact], positive[is_exact])
-    levels[~is_exact] = _normal_levels(ranks[~is_exact], positive[~is_exact])
+    # SciPy is imported late here, too, because of its time.
+    from scipy.special import ndtr  # noqa: PLC0415
+
+    # Given the ranks, the variance of their sum under random signs is a quarter of the sum of their squares. This is
+    # what the usual correction for ties amounts to. Both are of doubled ranks.
+    ranks, positive = ranks[~is_exact], positive[~is_exact]
+    spread = np.sqrt((ranks.astype(np.float64) ** 2).sum(axis=1)) / 2
+    levels[~is_exact] = 2 * ndtr(-np.abs(positive - ranks.sum(axis=1) / 2) / spread)
     return levels
 
 
@@ -133,9 +133,9 @@ def _exact_levels(ranks: NDArray[np.int64], positive: NDArray[np.int64]) -> Floa
     levels = np.empty(len(ranks))
     for number, pattern in enumerate(patterns):
         pairs = order[begins[number] : begins[number + 1]]
-        own = pattern[pattern > 0]
-        unit = int(np.gcd.reduce(own)) or 1
-        levels[pairs] = 2 * _shares_up_to(own // unit)[smaller[pairs] // unit]
+        positive_ranks = pattern[pattern > 0]
+        unit = int(np.gcd.reduce(positive_ranks)) or 1
+        levels[pairs] = 2 * _shares_up_to(positive_ranks // unit)[smaller[pairs] // unit]
     return np.minimum(1.0, levels)
 
 
@@ -148,17 +148,6 @@ def _shares_up_to(ranks: NDArray[np.int64]) -> Floats:
         counts[rank : reached + rank] += counts[:reached].copy()
         reached += rank
     return np.cumsum(counts) / 2.0 ** len(ranks)
-
-
-def _normal_levels(ranks: NDArray[np.int64], positive: NDArray[np.int64]) -> Floats:
-    # SciPy is imported late here, too, because of its time.
-    from scipy.special import ndtr  # noqa: PLC0415
-
-    # Given the ranks, the variance of their sum under random signs is a quarter of the sum of their squares. This is
-    # what the usual correction for ties amounts to. Both are of doubled ranks.
-    spread = np.sqrt((ranks.astype(np.float64) ** 2).sum(axis=1)) / 2
-    levels: Floats = 2 * ndtr(-np.abs(positive - ranks.sum(axis=1) / 2) / spread)
-    return levels
 
 
 class ClassicalTest(PairwiseTest, PairedTest):

@@ -125,7 +125,8 @@ class TwiceJudged:
     def worth(self, corrected: Estimates) -> Floats:
         """Return how many trusted topics alone would give such intervals: float64 [runs]; NaN if nothing varies."""
         variances = self.trusted.var(axis=1, ddof=1)
-        return np.asarray(np.where(corrected.variances > _TINY, variances, np.nan) / _not_zero(corrected.variances))
+        varies = corrected.variances > _TINY
+        return np.asarray(np.where(varies, variances, np.nan) / np.where(varies, corrected.variances, 1.0))
 
     def correlation(self) -> float:
         """Return the correlation of cheap and trusted scores on the sample, within runs; NaN if one never varies.
@@ -166,7 +167,3 @@ def _covariances(first: Floats, second: Floats) -> Floats:
     """Return the covariance of each row of one table with the same row of the other: float64 [rows]."""
     centred = [table - table.mean(axis=1, keepdims=True) for table in (first, second)]
     return np.asarray((centred[0] * centred[1]).sum(axis=1) / (first.shape[1] - 1))
-
-
-def _not_zero(numbers: Floats) -> Floats:
-    return np.where(numbers > _TINY, numbers, 1.0)

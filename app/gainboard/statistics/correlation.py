@@ -2,27 +2,24 @@
 
 Rankings come as mean scores, float64 [metrics, runs] without NaN, which are rounded before any comparison
 (`round_means`). Results are matrices [metrics, metrics], NaN where a coefficient is undefined because a metric ties all
-runs.
+runs. AP correlation and rank-biased overlap give the top of the ranking more weight.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from statistics import NormalDist
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.statistics.draws import Floats, Indices
-from gainboard.statistics.means import midranks, round_means
-from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices, pair_pieces
+from gainboard.statistics.draws import Floats
+from gainboard.statistics.means import midranks, round_means, tied_pairs
+from gainboard.statistics.pairs import pair_count, pair_indices, pair_pieces
 
 _MOST_EXACT_TAU, _MOST_EXACT_ASLS = 200, 33
 """The most runs for which the exact distribution is computed, for the least tau and for levels: 13 ms and 0.3 ms."""
-Values = Floats | NDArray[np.int64]
-AGREEMENTS: Final = ("sign-minority", "sign-swap", "minority-swap")
 
 
 def kendall_matrix(means: Floats, variant: Literal["a", "b"] = "b") -> Floats:
@@ -34,7 +31,7 @@ def kendall_matrix(means: Floats, variant: Literal["a", "b"] = "b") -> Floats:
     """
     agreement = _agreement(round_means(means))
     if variant == "b":
-        return _normalised(agreement)
+        return _normalise(agreement)
     return agreement / (pair_count(means.shape[1]) or np.nan)
 
 
@@ -42,7 +39,7 @@ def spearman_matrix(means: Floats) -> Floats:
     """Return Spearman's rho: the product-moment correlation of ranks, where tied runs all get their mean rank."""
     # Twice the distance from the middle is a whole number, so the products are exact.
     ranks = 2 * midranks(round_means(means)) - (means.shape[1] + 1)
-    return _normalised(ranks @ ranks.T)
+    return _normalise(ranks @ ranks.T)
 
 
 def kendall_asls(means: Floats) -> Floats:
@@ -56,7 +53,12 @@ def kendall_asls(means: Floats) -> Floats:
     asls = _approximate_asls(means, agreement)
     untied = np.diagonal(agreement) == pair_count(runs)
     rarer = (pair_count(runs) - np.abs(agreement)) / 2
-    levels = np.minimum(2 * np.cumsum(_first_chances(runs)), 1)  # the two sides overlap in the middle
+    if runs <= _MOST_EXACT_ASLS:
+        chances = _discordant_chances(runs)
+    else:  # the first two alone, because they are the only ones that are cheap
+        orders = float(math.factorial(runs)) if runs < 171 else math.inf  # 171! exceeds a double
+        chances = np.array([1, runs - 1]) / orders
+    levels = np.minimum(2 * np.cumsum(chances), 1)  # the two sides overlap in the middle
     is_exact = untied & untied[:, np.newaxis] & (rarer < len(levels))
     asls[is_exact] = levels[rarer[is_exact].astype(np.intp)]
     varied = np.ptp(means, axis=1) > 0
@@ -78,14 +80,6 @@ def _approximate_asls(means: Floats, agreement: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         variance += 2 * np.outer(pairs, pairs) / ordered + np.outer(triples, triples) / (9 * ordered * (runs - 2))
         return np.asarray(2 * ndtr(-np.abs(agreement) / np.sqrt(variance)))
-
-
-def _first_chances(runs: int) -> Floats:
-    """Return the probability of each number of discordant pairs: all numbers for few runs, else the first two."""
-    if runs <= _MOST_EXACT_ASLS:
-        return _discordant_chances(runs)
-    orders = float(math.factorial(runs)) if runs < 171 else math.inf  # 171! exceeds a double
-    return np.array([1, runs - 1]) / orders
 
 
 def spearman_asls(means: Floats) -> Floats:
@@ -145,59 +139,10 @@ def _agreement(means: Floats) -> Floats:
     return total
 
 
-def _normalised(products: Floats) -> Floats:
+def _normalise(products: Floats) -> Floats:
     # The root of a square is exact, so the diagonal is exactly 1.
     scale = np.sqrt(np.outer(np.diagonal(products), np.diagonal(products)))
     return products / np.where(scale > 0, scale, np.nan)
-
-
-class DiscordantPairs(NamedTuple):
-    """Pairs of runs that two metrics order differently, which results call swops.
-
-    `pairs` intp [swops, 2] holds runs i < j; `half_ties` counts the pairs that only one of the metrics ties.
-    """
-
-    pairs: Indices
-    half_ties: int
-
-
-def discordant_pairs(first: Floats, second: Floats) -> DiscordantPairs:
-    """Return the pairs of runs whose means, float64 [runs] by each of two metrics, differ in opposite directions."""
-    signs = np.sign(pair_differences(round_means(np.stack((first, second), axis=1))))
-    product = signs[:, 0] * signs[:, 1]
-    opposite = np.stack(pair_indices(len(first)), axis=1)[product < 0]
-    return DiscordantPairs(opposite, int(((product == 0) & signs.any(axis=1)).sum()))
-
-
-def list_agreement(first: Values, second: Values) -> float:
-    """Return Kendall's tau-b between two lists of values of the same pairs of runs; NaN if one list is constant.
-
-    Values are equal if they agree to 12 digits, so that rounding errors do not decide about ties.
-    """
-    # Importing SciPy takes longer than the rest of the server together.
-    from scipy.stats import kendalltau  # noqa: PLC0415
-
-    return float(kendalltau(_digits(first), _digits(second)).statistic)
-
-
-def agreements(asl: Floats, minority: Values, swaps: Values) -> Mapping[str, float]:
-    """Return `list_agreement` for each two of three lists: ASLs of the sign test, min(GT, LT), and swaps over all bins.
-
-    They show whether the sign test, the minority rate and the swap rate agree on which pairs differ most clearly.
-    """
-    return dict(
-        zip(
-            AGREEMENTS,
-            (list_agreement(asl, minority), list_agreement(asl, swaps), list_agreement(minority, swaps)),
-            strict=True,
-        )
-    )
-
-
-def _digits(values: Values) -> Floats:
-    # Significant digits, not decimals: levels may be far below 1e-12.
-    mantissa, exponent = np.frexp(np.asarray(values, dtype=np.float64))
-    return np.asarray(np.ldexp(np.round(mantissa, 12), exponent))
 
 
 class TauAccuracy(NamedTuple):
@@ -252,59 +197,84 @@ def _percentile(ordered: Floats, defined: NDArray[np.int64], share: float) -> Fl
     return np.asarray(low + position % 1 * (high - low))
 
 
-CLASSES = ("AA", "MA", "PA", "AD", "MD", "PD", "tie")
-"""The classes of a pair of runs under two metrics.
+def tau_ap_matrix(means: Floats, ties: Literal["b"] | None = None) -> Floats:
+    """Return the AP correlation: [i, j] takes metric i as the reference and j as the estimate.
 
-A pair is active (A) if its difference is significant under both metrics, mixed (M) if under one, passive (P) if under
-none. The second letter says whether the metrics agree (A) or disagree (D) on the better run. A tie is equal under a
-metric.
-"""
-Counts = NDArray[np.int64]
-
-
-def concordance_counts(means: Floats, significant: NDArray[np.bool_]) -> Counts:
-    """Return the number of pairs of runs in each class, for each two metrics: int64 [metrics, metrics, classes].
-
-    `means` is float64 [metrics, runs] without NaN, and rounded before they are compared; `significant` is bool
-    [metrics, pairs]. The classes are those of Moffat, Scholer and Thomas (Models and metrics: IR evaluation as a user
-    process, ADCS 2012).
+    For each run of the estimate's ranking, it takes the share of the runs above it that the reference also puts above
+    it. The mean of the shares is scaled to -1 .. 1 (Yilmaz, Aslam and Robertson, SIGIR 2008). It is NaN if either
+    metric has ties. `ties="b"` is Urbano and Marrero's tau_ap,b (ICTIR 2017) instead: it counts only runs strictly
+    above, and is the mean of both directions, hence symmetric. It is NaN if either metric ties all runs.
     """
+    means = round_means(means)
     metrics, runs = means.shape
-    by_run = np.ascontiguousarray(round_means(means).T)
+    by_run = np.ascontiguousarray(means.T)
+    better = [runs - np.searchsorted(np.sort(row), row, side="right") for row in means]
+    above = np.ascontiguousarray(np.array(better, dtype=np.float64).reshape(means.shape).T)
     first, second = pair_indices(runs)
-    total = np.zeros((metrics, metrics, len(CLASSES)))
+    # Products of signs over pairs, weighted by the column's ranking, and whether neither sign is a tie.
+    agreement, untied = np.zeros((metrics, metrics)), np.zeros((metrics, metrics))
     for piece in pair_pieces(runs, metrics):
-        signs = np.sign(by_run[first[piece]] - by_run[second[piece]])
-        total += _classes(signs, significant[:, piece].T)
-    return total.astype(np.int64)
+        x, y = first[piece], second[piece]
+        signs = np.sign(by_run[x] - by_run[y])
+        weighted = signs / np.maximum(1, np.maximum(above[x], above[y]))
+        agreement += signs.T @ weighted
+        untied += np.abs(signs).T @ np.abs(weighted)
+    # Each run below the first group gives a total weight of 1 to the runs above it, so the diagonal counts such runs.
+    below_first = np.diagonal(untied)
+    tau = (agreement + untied) / np.where(below_first > 0, below_first, np.nan) - 1
+    if ties == "b":
+        return (tau + tau.T) / 2
+    tau[_ties_in_either(means)] = np.nan
+    return tau
 
 
-def _classes(signs: Floats, significant: NDArray[np.bool_]) -> Floats:
-    """Return the counts over some pairs, from their signs and verdicts: [pairs, metrics] each."""
-    active, passive = (np.where(chosen, signs, 0.0) for chosen in (significant, ~significant))
-    agreeing, opposite = np.stack(
-        (
-            _compared(active, active),
-            _compared(active, passive) + _compared(passive, active),
-            _compared(passive, passive),
-        ),
-        axis=1,
-    )
-    ties = len(signs) - np.abs(signs).T @ np.abs(signs)
-    return np.stack((*agreeing, *opposite, ties), axis=-1)
+def rbo_matrix(means: Floats, p: float = 0.9) -> Floats:
+    """Return extrapolated rank-biased overlap of full rankings (Webber et al., TOIS 28(4), 2010): symmetric.
 
-
-def _compared(first: Floats, second: Floats) -> Floats:
-    """Return how often the signs of each two metrics are equal, and how often opposite, where neither is 0."""
-    difference, either = first.T @ second, np.abs(first).T @ np.abs(second)
-    return np.stack((either + difference, either - difference)) / 2
-
-
-def consistency(counts: Counts) -> Floats:
-    """Return the share of active agreements among the pairs that a metric at least finds significant: float64 [...].
-
-    `counts` is int64 [..., classes]: AA / (AA + AD + MA + MD), NaN if no pair is significant.
+    The smaller `p` (0 < p < 1), the less the lower ranks count. Results are in 0 .. 1. It is NaN if either metric has
+    ties: any order of the tied runs would give another value.
     """
-    by_class = dict(zip(CLASSES, np.moveaxis(counts, -1, 0), strict=True))
-    total = by_class["AA"] + by_class["AD"] + by_class["MA"] + by_class["MD"]
-    return np.asarray(by_class["AA"] / np.where(total > 0, total, np.nan))
+    means = round_means(means)
+    metrics, runs = means.shape
+    place = np.argsort(np.argsort(-means, axis=1), axis=1)
+    depths = np.arange(1, runs + 1)
+    # A run counts at every depth from the lower of its two ranks on, so its contribution is a sum over these depths.
+    tail = np.cumsum((p**depths / depths)[::-1])[::-1]
+    overlap = np.empty((metrics, metrics))
+    for one in range(metrics):
+        # Identical rankings give exactly 1. The result is mirrored, so that both triangles have equal bits.
+        lost = (tail[place[one]] - tail[np.maximum(place[one], place[one:])]).sum(axis=1)
+        overlap[one, one:] = overlap[one:, one] = 1 - (1 - p) / p * lost
+    overlap[_ties_in_either(means)] = np.nan
+    return overlap
+
+
+def _ties_in_either(means: Floats) -> NDArray[np.bool_]:
+    """Return whether row or column has ties, bool [metrics, metrics]."""
+    has_ties = tied_pairs(means) > 0
+    return has_ties | has_ties[:, np.newaxis]
+
+
+def taus_with(reference: Floats, means: Floats) -> Floats:
+    """Return Kendall's tau-b between a ranking of runs and each of several: float64 [rankings], NaN if one is constant.
+
+    `reference` is float64 [runs], `means` [rankings, runs], without NaN. They are rounded before they are compared.
+    """
+    return paired_taus(np.broadcast_to(reference, means.shape), means)
+
+
+def paired_taus(first: Floats, second: Floats) -> Floats:
+    """Return tau-b between the rankings with the same number: float64 [rankings] from two [rankings, runs].
+
+    A tau is NaN if one of its rankings is constant. Means are rounded before they are compared.
+    """
+    rankings, runs = first.shape
+    one, other = (np.ascontiguousarray(round_means(means).T) for means in (first, second))
+    x, y = pair_indices(runs)
+    agreement, untied = np.zeros(rankings), np.zeros((2, rankings))
+    for piece in pair_pieces(runs, rankings):
+        signs, others = (np.sign(means[x[piece]] - means[y[piece]]) for means in (one, other))
+        agreement += (signs * others).sum(axis=0)
+        untied += [np.abs(sign).sum(axis=0) for sign in (signs, others)]
+    scale = np.sqrt(untied[0] * untied[1])
+    return np.asarray(agreement / np.where(scale > 0, scale, np.nan))

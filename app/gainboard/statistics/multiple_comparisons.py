@@ -126,27 +126,27 @@ def significance_groups(means: Floats, differs: NDArray[np.bool_]) -> list[tuple
     significant, these are all maximal sets of runs that are not told apart. Under other tests there may be more.
     """
     order = np.argsort(-means, kind="stable")
-    groups = _intervals(differs[np.ix_(order, order)])
     letters: list[list[str]] = [[] for _ in means]
     runs = order.tolist()
-    for number, (first, last) in enumerate(groups):
+    for number, (first, last) in enumerate(_maximal_intervals(differs[np.ix_(order, order)])):
         letter = _letter(number)
         for run in runs[first : last + 1]:
             letters[run].append(letter)
-    return [tuple(own) for own in letters]
+    return [tuple(of_run) for of_run in letters]
 
 
-def _intervals(differs: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def _maximal_intervals(differs: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Return the first and last index of each maximal interval within which nothing `differs`."""
-    found: list[tuple[int, int]] = []
-    first, places = 0, np.arange(len(differs))
+    intervals: list[tuple[int, int]] = []
+    first, indexes = 0, np.arange(len(differs))
+    is_before = indexes[:, np.newaxis] < indexes
     # The last of those before each one from which it differs, or -1.
-    conflicts = np.where(differs & (places[:, np.newaxis] < places), places[:, np.newaxis], -1).max(axis=0, initial=-1)
+    conflicts = np.where(differs & is_before, indexes[:, np.newaxis], -1).max(axis=0, initial=-1)
     for last, conflict in enumerate(conflicts.tolist()):
         if conflict >= first:
-            found.append((first, last - 1))
+            intervals.append((first, last - 1))
             first = conflict + 1
-    return [*found, (first, len(differs) - 1)] if len(differs) else []
+    return [*intervals, (first, len(differs) - 1)] if len(differs) else []
 
 
 def _letter(number: int) -> str:
@@ -184,22 +184,16 @@ def resampled_ranks(scores: Floats, resamples: Indices) -> ResampledRanks:
     expected, first = np.zeros(runs), np.zeros(runs)
     for part in pieces(slice(0, len(resamples)), _AT_ONCE // max(runs, topics)):
         means = round_means(resample_counts(resamples[part], topics) @ scores.T / topics)
-        better, reached = _counts(means)
+        better, reached = np.empty((2, *means.shape), np.intp)  # the better runs, and those at least as good
+        for row, keys in enumerate(-means):
+            ordered = np.sort(keys)
+            better[row], reached[row] = (np.searchsorted(ordered, keys, side) for side in ("left", "right"))
         ranks[part] = better + 1
         # runs with equal means share their ranks, and the first rank, equally
         expected += ((better + 1 + reached) / 2).sum(axis=0)
         first += np.where(better == 0, 1 / reached, 0.0).sum(axis=0)
     low, high = np.percentile(ranks, SHARES, axis=0, method="inverted_cdf").astype(np.int64)
     return ResampledRanks(low, high, expected / len(resamples), first / len(resamples))
-
-
-def _counts(means: Floats) -> tuple[Indices, Indices]:
-    """Return the number of better runs, and of those at least as good, in each row: intp [rows, runs] each."""
-    better, reached = np.empty((2, *means.shape), np.intp)
-    for row, own in enumerate(-means):
-        ordered = np.sort(own)
-        better[row], reached[row] = (np.searchsorted(ordered, own, side) for side in ("left", "right"))
-    return better, reached
 
 
 def rank_sets(means: Floats, differs: NDArray[np.bool_]) -> NDArray[np.int64]:

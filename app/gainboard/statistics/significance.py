@@ -7,6 +7,7 @@ in any order, and the result has the same bytes.
 from __future__ import annotations
 
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Floats, Indices
-from gainboard.statistics.effects import Effects, paired_effects
-from gainboard.statistics.means import TINY, unit_of
+from gainboard.statistics.means import TINY, Effects, paired_effects, unit_of
 from gainboard.statistics.multiple_comparisons import (
     benjamini_hochberg,
     holm,
@@ -26,7 +26,6 @@ from gainboard.statistics.multiple_comparisons import (
     needed_resamples,
 )
 from gainboard.statistics.pairs import pair_blocks, pair_count
-from gainboard.statistics.resampled import level_error
 
 Correction = Literal["none", "holm", "benjamini-hochberg", "max-t"]
 
@@ -295,3 +294,8 @@ def find_paired_test(name: str) -> PairedTest:
 def find_test(name: str) -> SignificanceTest:
     """Return the test with this name. Raise KeyError if there is none."""
     return _TESTS[name]
+
+
+def level_error(alpha: float, resamples: int) -> float:
+    """Return two standard errors of a share of `resamples` that is `alpha`: 2 sqrt(alpha (1 - alpha) / resamples)."""
+    return 2 * math.sqrt(alpha * (1 - alpha) / resamples)

@@ -1,16 +1,16 @@
-"""Stability: how often topic subsets disagree about a pair of runs, and how often they tie it.
+"""Stability and swap rates: how often other topics disagree about a pair of runs, tie it, or reverse its difference.
 
-The method is that of Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000, as Sakai uses it. Swap
-rates count their trials with the same means over subsets.
+Stability is by Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000, as Sakai uses it. Swap rates
+are by Voorhees and Buckley, The effect of topic set size on retrieval experiment error, SIGIR 2002, with Sakai's
+stricter count, for which a difference that becomes 0 is a swap too. Both count trials with the same means over subsets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,32 +94,22 @@ def stability_counts(
     `scores` float64 [runs, topics] is at least 0, without NaN; `subsets` is intp [trials, c]. Two means are not tied if
     they differ by more than the tolerance, and by at least the fuzziness times the larger mean.
     """
-    means = (subset_means(scores, subsets[piece]) for piece in trial_pieces(len(subsets)))
-    return reduce(add, (_compare(each, fuzziness, pairs) for each in means))
-
-
-def _compare(means: Floats, fuzziness: Sequence[float], pairs: slice) -> StabilityCounts:
-    runs, trials = means.shape
-    first, second = pair_indices(runs, pairs)
+    first, second = pair_indices(len(scores), pairs)
     greater, less = np.zeros((2, len(fuzziness), len(first)), dtype=np.int64)
-    for piece in pair_pieces(runs, trials, pairs):
-        limit = _tie_limit(means[first[piece]], means[second[piece]])
-        for row, fuzzy in enumerate(fuzziness):
-            greater[row, piece] = count_trials(limit >= fuzzy)
-            less[row, piece] = count_trials(limit <= -fuzzy)
-    return StabilityCounts(greater, less, trials)
-
-
-def _tie_limit(x: Floats, y: Floats) -> Floats:
-    """Return the fuzziness beyond which x and y are tied, with the sign of x - y; NaN if they are always tied.
-
-    This is |x - y| < f * max - tolerance solved for f, so one quotient serves every fuzziness.
-    """
-    difference = x - y
-    size = np.abs(difference)
-    limit = np.copysign((size + TOLERANCE) / np.maximum(np.maximum(x, y), _LEAST_MEAN), difference)
-    limit[size <= TOLERANCE] = np.nan
-    return limit
+    for trials in trial_pieces(len(subsets)):
+        means = subset_means(scores, subsets[trials])
+        for piece in pair_pieces(len(means), means.shape[1], pairs):
+            x, y = means[first[piece]], means[second[piece]]
+            difference = x - y
+            size = np.abs(difference)
+            # The fuzziness beyond which x and y are tied, with the sign of x - y: |x - y| < f * max - tolerance solved
+            # for f, so one quotient serves every fuzziness.
+            limit = np.copysign((size + TOLERANCE) / np.maximum(np.maximum(x, y), _LEAST_MEAN), difference)
+            limit[size <= TOLERANCE] = np.nan
+            for row, fuzzy in enumerate(fuzziness):
+                greater[row, piece] += count_trials(limit >= fuzzy)
+                less[row, piece] += count_trials(limit <= -fuzzy)
+    return StabilityCounts(greater, less, len(subsets))
 
 
 class TiesAtRate(NamedTuple):
@@ -160,3 +150,180 @@ def shared_rate(minority_rates: Floats, rate: float = 0.05) -> float:
     curves = on_curve.sum(axis=1)
     best = candidates[curves == curves.max()]
     return float(best[np.argmin(np.abs(best - rate))])
+
+
+BINS: Final = 21
+BIN_EDGES: Final = tuple(edge / 100 for edge in range(BINS))
+"""The lower edge of each bin, which belongs to the bin. A bin ends where the next begins; the last has no end."""
+SURE_RATE: Final = 0.05
+"""The highest swap rate at which the direction of a difference is sure."""
+LEAST_COMPARISONS: Final = 100
+"""The least number of comparisons with which a bin decides anything: the rate of a sparse bin is an accident."""
+
+Rule = Literal["first", "pooled", "isotonic", "all-higher"]
+"""A way to read off the bin whose lower edge is the difference required.
+
+- `first`: the first bin whose swap rate is at most 5 %, as one reads it off a curve.
+- `pooled`: the first bin from which on at most 5 % of all comparisons, counted together, are swaps.
+- `isotonic`: the first bin at most at 5 % after the rates are made non-increasing (`isotonic_rates`).
+- `all-higher`: the first bin from which on no bin with comparisons exceeds 5 %. Sparse bins count here, so that the
+  results of earlier versions can be compared.
+"""
+RULES: Final[tuple[Rule, ...]] = get_args(Rule)
+
+
+class SwapSensitivity(NamedTuple):
+    """The requirements for a sure difference at some swap rate: columns (i) to (iv) of the papers' tables.
+
+    All except `maximum_performance` are NaN if the rate is never reached.
+    """
+
+    absolute_difference_required: float
+    maximum_performance: float
+    relative_difference_required: float
+    discrimination_power: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SwapCounts:
+    """Comparisons and swaps by bin, int64 [21]; swaps by pair, int64 [pairs]; the largest mean seen.
+
+    Counts of further trials may be added.
+    """
+
+    comparisons: Counts
+    swaps: Counts
+    by_pair: Counts
+    maximum: float
+
+    def __add__(self, other: SwapCounts) -> SwapCounts:
+        return SwapCounts(
+            self.comparisons + other.comparisons,
+            self.swaps + other.swaps,
+            self.by_pair + other.by_pair,
+            max(self.maximum, other.maximum),
+        )
+
+    @property
+    def swap_rate(self) -> Floats:
+        """The share of swaps among the comparisons of each bin, float64 [21]; NaN for bins without comparisons."""
+        return self.swaps / np.where(self.comparisons > 0, self.comparisons, np.nan)
+
+    @property
+    def decides(self) -> NDArray[np.bool_]:
+        """The bins that have enough comparisons to decide anything, bool [21]."""
+        return self.comparisons >= LEAST_COMPARISONS
+
+    def exceptions(self, place: int, rate: float = SURE_RATE) -> Indices:
+        """Return the bins above the bin `place` whose swap rate exceeds `rate`, sparse or not: intp [exceptions]."""
+        return place + 1 + np.flatnonzero(self.swap_rate[place + 1 :] > rate)
+
+    def deciding_bin(self, rule: Rule, rate: float = SURE_RATE) -> int | None:
+        """Return the bin from which on a difference is sure by this rule; None if no bin is.
+
+        A bin with fewer than `LEAST_COMPARISONS` is never returned, except by `all-higher`.
+        """
+        sure = np.flatnonzero(_SURE_BINS[rule](self, rate))
+        return int(sure[0]) if len(sure) else None
+
+    def sensitivity(self, rule: Rule = "first", rate: float = SURE_RATE) -> SwapSensitivity:
+        """Return the columns that follow from the bin that decides by this rule (Sakai, AIRS 2005, Tables 2 and 3)."""
+        place = self.deciding_bin(rule, rate)
+        if place is None:
+            return SwapSensitivity(np.nan, self.maximum, np.nan, np.nan)
+        difference = BIN_EDGES[place]
+        relative = difference / self.maximum if self.maximum else np.nan
+        power = self.comparisons[place:].sum() / self.comparisons.sum()
+        return SwapSensitivity(difference, self.maximum, relative, float(power))
+
+
+def _sure_first(counts: SwapCounts, rate: float) -> NDArray[np.bool_]:
+    return counts.decides & (counts.swap_rate <= rate)
+
+
+def _sure_pooled(counts: SwapCounts, rate: float) -> NDArray[np.bool_]:
+    comparisons, swaps = (np.cumsum(counted[::-1])[::-1] for counted in (counts.comparisons, counts.swaps))
+    return counts.decides & (swaps / np.maximum(comparisons, 1) <= rate)
+
+
+def _sure_isotonic(counts: SwapCounts, rate: float) -> NDArray[np.bool_]:
+    decides = counts.decides
+    sure = np.zeros(BINS, dtype=np.bool_)
+    sure[decides] = isotonic_rates(counts.swaps[decides], counts.comparisons[decides]) <= rate
+    return sure
+
+
+def _sure_all_higher(counts: SwapCounts, rate: float) -> NDArray[np.bool_]:
+    too_high = counts.swap_rate > rate
+    return (counts.comparisons > 0) & ~np.logical_or.accumulate(too_high[::-1])[::-1]
+
+
+_SURE_BINS: Final[Mapping[Rule, Callable[[SwapCounts, float], NDArray[np.bool_]]]] = {
+    "first": _sure_first,
+    "pooled": _sure_pooled,
+    "isotonic": _sure_isotonic,
+    "all-higher": _sure_all_higher,
+}
+"""The bins that are sure by each rule, bool [21]; the first of them decides."""
+
+
+def isotonic_rates(swaps: Counts, comparisons: Counts) -> Floats:
+    """Return the non-increasing rates closest to those of the bins, weighted by comparisons: float64 [bins].
+
+    `swaps` and `comparisons` are int64 [bins], and every bin has comparisons. Neighbours whose rates rise are pooled
+    until none do (pool-adjacent-violators; Ayer, Brunk, Ewing, Reid and Silverman, Annals of Mathematical Statistics
+    26, 1955). Rates of blocks are quotients of whole numbers, so that 5 % is met exactly.
+    """
+    blocks: list[tuple[int, int, int]] = []
+    for swapped, compared in zip(swaps.tolist(), comparisons.tolist(), strict=True):
+        block = (swapped, compared, 1)
+        # a quotient of whole numbers rises: s/n > t/m is s*m > t*n
+        while blocks and block[0] * blocks[-1][1] > blocks[-1][0] * block[1]:
+            before = blocks.pop()
+            block = (before[0] + block[0], before[1] + block[1], before[2] + block[2])
+        blocks.append(block)
+    rates = [swapped / compared for swapped, compared, _ in blocks]
+    return np.repeat(np.array(rates, dtype=np.float64), [size for *_, size in blocks])
+
+
+def swap_counts(
+    scores: Floats, first: Indices, second: Indices, strict: bool = True, pairs: slice = slice(None)
+) -> SwapCounts:
+    """Compare pairs of runs, by default all, on two sets of topics in each trial.
+
+    `scores` is float64 [runs, topics] without NaN; `first` and `second` are intp [trials, c]. The first set's
+    difference chooses the bin. It is a swap if the second's has the opposite sign or, if `strict`, if only one of them
+    is zero.
+    """
+    x, y = pair_indices(len(scores), pairs)
+    by_bin, by_pair = np.zeros((2, BINS), dtype=np.int64), np.zeros(len(x), dtype=np.int64)
+    maximum = -math.inf
+    for trials in trial_pieces(len(first)):
+        means, others = (subset_means(scores, subsets[trials]) for subsets in (first, second))
+        maximum = max(maximum, float(means.max()), float(others.max()))
+        for piece in pair_pieces(len(means), means.shape[1], pairs):
+            difference, other = (values.take(x[piece], axis=0) for values in (means, others))
+            difference -= means.take(y[piece], axis=0)
+            other -= others.take(y[piece], axis=0)
+            signs, other_signs = _signs(difference), _signs(other)
+            swapped = signs != other_signs if strict else signs * other_signs < 0
+            by_pair[piece] += count_trials(swapped)
+            bins = _bins_in_place(difference)
+            bins += np.multiply(swapped, BINS, dtype=np.int8)
+            by_bin += np.bincount(bins.ravel(), minlength=2 * BINS).reshape(2, BINS)
+    return SwapCounts(by_bin.sum(axis=0), by_bin[1], by_pair, maximum)
+
+
+def _signs(differences: Floats) -> NDArray[np.int8]:
+    # NumPy does not subtract booleans, and a view as integers needs no copy.
+    return (differences > TOLERANCE).view(np.int8) - (differences < -TOLERANCE).view(np.int8)
+
+
+def _bins_in_place(differences: Floats) -> NDArray[np.int8]:
+    """Return the bin of each difference, computed in the array of the differences itself."""
+    scaled = np.abs(differences, out=differences)
+    # The tolerance puts 0.03 into the fourth bin, even if its last bit is too low.
+    scaled += TOLERANCE
+    scaled *= 100
+    # `np.clip` with single numbers is faster than `np.minimum`.
+    return np.clip(scaled, 0, BINS - 1, out=scaled).astype(np.int8)

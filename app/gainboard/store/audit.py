@@ -111,8 +111,10 @@ def _select(wanted: AuditWanted) -> Select[Any]:
 
 def subjects_by(tx: Transaction, action: str, token_id: str) -> list[tuple[int, str]]:
     """Return the collection and subject of each of a token's entries of one action about collections."""
-    own = (table.c.action == action, table.c.token_id == token_id, table.c.collection_id.is_not(None))
-    return [(here, subject) for here, subject in tx.execute(select(table.c.collection_id, table.c.subject).where(*own))]
+    of_token = (table.c.action == action, table.c.token_id == token_id, table.c.collection_id.is_not(None))
+    return [
+        (here, subject) for here, subject in tx.execute(select(table.c.collection_id, table.c.subject).where(*of_token))
+    ]
 
 
 _ABOUT = _select(AuditWanted()).where(
@@ -175,7 +177,7 @@ def upload(tx: Transaction, collection_id: int, actions: Sequence[str], subject:
 def last_at(tx: Transaction, collection_id: int, actions: Sequence[str]) -> datetime | None:
     """Return the time of a collection's newest entry with one of these actions; None if there is none to be read."""
     query = select(table.c.at).where(table.c.collection_id == collection_id, table.c.action.in_(actions))
-    found = tx.execute(query.order_by(table.c.number.desc()).limit(1)).scalar()
+    text = tx.execute(query.order_by(table.c.number.desc()).limit(1)).scalar()
     with suppress(ValueError):  # somebody got around the triggers, which the chain of hashes shows
-        return datetime.fromisoformat(found) if found else None
+        return datetime.fromisoformat(text) if text else None
     return None

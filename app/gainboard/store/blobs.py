@@ -2,7 +2,8 @@
 
 The compressed content is in the database, or outside of it in an object (`Database.objects`). An object is written
 before the transaction that refers to it, and its name is recorded before it is written. Objects without a reference
-are therefore known, and `delete_orphans` deletes them.
+are therefore known, and `delete_orphans` deletes them. `move` moves the content of all files out of the database, or
+back.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
 from itertools import count
-from typing import IO, Any, NamedTuple
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, Literal, NamedTuple, cast
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Table, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, Table, and_, bindparam, delete, func, insert, or_, select, update
 
 from gainboard.errors import BadInput, DatabaseBusy, NoSpace, ObjectsUnreachable, Refused, Unavailable, Unexpected
 from gainboard.store.database import Database, Transaction, insert_for
-from gainboard.store.job_tables import jobs
 from gainboard.store.objects import Objects
-from gainboard.store.tables import blob_parts, blobs, objects, qrels, releases, runs
+from gainboard.store.tables import blob_parts, blobs, jobs, objects, qrels, releases, runs
 from gainboard.trec.zstd import ZstdDecompressor, ZstdError
 
 PART_BYTES = 4 << 20
@@ -40,6 +41,10 @@ _SET_PLACE = update(blobs).where(blobs.c.sha256 == bindparam("of"))
 ORPHAN_AFTER = timedelta(days=1)
 """The age at which an object without a reference is deleted: the transaction that would refer to it is long over."""
 _SPARE_BYTES = 1 << 16
+IN_MEMORY_BYTES = 8 << 20
+Place = Literal["database", "objects"]
+Told = Callable[[int, int], None]
+"""A function that is called after every file: the number of files so far, and of all files to be moved."""
 
 log = logging.getLogger("gainboard")
 
@@ -74,7 +79,18 @@ def prepared(database: Database, sha256: str, size: int, compressed: IO[bytes] |
     """
     content = Content(sha256, size, compressed)
     if database.objects is not None:
-        content.object_name = _write(database, database.objects, content)
+        # A name is never used twice, so whoever deletes an object cannot delete what somebody else has just written.
+        name = f"{sha256[:2]}/{sha256}.{uuid4().hex}.zst"
+        with database.writing() as tx:
+            tx.execute(insert(objects).values(name=name, created_at=database.machine.now()))
+        if not isinstance(compressed, bytes):
+            compressed.seek(0)
+        try:
+            database.objects.put(name, compressed)
+        except NoSpace as error:
+            database.note_lack(error.__cause__)
+            raise
+        content.object_name = name
     try:
         yield content
     except (BadInput, Refused):
@@ -83,21 +99,6 @@ def prepared(database: Database, sha256: str, size: int, compressed: IO[bytes] |
     finally:
         if content.object_name is not None and not content.is_used:
             _delete_objects(database, [content.object_name])
-
-
-def _write(database: Database, store: Objects, content: Content) -> str:
-    # A name is never used twice, so whoever deletes an object cannot delete what somebody else has just written.
-    name = f"{content.sha256[:2]}/{content.sha256}.{uuid4().hex}.zst"
-    with database.writing() as tx:
-        tx.execute(insert(objects).values(name=name, created_at=database.machine.now()))
-    if not isinstance(content.compressed, bytes):
-        content.compressed.seek(0)
-    try:
-        store.put(name, content.compressed)
-    except NoSpace as error:
-        database.note_lack(error.__cause__)
-        raise
-    return name
 
 
 def put(tx: Transaction, content: Content) -> None:
@@ -223,11 +224,11 @@ def get(database: Database, sha256: str) -> Iterator[bytes]:
     therefore holds no connection and no snapshot. Raise ObjectsUnreachable, or Unexpected for damaged content.
     """
     with database.reading() as tx:
-        found = tx.execute(select(blobs).where(blobs.c.sha256 == sha256)).one()
-    name = found.object_name
+        file = tx.execute(select(blobs).where(blobs.c.sha256 == sha256)).one()
+    name = file.object_name
     stream = parts_of(database, sha256) if name is None else require_objects(database).get(name)
     try:
-        yield from checked(stream, sha256, found.size)
+        yield from checked(stream, sha256, file.size)
     except (Damaged, EOFError) as error:
         if name is None and isinstance(error, EOFError):
             raise DatabaseBusy("The file was moved or deleted while it was read. Try again shortly.") from error
@@ -320,3 +321,76 @@ def parts_of(database: Database, sha256: str) -> Iterator[bytes]:
         if part is None:
             return
         yield part
+
+
+@dataclass
+class Moved:
+    """The outcome of a move. `broken` are the hashes of files whose content is damaged or missing: they stay."""
+
+    files: int = 0
+    bytes: int = 0
+    broken: list[str] = field(default_factory=list)
+
+
+def move(database: Database, place: Place, told: Told) -> Moved:
+    """Move the content of every file to a place, one file after the other, while others read and write.
+
+    It may be interrupted at any time, and goes on when it is called again. Raise ObjectsUnreachable.
+    """
+    require_objects(database)
+    elsewhere = IS_OUTSIDE if place == "database" else IS_INSIDE
+    with database.reading() as tx:
+        rows = tx.execute(select(blobs).where(elsewhere).order_by(blobs.c.sha256)).all()
+    moved = Moved()
+    for done, row in enumerate(rows, start=1):
+        with cast(IO[bytes], SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)) as copy:
+            if is_whole(_copied(_stream(database, row), copy), row.sha256, row.size):
+                (_move_in if place == "database" else _move_out)(database, row, copy)
+                moved.files, moved.bytes = moved.files + 1, moved.bytes + row.size
+            else:
+                moved.broken.append(row.sha256)
+        told(done, len(rows))
+    return moved
+
+
+def _move_out(database: Database, row: Row[tuple[str, int, str | None]], copy: IO[bytes]) -> None:
+    with prepared(database, row.sha256, row.size, copy) as content, database.writing() as tx:
+        if lock(tx, [row.sha256], IS_INSIDE):  # nobody has pruned it meanwhile
+            tx.execute(delete(blob_parts).where(blob_parts.c.sha256 == row.sha256))
+            set_content(tx, content)
+
+
+def _move_in(database: Database, row: Row[tuple[str, int, str | None]], copy: IO[bytes]) -> None:
+    with database.writing() as tx:
+        if not lock(tx, [row.sha256], blobs.c.object_name == row.object_name):
+            return
+        set_content(tx, Content(row.sha256, row.size, copy))
+    # After the transaction: if it fails, the object is still needed.
+    delete_forgotten(database, Deleted(row.size, [row.object_name]))
+
+
+def include(database: Database, copy: Transaction) -> int:
+    """Put the content of all objects into a copy of the database. Return the number of new rows of `blob_parts`.
+
+    Raise ObjectsUnreachable, and also if the content of an object is not what its name says.
+    """
+    number = 0
+    for row in copy.execute(select(blobs).where(IS_OUTSIDE)).all():
+        with cast(IO[bytes], SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)) as stream:
+            if not is_whole(_copied(_stream(database, row), stream), row.sha256, row.size):
+                raise ObjectsUnreachable(f"The content of the object {row.object_name} is damaged.")
+            number += set_content(copy, Content(row.sha256, row.size, stream))
+    copy.execute(delete(objects))
+    return number
+
+
+def _stream(database: Database, row: Row[tuple[str, int, str | None]]) -> Iterator[bytes]:
+    if row.object_name is None:
+        return parts_of(database, row.sha256)
+    return require_objects(database).get(row.object_name)
+
+
+def _copied(stream: Iterable[bytes], copy: IO[bytes]) -> Iterator[bytes]:
+    for piece in stream:
+        copy.write(piece)
+        yield piece

@@ -18,7 +18,6 @@ from sqlalchemy import (
     Row,
     Select,
     String,
-    Subquery,
     bindparam,
     case,
     cast,
@@ -32,9 +31,9 @@ from sqlalchemy import (
 
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import Claim
-from gainboard.store.job_tables import job_chunks as chunks
-from gainboard.store.job_tables import jobs as table
 from gainboard.store.jobs import OPEN
+from gainboard.store.tables import job_chunks as chunks
+from gainboard.store.tables import jobs as table
 from gainboard.store.tables import tokens
 
 ATTEMPTS = 3
@@ -83,8 +82,11 @@ class Turns:
             del self._last[next(iter(self._last))]
 
 
-def _counted() -> Subquery:
-    """Return the open jobs, with the number of their chunks that are begun, running, undone, and free to be started."""
+def _open_jobs() -> Select[Any]:
+    """Return the query for the open jobs of each principal, and whether a chunk of them is ready.
+
+    The chunk that puts a result together is ready when all others of its job are done.
+    """
     # This reads each chunk once. Counting the other chunks for each of them would block SQLite's only writer for
     # seconds.
     is_free = ~chunks.c.done & chunks.c.claim.is_(None)
@@ -97,22 +99,14 @@ def _counted() -> Subquery:
     }
     counts = [func.sum(case((what, 1), else_=0)).label(name) for name, what in numbers.items()]
     joined = select(chunks.c.job_number, *counts).join(table, table.c.number == chunks.c.job_number)
-    return joined.where(OPEN).group_by(chunks.c.job_number).subquery()
-
-
-def _open_jobs() -> Select[Any]:
-    """Return the query for the open jobs of each principal, and whether a chunk of them is ready.
-
-    The chunk that puts a result together is ready when all others of its job are done.
-    """
-    counted = _counted()
+    counted = joined.where(OPEN).group_by(chunks.c.job_number).subquery()
     is_at_last = ((counted.c.undone == 1) & (counted.c.last_free == 1)).label("is_at_last")
     is_ready = or_(counted.c.free > 0, is_at_last).label("is_ready")
     startable = case((is_at_last, 1), else_=counted.c.free).label("startable")
-    counts = (counted.c.begun, counted.c.running, startable)
-    shown = (table.c.number, _PRINCIPAL.label("principal"), *counts, is_ready, is_at_last)
-    joined = select(*shown).join(counted, counted.c.job_number == table.c.number)
-    return joined.outerjoin(tokens, tokens.c.id == table.c.token_id)
+    shown = (counted.c.begun, counted.c.running, startable, is_ready, is_at_last)
+    query = select(table.c.number, _PRINCIPAL.label("principal"), *shown)
+    query = query.join(counted, counted.c.job_number == table.c.number)
+    return query.outerjoin(tokens, tokens.c.id == table.c.token_id)
 
 
 def _next() -> Select[Any]:
@@ -165,17 +159,14 @@ def claim(tx: Transaction, owner: str, now: datetime, turns: Turns | None = None
         row = tx.execute(_NEXT, {"number": job.number, "is_at_last": job.is_at_last}).first()
         if row is not None:
             turns.note(job.principal)
-            return _claimed(tx, Claim(f"{owner}/{uuid4().hex}", *row), now)
+            held = Claim(f"{owner}/{uuid4().hex}", *row)
+            # The attempt is counted before the work, because a process that dies cannot count it.
+            attempt = {"claim": held.name, "attempts": chunks.c.attempts + 1, "parts_done": 0}
+            tx.execute(update(chunks).where(_of(held)).values(**attempt))
+            is_first = (table.c.number == held.job_number) & (table.c.state == "queued")
+            tx.execute(update(table).where(is_first).values(state="running", started_at=now))
+            return held
     return None
-
-
-def _claimed(tx: Transaction, found: Claim, now: datetime) -> Claim:
-    # The attempt is counted before the work, because a process that dies cannot count it.
-    taken = {"claim": found.name, "attempts": chunks.c.attempts + 1, "parts_done": 0}
-    tx.execute(update(chunks).where(_of(found)).values(**taken))
-    is_first = (table.c.number == found.job_number) & (table.c.state == "queued")
-    tx.execute(update(table).where(is_first).values(state="running", started_at=now))
-    return found
 
 
 def _of(held: Claim) -> Any:

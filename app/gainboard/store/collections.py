@@ -1,17 +1,20 @@
-"""Stored collections."""
+"""Stored collections and their topic groups."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, bindparam, or_, select, update
+from sqlalchemy import Row, bindparam, delete, insert, or_, select, update
 
 from gainboard.errors import CollectionExists
 from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, insert_for, machine_of
-from gainboard.store.records import Collection
+from gainboard.store.records import Collection, TopicGroup
 from gainboard.store.tables import collections as table
+from gainboard.store.tables import topic_groups as groups
 
 IMPORTING = "~"
 """The beginning of the name of a collection that is being imported. No request can name it, and no list shows it."""
@@ -86,3 +89,36 @@ def touch(tx: Transaction, collection_id: int) -> None:
 def of_id(tx: Transaction, collection_id: int) -> Collection:
     """Return the collection with this id, deleted or not."""
     return _record(tx.execute(select(table).where(table.c.id == collection_id)).one())
+
+
+def _group(row: Row[Any]) -> TopicGroup:
+    group = read_row(TopicGroup, {"name": row.name, "topics": row.topics})
+    return replace(group, topics=tuple(group.topics))
+
+
+def find_group(tx: Transaction, collection_id: int, name: str) -> TopicGroup | None:
+    """Return the topic group with this name."""
+    row = tx.execute(select(groups).where(groups.c.collection_id == collection_id, groups.c.name == name)).first()
+    return _group(row) if row else None
+
+
+def page_groups(
+    tx: Transaction, collection_id: int, *, after: str | None = None, limit: int | None = None
+) -> list[TopicGroup]:
+    """Return topic groups by name in byte order; all groups if there is no limit."""
+    query = select(groups).where(groups.c.collection_id == collection_id).order_by(groups.c.name).limit(limit)
+    if after is not None:
+        query = query.where(groups.c.name > after)
+    return [_group(row) for row in tx.execute(query)]
+
+
+def remove_groups(tx: Transaction, collection_id: int, names: Iterable[str]) -> None:
+    tx.execute(delete(groups).where(groups.c.collection_id == collection_id, groups.c.name.in_(list(names))))
+
+
+def put_groups(tx: Transaction, collection_id: int, new: Sequence[TopicGroup]) -> None:
+    """Store topic groups in place of those with the same names. The caller has locked the collection."""
+    remove_groups(tx, collection_id, [group.name for group in new])
+    if new:
+        rows = [{"collection_id": collection_id, "name": group.name, "topics": list(group.topics)} for group in new]
+        tx.execute(insert(groups), rows)

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from sqlalchemy import Connection, Table, select
 from typing_extensions import TypedDict
 
-from gainboard.store import job_tables, tables
+from gainboard.store import tables
 from gainboard.store.access_records import PolicySettings, TeamRecord, Token
 from gainboard.store.job_records import Chapter, StoredFile, StoredJob, StoredReport, damage_text
 from gainboard.store.records import Collection, Damage, JudgmentSet, Qrels, Release, Run, ScoreMatrix, TopicGroup
@@ -34,10 +34,10 @@ RECORDS: Mapping[Table, type[Any]] = {
     tables.qrels: Qrels,
     tables.runs: Run,
     tables.releases: Release,
-    job_tables.jobs: StoredJob,
-    job_tables.job_files: StoredFile,
-    job_tables.reports: StoredReport,
-    job_tables.report_chapters: Chapter,
+    tables.jobs: StoredJob,
+    tables.job_files: StoredFile,
+    tables.reports: StoredReport,
+    tables.report_chapters: Chapter,
 }
 """The record that each row of a table becomes."""
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -137,17 +137,16 @@ def _checks(record: type[Any]) -> Mapping[str, Callable[[Any], object]]:
     if record in _CHECKS:
         return _CHECKS[record]
     hints = get_type_hints(record, include_extras=True)
-    checks = {field.name: _check(hints[field.name]) for field in fields(record) if hints[field.name] not in _PLAIN}
+    checks: dict[str, Callable[[Any], object]] = {}
+    for name in (field.name for field in fields(record) if hints[field.name] not in _PLAIN):
+        hint = hints[name]
+        if get_origin(hint) is tuple:  # JSON has lists
+            hint = list[get_args(hint)[0]]  # type: ignore[misc]
+        adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True, strict=True))
+        checks[name] = adapter.validate_python
     checks |= {name: check for name, check in _NARROWER.items() if name in checks}
     _CHECKS[record] = checks | {name: rule for (of, name), rule in _RULES.items() if of is record}
     return _CHECKS[record]
-
-
-def _check(hint: Any) -> Callable[[Any], object]:
-    if get_origin(hint) is tuple:  # JSON has lists
-        hint = list[get_args(hint)[0]]  # type: ignore[misc]
-    adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True, strict=True))
-    return adapter.validate_python
 
 
 def _is_allowed(check: Callable[[Any], object], value: Any) -> bool:

@@ -21,8 +21,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, TimeoutE
 from sqlalchemy.pool import NullPool, Pool, QueuePool
 
 from gainboard.errors import NO_SPACE, BadSetting, DatabaseBusy, DatabaseUnusable, NoSpace, Unavailable
-from gainboard.store import private
-from gainboard.store.machine import Machine
+from gainboard.store.machine import Machine, make_private_file
 from gainboard.store.objects import Objects
 from gainboard.store.tables import read_json
 
@@ -100,12 +99,16 @@ class Database:
         self.objects = Objects(objects) if objects else None
         """The place to which the content of new files is written; None means the database itself."""
         try:
-            self.engine = _pooled_engine(url, busy_seconds)
+            self.engine = _engine(
+                url, busy_seconds, QueuePool, pool_size=_POOLED, max_overflow=20, pool_timeout=busy_seconds
+            )
         except ModuleNotFoundError as error:
             raise BadSetting(
                 f"The driver for PostgreSQL is missing ({error}). Install it, in the folder of Gainboard's source: "
                 "pip install '.[postgres]'"
             ) from error
+        if self.engine.dialect.name == "sqlite":
+            event.listen(self.engine, "begin", _begin_sqlite)
         reads = _READS.get(self.engine.dialect.name, {})
         self._reads = self.engine.execution_options(gainboard_machine=machine, **reads)
         self._writes = self.engine.execution_options(gainboard_machine=machine, **_WRITES)
@@ -219,10 +222,10 @@ class Database:
         self._lacks_room = True
 
     def _refuse_full(self, error: DBAPIError | TimeoutError) -> None:
-        found = getattr(error, "orig", None)
-        codes = {getattr(found, "sqlite_errorcode", None), getattr(found, "sqlstate", None), str(found)}
+        cause = getattr(error, "orig", None)
+        codes = {getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None), str(cause)}
         if not codes.isdisjoint(_FULL):
-            self.note_lack(found)
+            self.note_lack(cause)
             raise NoSpace(NO_SPACE) from error
 
     def require_room(self) -> None:
@@ -288,8 +291,8 @@ class Database:
 
 def machine_of(tx: Transaction) -> Machine:
     """Return the machine on which the transaction is: its clock and its source of chance."""
-    found: Machine = tx.get_execution_options()["gainboard_machine"]
-    return found
+    machine: Machine = tx.get_execution_options()["gainboard_machine"]
+    return machine
 
 
 def exclude_others(tx: Transaction, key: int = _ADVISORY_LOCK) -> None:
@@ -336,7 +339,7 @@ def insert_for(tx: Transaction) -> Callable[[Table], Any]:
     return sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
 
 
-def _is_sqlite(url: str) -> bool:
+def _engine(url: str, busy_seconds: float, pool: type[Pool], **options: Any) -> Engine:
     try:
         backend = make_url(url).get_backend_name()
     except (ArgumentError, ValueError) as error:  # ValueError if the port is not a number
@@ -345,20 +348,9 @@ def _is_sqlite(url: str) -> bool:
         raise BadSetting(
             f"The database {backend!r} is not supported. Use SQLite or PostgreSQL; a valid address is {ADDRESS}"
         )
-    return backend == "sqlite"
-
-
-def _pooled_engine(url: str, busy_seconds: float) -> Engine:
-    engine = _engine(url, busy_seconds, QueuePool, pool_size=_POOLED, max_overflow=20, pool_timeout=busy_seconds)
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "begin", _begin_sqlite)
-    return engine
-
-
-def _engine(url: str, busy_seconds: float, pool: type[Pool], **options: Any) -> Engine:
     # Parameters of statements contain uploaded data. Hiding them keeps the data out of error texts and the log.
     common = {"hide_parameters": True, "json_deserializer": read_json, **options}
-    if not _is_sqlite(url):
+    if backend == "postgresql":
         # If a host disappears, its connections stay open. Without these limits, TCP waits for 15 minutes.
         patience = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": int(BUSY_SECONDS * 1000)}
         return create_engine(url, poolclass=pool, pool_pre_ping=True, connect_args=patience, **common)
@@ -374,7 +366,7 @@ def _make_file(dialect: Dialect, record: Any, arguments: Sequence[str], paramete
     name = arguments[0]
     if name != ":memory:" and not name.startswith("file:"):
         with suppress(OSError):  # the file exists, or SQLite says why it cannot be created
-            private.make_file(Path(name))
+            make_private_file(Path(name))
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, record: Any) -> None:

@@ -11,8 +11,8 @@ from sqlalchemy import delete, insert, select
 from gainboard.store.damage import read_row
 from gainboard.store.database import Database, Transaction
 from gainboard.store.job_records import StoredFile
-from gainboard.store.job_tables import job_file_parts as parts
-from gainboard.store.job_tables import job_files as table
+from gainboard.store.tables import job_file_parts as parts
+from gainboard.store.tables import job_files as table
 
 GZIP = 31
 """The window of zlib, with a gzip header. Its time is 0, so equal files are equal bytes."""
@@ -59,9 +59,11 @@ def get(database: Database, file: StoredFile) -> Iterator[bytes]:
     Each part is read in a transaction of its own, because the reader may be slow: it holds no connection.
     """
     for position in count():
-        own = (parts.c.job_number == file.job_number) & (parts.c.path == file.path) & (parts.c.position == position)
+        this_part = (
+            (parts.c.job_number == file.job_number) & (parts.c.path == file.path) & (parts.c.position == position)
+        )
         with database.reading() as tx:
-            data = tx.execute(select(parts.c.data).where(own)).scalar()
+            data = tx.execute(select(parts.c.data).where(this_part)).scalar()
         if data is None:
             return
         yield data

@@ -1,7 +1,7 @@
 """The fleet: workers on any number of hosts, on PostgreSQL alone.
 
-`tickets` call them. A worker lives while its heartbeat, a time of the database's clock, is fresh. So the clocks of
-hosts may differ. Procrastinate keeps the heartbeats, and this module knows what a dead worker leaves behind.
+Tickets call them (`jobs`). A worker lives while its heartbeat, a time of the database's clock, is fresh. So the clocks
+of hosts may differ. Procrastinate keeps the heartbeats, and this module knows what a dead worker leaves behind.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 from sqlalchemy import delete, func, insert, select, text
 
-from gainboard.store import claims, tickets
+from gainboard.store import claims
 from gainboard.store.database import Transaction
-from gainboard.store.job_tables import job_chunks as chunks
-from gainboard.store.job_tables import jobs
-from gainboard.store.job_tables import workers as table
+from gainboard.store.jobs import forget_lost_tickets, has_tickets, put_out_tickets
+from gainboard.store.tables import job_chunks as chunks
+from gainboard.store.tables import jobs
+from gainboard.store.tables import workers as table
 
 DEAD_AFTER = 30.0
 """Seconds after which a worker without a heartbeat counts as dead, unless it is set otherwise."""
@@ -68,7 +69,7 @@ def leave(tx: Transaction, worker: int) -> None:
 
 def _call_for(tx: Transaction) -> None:
     for number, count in claims.ready(tx).items():
-        tickets.put_out(tx, number, count)
+        put_out_tickets(tx, number, count)
 
 
 def living(tx: Transaction, seconds: float) -> list[int]:
@@ -90,7 +91,7 @@ def sweep(tx: Transaction, now: datetime, seconds: float) -> Swept:
     refused, because its claims are gone. Jobs with chunks to start get tickets.
     """
     died = list(tx.execute(_PRUNE, {"seconds": seconds}).scalars())
-    tickets.forget_lost(tx)
+    forget_lost_tickets(tx)
     # Each of these is one statement, so that a worker which registers meanwhile is not taken for dead.
     tx.execute(_FORGET_DEAD)
     lives = chunks.c.claim.startswith(func.concat("worker-", table.c.id, "/"))
@@ -106,7 +107,7 @@ def living_workers(tx: Transaction) -> list[FleetWorker]:
 
 def workers(tx: Transaction) -> list[FleetWorker]:
     """Return the workers that nobody has found dead yet, and what they work on, by id."""
-    if not tickets.is_there(tx):
+    if not has_tickets(tx):
         return []
     silent = {number: float(seconds) for number, seconds in tx.execute(_HEARTBEATS)}
     held: dict[str, list[str]] = {}

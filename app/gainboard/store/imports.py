@@ -11,12 +11,16 @@ from sqlalchemy import delete, insert, select, update
 
 from gainboard.store.collections import IMPORTING
 from gainboard.store.database import Transaction
-from gainboard.store.job_tables import job_qrels, jobs, report_chapters, report_jobs, reports
 from gainboard.store.tables import (
     collections,
+    job_qrels,
+    jobs,
     judged_runs,
     judgment_sets,
     qrels,
+    report_chapters,
+    report_jobs,
+    reports,
     run_metadata,
     runs,
     score_matrices,
@@ -42,12 +46,11 @@ def set_version(tx: Transaction, qrels_id: int, version: int, created_at: dateti
 
 def set_released(tx: Transaction, collection_id: int, judgments: str, at: datetime) -> None:
     """Release a judgment set at this time."""
-    own = (judgment_sets.c.collection_id == collection_id, judgment_sets.c.name == judgments)
-    tx.execute(update(judgment_sets).where(*own).values(created_at=at, released_at=at))
+    this_set = (judgment_sets.c.collection_id == collection_id, judgment_sets.c.name == judgments)
+    tx.execute(update(judgment_sets).where(*this_set).values(created_at=at, released_at=at))
 
 
 def set_arrival(tx: Transaction, run_id: int, at: datetime) -> None:
-    """Give a run the time of its arrival."""
     tx.execute(update(runs).where(runs.c.id == run_id).values(created_at=at))
 
 
@@ -59,8 +62,8 @@ def set_matrix(tx: Transaction, matrix_id: int, version: int) -> None:
 def add_job(tx: Transaction, at: datetime, others: list[int], **values: Any) -> int:
     """Add a job that has succeeded, and return its number."""
     times = dict.fromkeys(("created_at", "started_at", "finished_at"), at)
-    own = {"state": "succeeded", "parts": 1, "token_id": None, **times, **values}
-    number: int = tx.execute(insert(jobs).values(**own).returning(jobs.c.number)).scalar_one()
+    row = {"state": "succeeded", "parts": 1, "token_id": None, **times, **values}
+    number: int = tx.execute(insert(jobs).values(**row).returning(jobs.c.number)).scalar_one()
     if others:
         tx.execute(insert(job_qrels), [{"job_number": number, "qrels_id": each} for each in others])
     return number
@@ -68,8 +71,8 @@ def add_job(tx: Transaction, at: datetime, others: list[int], **values: Any) -> 
 
 def set_verified(tx: Transaction, identities: Container[str]) -> None:
     """Note that imported results were computed again here, with the same numbers."""
-    own = jobs.c.id.in_(identities) & (jobs.c.origin == "imported")
-    tx.execute(update(jobs).where(own).values(origin="verified"))
+    imported = jobs.c.id.in_(identities) & (jobs.c.origin == "imported")
+    tx.execute(update(jobs).where(imported).values(origin="verified"))
 
 
 def add_report(
@@ -78,9 +81,9 @@ def add_report(
     """Add a report about one collection. `needed` are the numbers of its jobs, by the report's names for them."""
     values = {"token_id": None, "created_at": at, **own}
     number = tx.execute(insert(reports).values(**values).returning(reports.c.number)).scalar_one()
-    place = {"report_number": number, "position": 0}
-    tx.execute(insert(report_chapters).values(**place, collection_id=collection_id, **chapter))
-    rows = [{**place, "key": key, "job_number": job, "queued": False} for key, job in needed.items()]
+    position = {"report_number": number, "position": 0}
+    tx.execute(insert(report_chapters).values(**position, collection_id=collection_id, **chapter))
+    rows = [{**position, "key": key, "job_number": job, "queued": False} for key, job in needed.items()]
     tx.execute(insert(report_jobs), rows)
 
 
@@ -89,14 +92,16 @@ def find_abandoned(tx: Transaction, before: datetime) -> int | None:
 
     An import has ended if it says so, or has stored nothing since this time.
     """
-    own = collections.c.id
+    identity = collections.c.id
     lives = (
         (collections.c.created_at >= before)
-        | select(runs.c.id).where(runs.c.collection_id == own, runs.c.created_at >= before).exists()
-        | select(qrels.c.id).where(qrels.c.collection_id == own, qrels.c.created_at >= before).exists()
+        | select(runs.c.id).where(runs.c.collection_id == identity, runs.c.created_at >= before).exists()
+        | select(qrels.c.id).where(qrels.c.collection_id == identity, qrels.c.created_at >= before).exists()
     )
     is_hidden = collections.c.name.startswith(IMPORTING)
-    query = select(own).where(is_hidden, collections.c.deleted_at.is_not(None) | ~lives).order_by(own).limit(1)
+    query = (
+        select(identity).where(is_hidden, collections.c.deleted_at.is_not(None) | ~lives).order_by(identity).limit(1)
+    )
     return tx.execute(query).scalar()
 
 
@@ -107,12 +112,12 @@ def delete_some(tx: Transaction, collection_id: int) -> list[str]:
     entry, and jobs and releases come in the last transaction of an import.
     """
     some = select(runs.c.id, runs.c.sha256).where(runs.c.collection_id == collection_id).limit(DELETED_AT_ONCE)
-    if found := tx.execute(some).all():
-        ids = [row.id for row in found]
+    if rows := tx.execute(some).all():
+        ids = [row.id for row in rows]
         for table in (judged_runs, run_metadata):
             tx.execute(delete(table).where(table.c.run_id.in_(ids)))
         tx.execute(delete(runs).where(runs.c.id.in_(ids)))
-        return [row.sha256 for row in found]
+        return [row.sha256 for row in rows]
     of_team = uploads.c.team_id.in_(select(teams.c.id).where(teams.c.collection_id == collection_id))
     tx.execute(delete(uploads).where(of_team))
     gone = delete(qrels).where(qrels.c.collection_id == collection_id).returning(qrels.c.sha256)

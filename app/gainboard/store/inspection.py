@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from sqlalchemy import Connection, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
@@ -20,10 +19,9 @@ from gainboard.store.blobs import HAS_CONTENT, IS_OUTSIDE, is_needed, is_whole, 
 from gainboard.store.database import Database
 from gainboard.store.files import GZIP
 from gainboard.store.job_records import DERIVED_KINDS
-from gainboard.store.job_tables import job_file_parts, job_files, jobs
 from gainboard.store.ownership import LOCK_KEY, is_locked
 from gainboard.store.schema import require_known, revision_of, revisions
-from gainboard.store.tables import blob_parts, blobs, read_json
+from gainboard.store.tables import blob_parts, blobs, job_file_parts, job_files, jobs, read_json
 
 
 @contextmanager
@@ -34,8 +32,16 @@ def looking(database: Database) -> Iterator[Connection]:
         with in_words("read the database"), database.reading() as tx:
             yield tx
         return
+    # Even readers create the files of a write-ahead log, and leave them. If there are none, nobody has the database
+    # open.
+    is_in_use = path.with_name(f"{path.name}-wal").exists()
+    uri = f"{path.resolve().as_uri()}?mode=ro{'' if is_in_use else '&immutable=1'}"
     engine = create_engine(
-        "sqlite://", creator=lambda: _open(path), poolclass=NullPool, hide_parameters=True, json_deserializer=read_json
+        "sqlite://",
+        creator=lambda: sqlite3.connect(uri, uri=True, isolation_level=None),
+        poolclass=NullPool,
+        hide_parameters=True,
+        json_deserializer=read_json,
     )
     try:
         with in_words("read the database"), engine.connect() as tx:
@@ -45,14 +51,6 @@ def looking(database: Database) -> Iterator[Connection]:
             yield tx
     finally:
         engine.dispose()
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    # Even readers create the files of a write-ahead log, and leave them. If there are none, nobody has the database
-    # open.
-    is_in_use = path.with_name(f"{path.name}-wal").exists()
-    uri = f"{path.resolve().as_uri()}?mode=ro{'' if is_in_use else '&immutable=1'}"
-    return sqlite3.connect(uri, uri=True, isolation_level=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +64,20 @@ class Schema:
 
 def schema(tx: Connection) -> Schema:
     """Return the state of the database's schema."""
-    found = revision_of(tx)
-    return Schema(found, revisions()[-1], found is None or found in revisions())
+    revision = revision_of(tx)
+    return Schema(revision, revisions()[-1], revision is None or revision in revisions())
 
 
 def require_current(database: Database) -> None:
     """Raise DatabaseUnusable, DatabaseNewer or DatabaseOlder unless the database has this version's schema."""
     database.require_made()
     with looking(database) as tx:
-        found = schema(tx)
-    require_known(found.found, f"The database {database.engine.url!r}")
-    if found.found != found.newest:
+        stored = schema(tx)
+    require_known(stored.found, f"The database {database.engine.url!r}")
+    if stored.found != stored.newest:
         raise DatabaseUnusable(
-            f"The database {database.engine.url!r} has the schema {found.found or 'of no version'}, but this version "
-            f"needs {found.newest}. Make a backup, and run `gainboard migrate` first."
+            f"The database {database.engine.url!r} has the schema {stored.found or 'of no version'}, but this version "
+            f"needs {stored.newest}. Make a backup, and run `gainboard migrate` first."
         )
 
 
@@ -152,12 +150,12 @@ def files_outside(tx: Connection) -> int:
 def broken_exhibits(tx: Connection) -> Iterator[str]:
     """Read every file that workers have made of results, and yield the paths of those whose content has changed."""
     for file in tx.execute(select(job_files)).all():
-        own = (job_file_parts.c.job_number == file.job_number) & (job_file_parts.c.path == file.path)
-        positions = select(job_file_parts.c.position).where(own).order_by(job_file_parts.c.position)
+        of_file = (job_file_parts.c.job_number == file.job_number) & (job_file_parts.c.path == file.path)
+        positions = select(job_file_parts.c.position).where(of_file).order_by(job_file_parts.c.position)
         decompressor, digest = zlib.decompressobj(GZIP), hashlib.sha256()
         try:
             for position in tx.execute(positions).scalars().all():
-                this = select(job_file_parts.c.data).where(own, job_file_parts.c.position == position)
+                this = select(job_file_parts.c.data).where(of_file, job_file_parts.c.position == position)
                 digest.update(decompressor.decompress(tx.execute(this).scalar_one()))
             is_whole = decompressor.eof and digest.hexdigest() == file.sha256
         except zlib.error:

@@ -194,12 +194,10 @@ class StoredReport:
 
     @property
     def parts(self) -> int:
-        """The number of parts of all its jobs."""
         return sum(job.parts for job in self.jobs)
 
     @property
     def parts_done(self) -> int:
-        """The number of finished parts of all its jobs."""
         return sum(job.parts_done for job in self.jobs)
 
     @property

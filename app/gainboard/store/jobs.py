@@ -1,4 +1,9 @@
-"""Stored jobs: the truth about them, whichever process runs them. Their chunks are in `claims`."""
+"""Stored jobs: the truth about them, whichever process runs them. Their chunks are in `claims`.
+
+Tickets call the workers of a fleet: Procrastinate's tables in a PostgreSQL database. A ticket says that there is work,
+and nothing else: jobs, chunks, claims and results are in our own tables. So a ticket that is lost, or given twice, does
+no harm. `fleet.sweep` puts out new ones.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +13,48 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any, get_args
 
-from sqlalchemy import ColumnElement, Row, Select, bindparam, case, delete, exists, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
 
-from gainboard.store import judgment_sets, tickets
 from gainboard.store.damage import read_row
-from gainboard.store.database import Transaction, insert_for
+from gainboard.store.database import Transaction, exclude_others, insert_for
 from gainboard.store.job_records import DERIVED_KINDS, Claim, StoredJob, derived_id
-from gainboard.store.job_tables import job_chunks as chunks
-from gainboard.store.job_tables import job_qrels, report_chapters, report_jobs, reports
-from gainboard.store.job_tables import jobs as table
-from gainboard.store.tables import collections, qrels
+from gainboard.store.qrels import is_hidden
+from gainboard.store.tables import collections, job_qrels, qrels, report_chapters, report_jobs, reports
+from gainboard.store.tables import job_chunks as chunks
+from gainboard.store.tables import jobs as table
 from gainboard.vocabulary import OFFICIAL, DerivedKind, JobState
+
+QUEUE = "gainboard"
+"""The name of the queue of tickets, and of the task that a ticket stands for."""
+MOST_TICKETS = 64
+"""The most tickets of one job that wait. Whichever ticket a worker gets, it works on all jobs."""
+
+_HAS_TICKETS = text("SELECT to_regclass('procrastinate_jobs') IS NOT NULL")
+_TICKETS_MADE_BY = text("SELECT obj_description(to_regclass('procrastinate_jobs'))")
+# The lock allows one waiting ticket for each number of a job, so tickets may be put out again and again.
+_PUT_OUT_TICKETS = text(
+    "INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock) "
+    "SELECT :queue, :queue, CAST(:job AS text) || '/' || slot FROM generate_series(1, :count) AS slot "
+    "ON CONFLICT DO NOTHING"
+)
+# Procrastinate takes the name of a dead worker off its tickets. It would keep them as tickets under way.
+_FORGET_LOST_TICKETS = text(
+    "DELETE FROM procrastinate_jobs WHERE queue_name = :queue AND status <> 'todo' AND worker_id IS NULL"
+)
 
 OPEN = table.c.state.in_(("queued", "running"))
 _other = qrels.alias("other_qrels")
@@ -26,13 +62,13 @@ _other = qrels.alias("other_qrels")
 
 def _other_version(*which: ColumnElement[bool]) -> ColumnElement[bool]:
     """Return the condition that a job compares its qrels version with one of which this is true."""
-    own = (job_qrels.c.job_number == table.c.number, _other.c.id == job_qrels.c.qrels_id)
-    return exists().where(*own, *which)
+    compared = (job_qrels.c.job_number == table.c.number, _other.c.id == job_qrels.c.qrels_id)
+    return exists().where(*compared, *which)
 
 
 _IS_LIVE = qrels.c.discarded_at.is_(None) & ~_other_version(_other.c.discarded_at.is_not(None))
 _IS_ABOUT_RUNS_ALONE = table.c.qrels_id.is_(None)
-_ON_HIDDEN = _IS_ABOUT_RUNS_ALONE | judgment_sets.is_hidden(qrels) | _other_version(judgment_sets.is_hidden(_other))
+_ON_HIDDEN = _IS_ABOUT_RUNS_ALONE | is_hidden(qrels) | _other_version(is_hidden(_other))
 _ON_SETS = (~_IS_ABOUT_RUNS_ALONE & (qrels.c.judgments != OFFICIAL)) | _other_version(_other.c.judgments != OFFICIAL)
 
 
@@ -40,8 +76,10 @@ def _select() -> Select[Any]:
     worked = select(func.sum(chunks.c.parts_done)).where(chunks.c.job_number == table.c.number).scalar_subquery()
     # A job that has succeeded has no chunks any more.
     done = case((table.c.state == "succeeded", table.c.parts), else_=func.coalesce(worked, 0))
-    own = (qrels.c.version.label("qrels_version"), qrels.c.judgments.label("judgment_set"))
-    kept = select(table, *own, _ON_HIDDEN.label("on_hidden"), _ON_SETS.label("on_sets"), done.label("parts_done"))
+    of_version = (qrels.c.version.label("qrels_version"), qrels.c.judgments.label("judgment_set"))
+    kept = select(
+        table, *of_version, _ON_HIDDEN.label("on_hidden"), _ON_SETS.label("on_sets"), done.label("parts_done")
+    )
     return kept.outerjoin(qrels, qrels.c.id == table.c.qrels_id)
 
 
@@ -101,15 +139,15 @@ def page(
 
 def count_open(tx: Transaction, token_id: str) -> dict[int, int]:
     """Count the open jobs that this token asked for, by collection."""
-    own = select(table.c.collection_id, func.count().label("jobs")).where(table.c.token_id == token_id, OPEN)
-    return {row.collection_id: row.jobs for row in tx.execute(own.group_by(table.c.collection_id))}
+    opened = select(table.c.collection_id, func.count().label("jobs")).where(table.c.token_id == token_id, OPEN)
+    return {row.collection_id: row.jobs for row in tx.execute(opened.group_by(table.c.collection_id))}
 
 
 def oldest_open(tx: Transaction) -> datetime | None:
     """Return when the oldest job was asked for that is not over; None if all are."""
     query = select(table.c.created_at).where(OPEN).order_by(table.c.created_at).limit(1)
-    found: datetime | None = tx.execute(query).scalar()
-    return found
+    oldest: datetime | None = tx.execute(query).scalar()
+    return oldest
 
 
 def count_done(tx: Transaction) -> tuple[int, int]:
@@ -150,7 +188,7 @@ def add(
     is_queued = number is not None or _queue_again(tx, values["id"], values["token_id"])
     job = _record(tx.execute(_select().where(table.c.id == values["id"])).one())
     if is_queued:
-        tickets.put_out(tx, job.number, len(sizes))
+        put_out_tickets(tx, job.number, len(sizes))
     return job, is_queued
 
 
@@ -173,7 +211,6 @@ def versions_of(tx: Transaction, job: StoredJob) -> list[int]:
 
 
 def job_of(tx: Transaction, held: Claim) -> StoredJob:
-    """Return the job of a claim."""
     return _record(tx.execute(_select().where(table.c.number == held.job_number)).one())
 
 
@@ -221,3 +258,29 @@ def cancel(tx: Transaction, identity: str, now: datetime) -> StoredJob | None:
     over = {"state": "cancelled", "finished_at": now}
     tx.execute(update(table).where(table.c.id == identity, OPEN).values(**over))
     return find(tx, identity)
+
+
+def has_tickets(tx: Transaction) -> bool:
+    """Return whether the database has the tables of tickets, because a worker was started on it once."""
+    return tx.dialect.name == "postgresql" and bool(tx.execute(_HAS_TICKETS).scalar_one())
+
+
+def install_tickets(tx: Transaction, version: str, schema: str) -> str:
+    """Make the tables by Procrastinate's own `schema`, once. Return the version of Procrastinate that made them."""
+    exclude_others(tx)
+    if not has_tickets(tx):
+        # psycopg reads a single % as the place of a parameter.
+        tx.exec_driver_sql(schema.replace("%", "%%"))
+        tx.exec_driver_sql(f"COMMENT ON TABLE procrastinate_jobs IS '{version}'")
+    return str(tx.execute(_TICKETS_MADE_BY).scalar_one())
+
+
+def put_out_tickets(tx: Transaction, job_number: int, count: int) -> None:
+    """Put out tickets for a job, one for each chunk that may be started; nothing without a fleet."""
+    if count and has_tickets(tx):
+        tx.execute(_PUT_OUT_TICKETS, {"queue": QUEUE, "job": job_number, "count": min(count, MOST_TICKETS)})
+
+
+def forget_lost_tickets(tx: Transaction) -> None:
+    """Delete the tickets that dead workers had."""
+    tx.execute(_FORGET_LOST_TICKETS, {"queue": QUEUE})

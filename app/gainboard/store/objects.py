@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from gainboard.errors import BadSetting, NoSpace, ObjectsUnreachable
-from gainboard.store import private
+from gainboard.store import machine
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig
@@ -35,8 +35,13 @@ class Objects:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.folder = _folder(address)
+        self.folder: Path | None = None
         """The folder, or None for a bucket."""
+        parts = urlsplit(address)
+        if parts.scheme == "file" and not parts.netloc and len(parts.path) > 1:
+            self.folder = Path(unquote(parts.path))
+        elif parts.scheme != "s3" or not parts.netloc:
+            raise BadSetting(f"The address of files outside of the database is invalid. Valid ones are {EXAMPLES}")
         try:
             from obstore.store import LocalStore, S3Store  # noqa: PLC0415 (an optional extra)
         except ModuleNotFoundError as error:
@@ -46,7 +51,7 @@ class Objects:
             ) from error
         with _unusable(address):
             if self.folder:
-                private.make_folder(self.folder)
+                machine.make_private_folder(self.folder)
             self._store: LocalStore | S3Store = (
                 LocalStore(self.folder)
                 if self.folder
@@ -82,16 +87,6 @@ class Objects:
                 delete(self._store, name)
 
 
-def _folder(address: str) -> Path | None:
-    """Return the folder of an address, or None for a bucket. Raise BadSetting for any other address."""
-    parts = urlsplit(address)
-    if parts.scheme == "s3" and parts.netloc:
-        return None
-    if parts.scheme == "file" and not parts.netloc and len(parts.path) > 1:
-        return Path(unquote(parts.path))
-    raise BadSetting(f"The address of files outside of the database is invalid. Valid ones are {EXAMPLES}")
-
-
 @contextmanager
 def _unusable(address: str) -> Iterator[None]:
     try:
@@ -120,8 +115,8 @@ def _translated(name: str) -> Iterator[None]:
 def _write(path: Path, content: IO[bytes] | bytes) -> None:
     # What a dead process leaves is an orphan: its name is recorded, and nothing refers to it yet. obstore would leave a
     # file whose name nobody knows, and cannot close files to others.
-    private.make_folder(path.parent)
-    private.make_file(path)
+    machine.make_private_folder(path.parent)
+    machine.make_private_file(path)
     try:
         with path.open("r+b") as file:
             shutil.copyfileobj(BytesIO(content) if isinstance(content, bytes) else content, file, _PIECE_BYTES)

@@ -1,4 +1,4 @@
-"""Stored qrels versions."""
+"""Stored qrels versions, and the sets of judgments beside the official one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,25 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Row,
+    Select,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from gainboard.store.damage import read_row
-from gainboard.store.database import Transaction
-from gainboard.store.records import NEWEST, Qrels, VersionName
+from gainboard.store.database import Transaction, insert_for
+from gainboard.store.records import NEWEST, JudgmentSet, Qrels, VersionName
 from gainboard.store.tables import judged_runs
+from gainboard.store.tables import judgment_sets as sets
 from gainboard.store.tables import qrels as table
 from gainboard.vocabulary import OFFICIAL, RunOrder
 
@@ -46,18 +59,18 @@ def add(tx: Transaction, collection_id: int, judgments: str = OFFICIAL, **values
 
 def add_again(tx: Transaction, version: Qrels, **values: Any) -> Qrels:
     """Add the same judgments as the next version, with these values changed."""
-    own = {
+    same = {
         name: value
         for name, value in asdict(version).items()
         if name not in ("id", "collection_id", "version", "damage")
     }
-    return add(tx, version.collection_id, **own | {"counts": counts(tx, version.id)} | values)
+    return add(tx, version.collection_id, **same | {"counts": counts(tx, version.id)} | values)
 
 
 def next_version(tx: Transaction, collection_id: int, judgments: str = OFFICIAL) -> int:
     """Return the number of a set's next version. Numbers of discarded versions are not used again."""
-    own = (table.c.collection_id == collection_id, table.c.judgments == judgments)
-    return (tx.execute(select(func.max(table.c.version)).where(*own)).scalar() or 0) + 1
+    of_set = (table.c.collection_id == collection_id, table.c.judgments == judgments)
+    return (tx.execute(select(func.max(table.c.version)).where(*of_set)).scalar() or 0) + 1
 
 
 def find(tx: Transaction, collection_id: int, named: VersionName = NEWEST) -> Qrels | None:
@@ -124,3 +137,49 @@ def counts(tx: Transaction, qrels_id: int) -> bytes:
     """Return the packed topics and numbers of judged documents that `add` was given."""
     packed: bytes = tx.execute(select(table.c.counts).where(table.c.id == qrels_id)).scalar_one()
     return packed
+
+
+def find_set(tx: Transaction, collection_id: int, name: str) -> JudgmentSet | None:
+    """Return the set with this name; None for the official set, which has no row."""
+    row = tx.execute(select(sets).where(sets.c.collection_id == collection_id, sets.c.name == name)).first()
+    return read_row(JudgmentSet, row._mapping) if row else None
+
+
+def page_sets(
+    tx: Transaction, collection_id: int, *, hidden: bool, after: str | None = None, limit: int | None = None
+) -> list[JudgmentSet]:
+    """Return sets by name in byte order: all of them, or the released ones."""
+    query = select(sets).where(sets.c.collection_id == collection_id)
+    if not hidden:
+        query = query.where(sets.c.released_at.is_not(None))
+    if after is not None:
+        query = query.where(sets.c.name > after)
+    return [read_row(JudgmentSet, row._mapping) for row in tx.execute(query.order_by(sets.c.name).limit(limit))]
+
+
+def add_set(tx: Transaction, collection_id: int, name: str, now: datetime) -> None:
+    """Add a set that is not released, unless the collection has it, or the name is that of the official set."""
+    if name != OFFICIAL:
+        values = {"collection_id": collection_id, "name": name, "created_at": now}
+        tx.execute(insert_for(tx)(sets).values(**values).on_conflict_do_nothing())
+
+
+def release_set(tx: Transaction, collection_id: int, name: str, at: datetime | None) -> None:
+    """Release a set, or hide it again if the time is None."""
+    this_set = (sets.c.collection_id == collection_id, sets.c.name == name)
+    tx.execute(update(sets).where(*this_set).values(released_at=at))
+
+
+def remove_set(tx: Transaction, collection_id: int, name: str) -> None:
+    """Remove a set. Its versions are discarded by the caller."""
+    tx.execute(delete(sets).where(sets.c.collection_id == collection_id, sets.c.name == name))
+
+
+def is_hidden(versions: FromClause) -> ColumnElement[bool]:
+    """Return the condition that only organisers see a version: it is a draft, or its set is not released.
+
+    `versions` is the table of qrels, or an alias of it.
+    """
+    of_version = (sets.c.collection_id == versions.c.collection_id, sets.c.name == versions.c.judgments)
+    released = exists().where(*of_version, sets.c.released_at.is_not(None))
+    return versions.c.published_at.is_(None) | ((versions.c.judgments != OFFICIAL) & ~released)

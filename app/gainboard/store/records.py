@@ -96,7 +96,6 @@ class Collection:
 
     @property
     def order(self) -> RunOrder:
-        """The order of its runs."""
         return RunOrder(self.order_by, self.ignore_identical_ids)
 
     @property
@@ -187,17 +186,14 @@ class Qrels:
 
     @property
     def order(self) -> RunOrder:
-        """The order of the runs that are joined with it."""
         return RunOrder(self.order_by, self.ignore_identical_ids)
 
     @property
     def named(self) -> VersionName:
-        """The name of this version: its set and its number."""
         return VersionName(self.judgments, self.version)
 
     @property
     def subject(self) -> str:
-        """The name of this version in the audit log."""
         return self.named.subject
 
 

@@ -43,12 +43,12 @@ def add(
 ) -> Release:
     """Store a release with what it holds, in a transaction that has locked the collection."""
     release = _record(tx.execute(insert(table).values(**values).returning(table)).one())
-    own = {"release_id": release.id}
-    if held := [own | {"run_id": each} for each in run_ids]:
+    release_id = {"release_id": release.id}
+    if held := [release_id | {"run_id": each} for each in run_ids]:
         tx.execute(insert(release_runs), held)
-    if held := [own | {"qrels_id": each} for each in qrels_ids]:
+    if held := [release_id | {"qrels_id": each} for each in qrels_ids]:
         tx.execute(insert(release_qrels), held)
-    if held := [own | {"matrix_id": each} for each in matrix_ids]:
+    if held := [release_id | {"matrix_id": each} for each in matrix_ids]:
         tx.execute(insert(release_matrices), held)
     return release
 
@@ -61,15 +61,15 @@ def holding_run(tx: Transaction, run_id: int) -> list[Release]:
 
 def holding_set(tx: Transaction, collection_id: int, judgments: str) -> list[Release]:
     """Return the releases that hold a version of a judgment set, by number."""
-    own = (qrels.c.collection_id == collection_id, qrels.c.judgments == judgments)
+    of_set = (qrels.c.collection_id == collection_id, qrels.c.judgments == judgments)
     join = release_qrels.join(qrels, qrels.c.id == release_qrels.c.qrels_id)
-    held = select(release_qrels.c.release_id).select_from(join).where(*own)
+    held = select(release_qrels.c.release_id).select_from(join).where(*of_set)
     return [_record(row) for row in tx.execute(select(table).where(table.c.id.in_(held)).order_by(table.c.number))]
 
 
 def holding_matrix(tx: Transaction, collection_id: int, name: str) -> list[Release]:
     """Return the releases that hold a version of a score matrix, by number."""
-    own = (score_matrices.c.collection_id == collection_id, score_matrices.c.name == name)
+    of_matrix = (score_matrices.c.collection_id == collection_id, score_matrices.c.name == name)
     join = release_matrices.join(score_matrices, score_matrices.c.id == release_matrices.c.matrix_id)
-    held = select(release_matrices.c.release_id).select_from(join).where(*own)
+    held = select(release_matrices.c.release_id).select_from(join).where(*of_matrix)
     return [_record(row) for row in tx.execute(select(table).where(table.c.id.in_(held)).order_by(table.c.number))]

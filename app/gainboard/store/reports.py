@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection as Container
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,9 +15,8 @@ from gainboard.store import jobs
 from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.job_records import Chapter, StoredJob, StoredReport, derived_id
-from gainboard.store.job_tables import report_chapters, report_jobs
-from gainboard.store.job_tables import reports as table
-from gainboard.store.tables import collections
+from gainboard.store.tables import collections, report_chapters, report_jobs
+from gainboard.store.tables import reports as table
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +61,18 @@ def page(
 def _records(tx: Transaction, rows: Sequence[Row[Any]]) -> list[StoredReport]:
     numbers = [row.number for row in rows]
     needed = tx.execute(select(report_jobs).where(report_jobs.c.report_number.in_(numbers))).all()
-    found = jobs.of_numbers(tx, {row.job_number for row in needed})
+    by_number = jobs.of_numbers(tx, {row.job_number for row in needed})
     keys: dict[tuple[int, int], dict[str, StoredJob]] = defaultdict(dict)
     for row in needed:
-        if row.job_number in found:
-            keys[row.report_number, row.position][row.key] = found[row.job_number]
-    lost = {row.report_number for row in needed if row.job_number not in found}
-    chapters = _chapters(tx, numbers, keys)
+        if row.job_number in by_number:
+            keys[row.report_number, row.position][row.key] = by_number[row.job_number]
+    lost = {row.report_number for row in needed if row.job_number not in by_number}
+    columns = report_chapters.c
+    chapters: dict[int, list[Chapter]] = defaultdict(list)
+    for row in tx.execute(select(report_chapters).where(columns.report_number.in_(numbers)).order_by(columns.position)):
+        stored = {name: row._mapping[name] for name in ("collection_id", "about", "left_out")}
+        of_chapter = keys.get((row.report_number, row.position), {})
+        chapters[row.report_number].append(read_row(Chapter, stored, jobs=of_chapter))
     layouts = jobs.among(tx, {derived_id("layout", row.id) for row in rows})
     return [
         read_row(
@@ -83,19 +87,6 @@ def _records(tx: Transaction, rows: Sequence[Row[Any]]) -> list[StoredReport]:
     ]
 
 
-def _chapters(
-    tx: Transaction, numbers: Iterable[int], keys: Mapping[tuple[int, int], dict[str, StoredJob]]
-) -> Mapping[int, list[Chapter]]:
-    columns = report_chapters.c
-    query = select(report_chapters).where(columns.report_number.in_(numbers)).order_by(columns.position)
-    found: dict[int, list[Chapter]] = defaultdict(list)
-    for row in tx.execute(query):
-        own = keys.get((row.report_number, row.position), {})
-        stored = {name: row._mapping[name] for name in ("collection_id", "about", "left_out")}
-        found[row.report_number].append(read_row(Chapter, stored, jobs=own))
-    return found
-
-
 def add(tx: Transaction, now: datetime, chapters: Sequence[NewChapter], **values: Any) -> tuple[StoredReport, bool]:
     """Return the report with this id, and whether this call started it: it is new, or had failed or been cancelled."""
     # Jobs are locked before reports, as at the end of a job. With different orders, two transactions could wait for
@@ -107,34 +98,35 @@ def add(tx: Transaction, now: datetime, chapters: Sequence[NewChapter], **values
     number = tx.execute(query.returning(table.c.number)).scalar()
     is_begun = number is not None
     if number is None:
-        known = tx.execute(select(table).where(table.c.id == values["id"])).one()
-        number = known.number
-        is_begun = known.cancelled_at is not None or _queues(chapters) or _lost_layout(tx, known.id)
+        report = tx.execute(select(table).where(table.c.id == values["id"])).one()
+        number = report.number
+        # Whoever asks for a report again wants what of it is missing, and not what others have asked for already.
+        is_begun = (
+            report.cancelled_at is not None
+            or any(was_queued for chapter in chapters for _, was_queued in chapter.jobs.values())
+            or any(
+                layout.state in ("failed", "cancelled")
+                for layout in jobs.among(tx, [derived_id("layout", report.id)]).values()
+            )
+        )
     else:
-        _add_chapters(tx, number, chapters)
+        rows = [
+            {
+                "report_number": number,
+                "position": position,
+                "collection_id": chapter.collection_id,
+                "about": chapter.about,
+                "left_out": chapter.left_out,
+            }
+            for position, chapter in enumerate(chapters)
+        ]
+        tx.execute(insert(report_chapters), rows)
     _add_jobs(tx, number, chapters)
     if is_begun:
         # the token that asks now may cancel it
         again = {"cancelled_at": None, "token_id": values["token_id"]}
         tx.execute(update(table).where(table.c.number == number).values(**again))
     return among(tx, [values["id"]])[values["id"]], is_begun
-
-
-def _lost_layout(tx: Transaction, identity: str) -> bool:
-    layout = jobs.among(tx, [known := derived_id("layout", identity)]).get(known)
-    return layout is not None and layout.state in ("failed", "cancelled")
-
-
-def _queues(chapters: Sequence[NewChapter]) -> bool:
-    return any(was_queued for chapter in chapters for _, was_queued in chapter.jobs.values())
-
-
-def _add_chapters(tx: Transaction, number: int, chapters: Sequence[NewChapter]) -> None:
-    rows = [
-        {"position": position, "collection_id": each.collection_id, "about": each.about, "left_out": each.left_out}
-        for position, each in enumerate(chapters)
-    ]
-    tx.execute(insert(report_chapters), [{"report_number": number, **row} for row in rows])
 
 
 def _add_jobs(tx: Transaction, number: int, chapters: Sequence[NewChapter]) -> None:
@@ -160,10 +152,10 @@ def cancel(tx: Transaction, report: StoredReport, now: datetime) -> None:
     jobs.lock(tx, {job.number for job in report.jobs} | layout)
     tx.execute(update(table).where(table.c.number == report.number).values(cancelled_at=now))
     needed = report_jobs.c
-    own = select(needed.job_number).where(needed.report_number == report.number)
-    queued = select(needed.job_number).where(needed.job_number.in_(own), needed.queued)
+    of_report = select(needed.job_number).where(needed.report_number == report.number)
+    queued = select(needed.job_number).where(needed.job_number.in_(of_report), needed.queued)
     waiting = (table.c.number == needed.report_number) & table.c.cancelled_at.is_(None)
-    elsewhere = select(needed.job_number).join(table, waiting).where(needed.job_number.in_(own))
+    elsewhere = select(needed.job_number).join(table, waiting).where(needed.job_number.in_(of_report))
     numbers = set(tx.execute(queued).scalars()) - set(tx.execute(elsewhere).scalars())
     jobs.cancel_numbers(tx, numbers | layout, now)
 
@@ -180,6 +172,6 @@ def needing(tx: Transaction, job_number: int) -> list[StoredReport]:
 
     They are locked: if two jobs end at the same time, the later one sees that the earlier one has ended.
     """
-    own = select(report_jobs.c.report_number).where(report_jobs.c.job_number == job_number)
-    waiting = select(table).where(table.c.number.in_(own), table.c.cancelled_at.is_(None))
+    reports_of_job = select(report_jobs.c.report_number).where(report_jobs.c.job_number == job_number)
+    waiting = select(table).where(table.c.number.in_(reports_of_job), table.c.cancelled_at.is_(None))
     return _records(tx, tx.execute(waiting.order_by(table.c.number).with_for_update()).all())

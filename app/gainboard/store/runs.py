@@ -28,9 +28,8 @@ from gainboard.errors import RunExists
 from gainboard.store.arrays import pack_names
 from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, insert_for
-from gainboard.store.job_tables import jobs
 from gainboard.store.records import Judging, Run
-from gainboard.store.tables import answers, blobs, judged_runs, run_metadata, teams
+from gainboard.store.tables import answers, blobs, jobs, judged_runs, run_metadata, teams
 from gainboard.store.tables import runs as table
 
 RUNS_AT_ONCE = 10_000
@@ -134,11 +133,11 @@ def newest(tx: Transaction, collection_id: int, since: datetime, limit: int) -> 
 
 def of_ids(tx: Transaction, run_ids: Sequence[int]) -> list[Run]:
     """Return the runs with these ids, in this order. Withdrawn runs are included, because a job keeps its runs."""
-    found: dict[int, Run] = {}
+    by_id: dict[int, Run] = {}
     for start in range(0, len(run_ids), RUNS_AT_ONCE):
         these = table.c.id.in_(run_ids[start : start + RUNS_AT_ONCE])
-        found |= {row.id: _record(row) for row in tx.execute(_select_all().where(these))}
-    return [found[run_id] for run_id in run_ids]
+        by_id |= {row.id: _record(row) for row in tx.execute(_select_all().where(these))}
+    return [by_id[run_id] for run_id in run_ids]
 
 
 def topics(tx: Transaction, run_ids: Sequence[int]) -> Iterator[tuple[int, bytes]]:
@@ -206,16 +205,16 @@ def metadata_hashes(tx: Transaction, collection_id: int) -> dict[int, str]:
 
 def metadata(tx: Transaction, run_id: int) -> bytes | None:
     """Return the file of ir_metadata that came beside a run."""
-    found: bytes | None = tx.execute(select(run_metadata.c.content).where(run_metadata.c.run_id == run_id)).scalar()
-    return found
+    content: bytes | None = tx.execute(select(run_metadata.c.content).where(run_metadata.c.run_id == run_id)).scalar()
+    return content
 
 
 def metadata_of(tx: Transaction, collection_id: int, sha256: str) -> bytes | None:
     """Return the file of ir_metadata with this SHA-256, beside any run of a collection."""
     join = run_metadata.join(table, table.c.id == run_metadata.c.run_id)
     same = (table.c.collection_id == collection_id, run_metadata.c.sha256 == sha256)
-    found: bytes | None = tx.execute(select(run_metadata.c.content).select_from(join).where(*same).limit(1)).scalar()
-    return found
+    content: bytes | None = tx.execute(select(run_metadata.c.content).select_from(join).where(*same).limit(1)).scalar()
+    return content
 
 
 def is_prunable(before: datetime) -> ColumnElement[bool]:
@@ -240,12 +239,12 @@ def mark_pruned(tx: Transaction, before: datetime, now: datetime) -> list[str]:
     The hashes are as many as there are marked runs; at most `PRUNED_AT_ONCE`. The caller deletes the files.
     """
     some = select(table.c.id, table.c.sha256).where(is_prunable(before)).order_by(table.c.id).limit(PRUNED_AT_ONCE)
-    found = tx.execute(some).all()
-    ids = [row.id for row in found]
+    pruned = tx.execute(some).all()
+    ids = [row.id for row in pruned]
     tx.execute(update(table).where(table.c.id.in_(ids)).values(pruned_at=now, topics=pack_names(())))
     tx.execute(delete(judged_runs).where(judged_runs.c.run_id.in_(ids)))
     tx.execute(delete(run_metadata).where(run_metadata.c.run_id.in_(ids)))
-    return [row.sha256 for row in found]
+    return [row.sha256 for row in pruned]
 
 
 def add_judged(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -34,26 +34,22 @@ def migrate(database: Database) -> tuple[str | None, str]:
     of several processes migrates, and the others wait and find nothing to do.
     """
     try:
-        return _migrate(database)
+        with database.writing() as connection:
+            exclude_others(connection)
+            before, newest = revision_of(connection), revisions()[-1]
+            require_known(before, "The database")
+            if before != newest:
+                upgrade(connection, newest)
     except (DatabaseBusy, NoSpace) as busy:
         raise _unusable(database, busy.__cause__ or busy) from busy
     except DatabaseError as error:
         raise _unusable(database, error) from error
+    return before, newest
 
 
 def _unusable(database: Database, error: BaseException) -> DatabaseUnusable:
     # Whoever starts the service may read the driver's message. The address is shown without its password.
     return DatabaseUnusable(f"Cannot use the database {database.engine.url!r}: {getattr(error, 'orig', error)}")
-
-
-def _migrate(database: Database) -> tuple[str | None, str]:
-    with database.writing() as connection:
-        exclude_others(connection)
-        before, newest = revision_of(connection), revisions()[-1]
-        require_known(before, "The database")
-        if before != newest:
-            upgrade(connection, newest)
-    return before, newest
 
 
 def upgrade(connection: Connection, revision: str) -> None:
@@ -76,10 +72,10 @@ def revision_of(connection: Connection, what: str = "The database") -> str | Non
     """
     if not inspect(connection).has_table("alembic_version"):
         return None
-    found = connection.execute(text("SELECT version_num FROM alembic_version LIMIT 2")).scalars().all()
-    if len(found) > 1:
-        raise DatabaseUnusable(f"{what} is of several schema revisions at once: {', '.join(map(str, found))}.")
-    return found[0] if found else None
+    stored = connection.execute(text("SELECT version_num FROM alembic_version LIMIT 2")).scalars().all()
+    if len(stored) > 1:
+        raise DatabaseUnusable(f"{what} is of several schema revisions at once: {', '.join(map(str, stored))}.")
+    return stored[0] if stored else None
 
 
 def require_known(revision: str | None, what: str) -> None:

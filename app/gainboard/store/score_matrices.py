@@ -29,8 +29,8 @@ def _record(row: Row[Any]) -> ScoreMatrix:
 
 def add(tx: Transaction, scores: Floats, **values: Any) -> ScoreMatrix:
     """Add the next version of a matrix: `scores` float64 [runs, topics]."""
-    own = (table.c.collection_id == values["collection_id"]) & (table.c.name == values["name"])
-    last = tx.execute(select(func.max(table.c.version)).where(own)).scalar() or 0
+    of_matrix = (table.c.collection_id == values["collection_id"]) & (table.c.name == values["name"])
+    last = tx.execute(select(func.max(table.c.version)).where(of_matrix)).scalar() or 0
     packed = pack({"scores": np.ascontiguousarray(scores).ravel()})
     query = insert(table).values(**values, version=last + 1, scores=packed).returning(*_KEPT)
     return _record(tx.execute(query).one())
@@ -38,8 +38,8 @@ def add(tx: Transaction, scores: Floats, **values: Any) -> ScoreMatrix:
 
 def newest(tx: Transaction, collection_id: int, name: str) -> ScoreMatrix | None:
     """Return the newest version of a matrix, unless the matrix was deleted."""
-    found = every(tx, collection_id, name)
-    return found[-1] if found else None
+    versions = every(tx, collection_id, name)
+    return versions[-1] if versions else None
 
 
 def every(tx: Transaction, collection_id: int, name: str | None = None, deleted: bool = False) -> list[ScoreMatrix]:
@@ -65,12 +65,12 @@ def page(tx: Transaction, collection_id: int, after: str | None, limit: int) -> 
 def scores_of(tx: Transaction, matrix: ScoreMatrix) -> Floats:
     """Return the scores of a version: float64 [runs, topics]. Raise RowDamaged if they cannot be read."""
     packed = tx.execute(select(table.c.scores).where(table.c.id == matrix.id)).scalar_one()
-    found: Floats = unpack(packed)["scores"]
+    scores: Floats = unpack(packed)["scores"]
     runs, topics = len(matrix.runs), len(matrix.topics)
-    if matrix.damage or found.size != runs * topics:
-        what = ", ".join(map(str, matrix.damage)) or f"{found.size} scores for {runs} runs and {topics} topics"
+    if matrix.damage or scores.size != runs * topics:
+        what = ", ".join(map(str, matrix.damage)) or f"{scores.size} scores for {runs} runs and {topics} topics"
         raise RowDamaged(f"The score matrix {matrix.name!r} cannot be read: {what}. Delete it, and upload it again.")
-    return found.reshape(runs, topics)
+    return scores.reshape(runs, topics)
 
 
 def delete(tx: Transaction, matrices: Sequence[ScoreMatrix], now: datetime) -> None:

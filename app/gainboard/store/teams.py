@@ -1,16 +1,25 @@
-"""Stored teams."""
+"""Stored teams, and the scores that each has received while scores are rationed.
+
+Each score is stored once, however often it is requested.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, ScalarSelect, Table, bindparam, func, insert, or_, select
 
 from gainboard.store.access_records import INVITED, CountedTeam, TeamRecord
 from gainboard.store.damage import read_row
-from gainboard.store.database import Transaction
-from gainboard.store.tables import runs, tokens
+from gainboard.store.database import Transaction, insert_for
+from gainboard.store.runs import RUNS_AT_ONCE
+from gainboard.store.tables import answers, runs, tokens
 from gainboard.store.tables import teams as table
+
+Answer = tuple[str, int]
+"""A label and the id of a run. It is the same score under every qrels version."""
+
 
 # Statements of every upload are built once.
 _BY_NAME = select(table).where(table.c.collection_id == bindparam("collection_id"), table.c.name == bindparam("name"))
@@ -45,5 +54,38 @@ def page(
     return [read_row(CountedTeam, row._mapping) for row in tx.execute(query.order_by(table.c.name).limit(limit))]
 
 
-def _count(what: Table, which: ColumnElement[bool]) -> ScalarSelect[int]:
-    return select(func.count()).select_from(what).where(what.c.team_id == table.c.id, which).scalar_subquery()
+def _count(rows: Table, condition: ColumnElement[bool]) -> ScalarSelect[int]:
+    return select(func.count()).select_from(rows).where(rows.c.team_id == table.c.id, condition).scalar_subquery()
+
+
+def count_disclosed(tx: Transaction, team_id: int, labels: Sequence[str] = (), run_ids: Sequence[int] = ()) -> int:
+    """Count the distinct scores that the team has received, and those of these runs under these labels."""
+    disclosed = select(answers.c.label, answers.c.run_id).where(answers.c.team_id == team_id).distinct()
+    received = tx.execute(select(func.count()).select_from(disclosed.subquery())).scalar_one()
+    if not labels:
+        return received
+    # Scores that were given under these labels are in both numbers, and must count once.
+    both = 0
+    for start in range(0, len(run_ids), RUNS_AT_ONCE):
+        these = disclosed.where(
+            answers.c.label.in_(labels), answers.c.run_id.in_(run_ids[start : start + RUNS_AT_ONCE])
+        )
+        both += tx.execute(select(func.count()).select_from(these.subquery())).scalar_one()
+    return received + len(labels) * len(run_ids) - both
+
+
+def find_undisclosed(tx: Transaction, asked: Iterable[Answer]) -> set[Answer]:
+    """Return the scores that have not been given yet."""
+    asked = set(asked)
+    wanted = select(answers.c.label, answers.c.run_id).where(answers.c.run_id.in_({run_id for _, run_id in asked}))
+    return asked - {(row.label, row.run_id) for row in tx.execute(wanted)}
+
+
+def disclose(tx: Transaction, new: Mapping[Answer, int], qrels_id: int, now: datetime) -> None:
+    """Note that these scores are given now, each to the team of its run. The caller has locked the collection."""
+    rows = [
+        {"label": label, "qrels_id": qrels_id, "run_id": run_id, "team_id": team_id, "created_at": now}
+        for (label, run_id), team_id in sorted(new.items())
+    ]
+    if rows:
+        tx.execute(insert_for(tx)(answers).values(rows).on_conflict_do_nothing())

@@ -1,4 +1,6 @@
-"""Stored bearer tokens. Only the SHA-256 of a token is stored, so a copy of the database gives no access.
+"""Stored bearer tokens, and sessions of browsers.
+
+Only the SHA-256 of a token, or of a session's secret, is stored, so a copy of the database gives no access.
 
 A token has 256 random bits, so nobody can guess it from a plain hash. The time of a look-up in the index reveals at
 most a part of the hash, from which the token cannot be computed.
@@ -7,17 +9,18 @@ most a part of the hash, from which the token cannot be computed.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Row, Select, bindparam, insert, or_, select, update
+from sqlalchemy import Row, Select, bindparam, delete, insert, or_, select, update
 
 from gainboard.errors import Conflict
 from gainboard.store.access_records import INVITED, Token
 from gainboard.store.damage import read_row
 from gainboard.store.database import Transaction, machine_of
-from gainboard.store.tables import teams
+from gainboard.store.tables import sessions, teams
 from gainboard.store.tables import tokens as table
 from gainboard.vocabulary import Role
 
@@ -28,7 +31,6 @@ def digest(token: str) -> str:
 
 
 def new_id(tx: Transaction) -> str:
-    """Return the id of a new token."""
     return machine_of(tx).new_uuid()
 
 
@@ -154,8 +156,8 @@ def replace_environment_token(tx: Transaction, token: str, now: datetime) -> Adm
 
     Tokens that organisers created for each other stay. Raise Conflict if it is one of these, or a collection's.
     """
-    found = find(tx, digest(token))
-    if found is not None and (found.collection_id is not None or found.origin == "created"):
+    record = find(tx, digest(token))
+    if record is not None and (record.collection_id is not None or record.origin == "created"):
         raise Conflict(
             "The admin token is a token that was created here before. Choose another value for GAINBOARD_ADMIN_TOKEN."
         )
@@ -163,9 +165,69 @@ def replace_environment_token(tx: Transaction, token: str, now: datetime) -> Adm
     theirs = (table.c.collection_id.is_(None), table.c.hash != digest(token), table.c.revoked_at.is_(None))
     others = update(table).where(*theirs, table.c.origin != "created").values(revoked_at=now)
     replaced = len(tx.execute(others.returning(table.c.id)).all())
-    if found is None:
+    if record is None:
         return AdminToken(create(tx, digest(token), now, role="organiser", origin="environment"), replaced, is_new=True)
-    set_again = update(table).where(table.c.id == found.id).values(revoked_at=None, origin="environment")
+    set_again = update(table).where(table.c.id == record.id).values(revoked_at=None, origin="environment")
     tx.execute(set_again)
-    is_new = replaced > 0 or found.revoked_at is not None or found.origin != "environment"
-    return AdminToken(found, replaced, is_new)
+    is_new = replaced > 0 or record.revoked_at is not None or record.origin != "environment"
+    return AdminToken(record, replaced, is_new)
+
+
+class StoredSession(NamedTuple):
+    """A session: its id, the hash of its token, and when it began and was last used."""
+
+    id: str
+    token_hash: str
+    began_at: datetime
+    used_at: datetime
+
+
+class Past(NamedTuple):
+    """The past in which a session has begun, or was last used, that is over now."""
+
+    began: datetime
+    used: datetime
+
+
+def lock_sessions(tx: Transaction, token_hash: str) -> None:
+    """Let the sign-ins of one token come one after the other, until the writing transaction ends."""
+    # The kind of lock that lets others refer to the token: jobs and audit entries need not wait for a sign-in.
+    tx.execute(select(table.c.id).where(table.c.hash == token_hash).with_for_update(key_share=True))
+
+
+def create_session(tx: Transaction, secret: str, token_hash: str, now: datetime) -> StoredSession:
+    """Store a session of a token."""
+    session = StoredSession(digest(secret), token_hash, now, now)
+    tx.execute(insert(sessions).values(**session._asdict()))
+    return session
+
+
+def find_session(tx: Transaction, secret: str, past: Past) -> StoredSession | None:
+    """Return the session with this secret; None if there is no such session any more."""
+    return next(iter(_sessions(tx, sessions.c.id == digest(secret), past)), None)
+
+
+def sessions_of(tx: Transaction, token_hash: str, past: Past) -> list[StoredSession]:
+    """Return the sessions of a token, newest first."""
+    return _sessions(tx, sessions.c.token_hash == token_hash, past)
+
+
+def _sessions(tx: Transaction, wanted: Any, past: Past) -> list[StoredSession]:
+    query = select(*(sessions.c[name] for name in StoredSession._fields))
+    query = query.where(wanted, sessions.c.began_at > past.began, sessions.c.used_at > past.used)
+    return [StoredSession(*row) for row in tx.execute(query.order_by(sessions.c.began_at.desc(), sessions.c.id))]
+
+
+def note_session_use(tx: Transaction, identity: str, now: datetime, *, before: datetime) -> None:
+    """Note that a session was used, unless that was noted after `before` already."""
+    tx.execute(update(sessions).where(sessions.c.id == identity, sessions.c.used_at <= before).values(used_at=now))
+
+
+def end_sessions(tx: Transaction, identities: Collection[str]) -> int:
+    """End sessions, and return how many had not ended before."""
+    return len(tx.execute(delete(sessions).where(sessions.c.id.in_(identities)).returning(sessions.c.id)).all())
+
+
+def forget_sessions(tx: Transaction, past: Past) -> None:
+    """Forget the sessions that are over."""
+    tx.execute(delete(sessions).where((sessions.c.began_at <= past.began) | (sessions.c.used_at <= past.used)))

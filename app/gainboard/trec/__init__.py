@@ -1,6 +1,6 @@
 """Readers of run and qrels files: bytes in, typed arrays and a complete list of faults and warnings out.
 
-Those of score matrices and of topic groups are in modules of these names.
+Those of score matrices and of topic groups are in modules of their own.
 """
 
 from gainboard.trec.bodies import decompressed, is_compressed

@@ -1,11 +1,16 @@
-"""Decompression of a request body, as a stream of small chunks within the limits."""
+"""Compressed files and archives of strangers: decompression in small chunks within the limits, and tar."""
 
 from __future__ import annotations
 
+import os
+import tarfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple, Protocol
+from io import SEEK_END
+from pathlib import Path
+from shutil import copyfileobj
+from typing import IO, BinaryIO, Final, NamedTuple, Protocol
 
 from gainboard.errors import Fault, FaultyFile, TooLarge, UnsupportedEncoding
 from gainboard.trec.findings import MIB, FileLimits
@@ -100,7 +105,7 @@ def decompressed(
         return body.guarded(body.pieces(CHUNK))
     packing = packing or Packing()
     packing.codec = codec.name
-    return body.guarded(_inflated(body.compressed_pieces(), codec, packing))
+    return body.guarded(_inflate_members(body.compressed_pieces(), codec, packing))
 
 
 def is_compressed(head: bytes, encoding: str | None) -> bool:
@@ -154,35 +159,70 @@ def _codec(encoding: str, head: bytes) -> Codec | None:
     return next((codec for codec in (GZIP, ZSTD) if head.startswith(codec.magic)), None)
 
 
-def _inflated(pieces: Iterable[bytes], codec: Codec, packing: Packing) -> Iterator[bytes]:
+def _inflate_members(pieces: Iterable[bytes], codec: Codec, packing: Packing) -> Iterator[bytes]:
     decoder: Decoder | None = None
     for data in pieces:
         while data or (decoder and not decoder.needs_input):
             if decoder is None:
                 decoder, packing.members = codec.decoder(), packing.members + 1
-                _check_members(packing.members)
-            if chunk := _step(decoder, data, codec):
+                if packing.members > MEMBERS:
+                    message = f"The body has more than {MEMBERS:,} compressed members. Compress the file as a whole."
+                    raise TooLarge(message, limit=MEMBERS)
+            try:
+                chunk = decoder.decompress(data, CHUNK)
+            except (zlib.error, ZstdError) as error:
+                message = f"The body is damaged or not {codec.name} ({error}). Compress the file again."
+                raise _bad_compression(message) from error
+            if chunk:
                 yield chunk
             data, decoder = (decoder.unused_data, None) if decoder.eof else (b"", decoder)
     if decoder is not None:
         raise _bad_compression(f"The {codec.name} data is incomplete. Was the upload cut short? Send the whole file.")
 
 
-def _step(decoder: Decoder, data: bytes, codec: Codec) -> bytes:
-    try:
-        return decoder.decompress(data, CHUNK)
-    except (zlib.error, ZstdError) as error:
-        raise _bad_compression(
-            f"The body is damaged or not {codec.name} ({error}). Compress the file again."
-        ) from error
-
-
-def _check_members(members: int) -> None:
-    if members > MEMBERS:
-        raise TooLarge(
-            f"The body has more than {MEMBERS:,} compressed members. Compress the file as a whole.", limit=MEMBERS
-        )
-
-
 def _bad_compression(message: str) -> FaultyFile:
     return FaultyFile([Fault("bad-compression", message)], 1)
+
+
+PIECE: Final = 1 << 20
+BLOCK: Final = 512
+TAR_HEADERS: Final = (b"x", b"g", b"L", b"K", b"X")
+"""The types of tar's entries that say something of the next one, and that `tarfile` reads at once."""
+MOST_HEADER: Final = 64 << 10
+MOST_MEMBERS: Final = 200_000
+
+
+def require_plain_tar(packed: IO[bytes]) -> None:
+    """Raise ValueError for an archive that `tarfile` could read only with much memory: it reads whole headers."""
+    end, at, members = packed.seek(0, SEEK_END), 0, 0
+    while at + BLOCK <= end:
+        packed.seek(at)
+        header = packed.read(BLOCK)
+        if not header.strip(b"\0"):
+            break
+        size = tarfile.nti(header[124:136])  # type: ignore[attr-defined]
+        members += 1
+        is_header = header[156:157] in TAR_HEADERS
+        if size < 0 or (is_header and size > MOST_HEADER) or members > MOST_MEMBERS:
+            raise ValueError(f"it has a header of {size:,} bytes, or more than {MOST_MEMBERS:,} files")
+        if is_header and b"GNU.sparse" in packed.read(size):
+            raise ValueError("it has sparse files")
+        at += BLOCK + -(-size // BLOCK) * BLOCK
+    packed.seek(0)
+
+
+def extract(archive: tarfile.TarFile, folder: Path) -> None:
+    """Write the files of an archive below a folder. Raise TarError for links, devices, and paths that lead out of it.
+
+    `tarfile` has a filter for this, but not in Python 3.11.2, which Debian 12 has.
+    """
+    root = Path(os.path.abspath(folder))
+    for member in archive:
+        path = Path(os.path.normpath(root / member.name))
+        content = archive.extractfile(member) if member.isreg() else None
+        if not path.is_relative_to(root) or (content is None and not member.isdir()):
+            raise tarfile.TarError(f"{member.name!r} is no plain file of the archive's own folder")
+        (path if content is None else path.parent).mkdir(parents=True, exist_ok=True)
+        if content is not None:
+            with content, path.open("wb") as file:
+                copyfileobj(content, file)

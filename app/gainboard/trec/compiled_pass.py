@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from gainboard.acceleration import OptionalKernel
 from gainboard.errors import GainboardError
 from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, Faults, FileLimits, FileWarning
-from gainboard.trec.grouping import LARGEST, BeyondLimit, GatheredFile, Group, GroupedLines, Unusual
 from gainboard.trec.judgments import SEED, JudgedDocuments, PackedTopic
 from gainboard.trec.lines import BYTE_ORDER_MARK, header_line
 from gainboard.trec.numbers import decimals
 from gainboard.trec.other_formats import other_format_of
 from gainboard.trec.rankings import RankAgreement, single_precision
 from gainboard.trec.runs import WIDTH, RunReader
-from gainboard.trec.topics import TopicsInterleaved
+from gainboard.trec.topics import LARGEST, BeyondLimit, GatheredFile, Group, GroupedLines, TopicsInterleaved, Unusual
 from gainboard.vocabulary import OrderBy
 
 BUFFER = 1 << 18
@@ -148,7 +147,11 @@ class Pass:
         self._read_whole_topics(b"".join(waiting), is_last=True)
         if self._faults:
             raise self._faults.error()
-        return self._join_parts()
+        rows, retrieved, judged, sums, rank, level, score = map(np.concatenate, zip(*self._parts, strict=True))
+        warnings = list(self._agreement.warnings(self._order_by))
+        tag, example, topics = self._tag.decode(), self._example.decode(), list(self._topics)
+        columns = rows, retrieved, judged, sums, rank, level, score
+        return Joined(tag, example, warnings, topics, *columns, self._found_documents)
 
     def _read_whole_topics(self, data: bytes, *, is_last: bool) -> int:
         """Read the topics that are complete in `data`, and return the offset of the next topic."""
@@ -213,12 +216,25 @@ class Pass:
         # No valid line is shorter, and the kernels stop at an invalid one: they cannot write beyond these arrays.
         if self._room.lines < (lines := len(data) // _SHORTEST_LINE + 1):
             self._room = _Room(lines)
-        found = self._tokenise(data, stop)
-        self._check_size(self._room.topics[: found + 1, 0])
-        found -= not is_last
-        if found:
-            self._join(data, found)
-        return len(data) if is_last else int(self._room.topics[found, 1])
+        room, tag = self._room, np.frombuffer(self._tag, np.uint8)
+        form = self._limits.line_bytes, self._blank, tag, SEED
+        text = np.frombuffer(data, np.uint8)
+        is_usual, odds, topics = self._kernels.tokenise(text, stop, *form, *room.columns, room.odd, room.topics)
+        if not is_usual:
+            raise Unusual
+        if odds:
+            lines_of_odds, starts, stops = room.odd[:odds].T
+            tokens = [data[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+            if (scores := decimals(tokens)) is None:
+                raise Unusual
+            room.scores[lines_of_odds] = scores
+        first_lines = room.topics[: topics + 1, 0]
+        if self._lines + first_lines[-1] > self._limits.lines or np.diff(first_lines).max() > self._limits.topic_lines:
+            raise BeyondLimit
+        topics -= not is_last
+        if topics:
+            self._join(data, topics)
+        return len(data) if is_last else int(room.topics[topics, 1])
 
     def _begin(self, data: bytes) -> None:
         # Lines of other widths are skipped here, because they may be faults that say nothing about the other lines.
@@ -230,21 +246,6 @@ class Pass:
             raise Unusual
         self._tag, self._example = columns[-1], columns[2]
         self._blank = ord("\t" if b"\t" in line else " ")
-
-    def _tokenise(self, data: bytes, stop: int) -> int:
-        room, tag = self._room, np.frombuffer(self._tag, np.uint8)
-        form = self._limits.line_bytes, self._blank, tag, SEED
-        text = np.frombuffer(data, np.uint8)
-        is_usual, odds, found = self._kernels.tokenise(text, stop, *form, *room.columns, room.odd, room.topics)
-        if not is_usual:
-            raise Unusual
-        if odds:
-            lines, starts, stops = room.odd[:odds].T
-            tokens = [data[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
-            if (scores := decimals(tokens)) is None:
-                raise Unusual
-            room.scores[lines] = scores
-        return found
 
     def _join(self, data: bytes, found: int) -> None:
         room, topics = self._room, self._room.topics[: found + 1]
@@ -285,19 +286,6 @@ class Pass:
             raise TopicsInterleaved
         if len(self._topics) + len(names) > self._limits.topics:
             raise BeyondLimit
-
-    def _check_size(self, starts: NDArray[np.int32]) -> None:
-        if self._lines + starts[-1] > self._limits.lines or np.diff(starts).max() > self._limits.topic_lines:
-            raise BeyondLimit
-
-    def _join_parts(self) -> Joined:
-        rows, retrieved, judged, sums, rank, level, score = (
-            np.concatenate(column) for column in zip(*self._parts, strict=True)
-        )
-        warnings = list(self._agreement.warnings(self._order_by))
-        tag, example, topics = self._tag.decode(), self._example.decode(), list(self._topics)
-        columns = rows, retrieved, judged, sums, rank, level, score
-        return Joined(tag, example, warnings, topics, *columns, self._found_documents)
 
 
 def _load() -> ReadingKernels:

@@ -72,13 +72,14 @@ class FileWarning:
         return {key: value for key, value in shown.items() if value is not None}
 
 
-def shortened(token: bytes) -> str:
+def shortened(token: bytes | str) -> str:
     """Return a token as text for a message, cut to 60 characters."""
-    text = token.decode(errors="replace")  # the fault may be that it is not UTF-8
+    # The fault may be that it is not UTF-8.
+    text = token if isinstance(token, str) else token.decode(errors="replace")
     return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
 
 
-def quoted(token: bytes) -> str:
+def quoted(token: bytes | str) -> str:
     """Return a token in quotes, with invisible and reordering characters escaped."""
     return repr(shortened(token))
 

@@ -133,7 +133,7 @@ class _IntentReading:
         packed: dict[str, PackedTopic] = {}
         intents: dict[str, TopicIntents] = {}
         for name, topic in self._topics.items():
-            packed[name.decode()], intents[name.decode()] = self._packed(name, topic)
+            packed[name.decode()], intents[name.decode()] = self._pack_topic(name, topic)
         if self._faults:
             raise self._faults.error()
         warnings = [*text.warnings((3, 4)), *self._warnings()]
@@ -149,7 +149,10 @@ class _IntentReading:
             )
             self._faults.add("bad-level", problem, int(table.numbers[at]), topic=topic)
         self._names_intents = self._names_intents or table.columns[1].count(NO_INTENT) < len(table.columns[1])
-        self._note_reserved(table)
+        reserved = table.columns[0]
+        if RESERVED_TOPIC in reserved and RESERVED_TOPIC not in self._topics:
+            self._topics[RESERVED_TOPIC] = _Topic()
+            note_reserved(RESERVED_TOPIC, int(table.numbers[reserved.index(RESERVED_TOPIC)]), self._faults)
         table = table.lines(levels >= 0)
         if not table.numbers.size:
             return
@@ -174,12 +177,6 @@ class _IntentReading:
         found = self._level_bytes[token]
         return -1 if found is None else found
 
-    def _note_reserved(self, table: LineTable) -> None:
-        topics = table.columns[0]
-        if RESERVED_TOPIC in topics and RESERVED_TOPIC not in self._topics:
-            self._topics[RESERVED_TOPIC] = _Topic()
-            note_reserved(RESERVED_TOPIC, int(table.numbers[topics.index(RESERVED_TOPIC)]), self._faults)
-
     def _add_probabilities(self, table: LineTable) -> None:
         for number, topic, intent, token in zip(table.numbers.tolist(), *table.columns, strict=True):
             value, own = decimal(token), self._probabilities.setdefault(topic, {})
@@ -193,8 +190,8 @@ class _IntentReading:
             self._faulty_probabilities.add(topic)
             self._faults.add("bad-probability", problem, number, topic=topic)
 
-    def _packed(self, name: bytes, topic: _Topic) -> tuple[PackedTopic, TopicIntents]:
-        documents, intents = (bytes(each).split(b"\n")[:-1] for each in (topic.documents, topic.intents))
+    def _pack_topic(self, name: bytes, topic: _Topic) -> tuple[PackedTopic, TopicIntents]:
+        documents, intents = (bytes(lines).split(b"\n")[:-1] for lines in (topic.documents, topic.intents))
         levels = np.frombuffer(bytes(topic.levels), np.int8).tolist()
         numbers = np.frombuffer(bytes(topic.numbers), np.int64)
         highest: dict[bytes, int] = {}
@@ -203,22 +200,18 @@ class _IntentReading:
             highest[document] = max(highest.get(document, LOWEST_LEVEL), level)
             before, first = judged.setdefault((document, intent), (level, place))
             if before != level:
-                self._note_conflict(name, document, intent, (before, level), (int(numbers[first]), int(numbers[place])))
+                first_line = int(numbers[first])
+                problem = (
+                    f"document {quoted(document)} has level {level} for intent {quoted(intent)} here, but level "
+                    f"{before} on line {first_line}. Keep one of the two lines"
+                )
+                self._faults.add("conflicting-judgment", problem, first_line, int(numbers[place]), topic=name)
             elif first != place:
                 self._repeated += 1
         relevant = {key: level for key, (level, _) in judged.items() if level > 0}
-        return PackedTopic.of(highest), self._intents(name, sorted(highest, reverse=True), set(intents), relevant)
+        return PackedTopic.of(highest), self._make_intents(name, sorted(highest, reverse=True), set(intents), relevant)
 
-    def _note_conflict(
-        self, topic: bytes, document: bytes, intent: bytes, levels: tuple[int, int], lines: tuple[int, int]
-    ) -> None:
-        problem = (
-            f"document {quoted(document)} has level {levels[1]} for intent {quoted(intent)} here, but level "
-            f"{levels[0]} on line {lines[0]}. Keep one of the two lines"
-        )
-        self._faults.add("conflicting-judgment", problem, *lines, topic=topic)
-
-    def _intents(
+    def _make_intents(
         self, topic: bytes, documents: Sequence[bytes], judged: set[bytes], relevant: Mapping[tuple[bytes, bytes], int]
     ) -> TopicIntents:
         given = self._probabilities.get(topic, {})
@@ -235,11 +228,17 @@ class _IntentReading:
         rows = sorted((place[intent], number[document], level) for (document, intent), level in relevant.items())
         intent, document, level = np.array(rows, np.int64).reshape(-1, 3).T
         # A probability at fault is reported with its line. It would only look missing here.
-        is_given = given and topic not in self._faulty_probabilities
-        probability = self._given(topic, names, given) if is_given else _uniform(len(names), intent)
+        if given and topic not in self._faulty_probabilities:
+            probability = self._read_probabilities(topic, names, given)
+        else:
+            # Files list intents without relevant documents or leave them out, and scores should not depend on it.
+            probability, with_relevant = np.zeros(len(names)), np.unique(intent)
+            probability[with_relevant] = 1.0 / max(1, len(with_relevant))
         return TopicIntents(probability, document.copy(), intent.copy(), level.astype(np.int8))
 
-    def _given(self, topic: bytes, names: Sequence[bytes], given: Mapping[bytes, float]) -> NDArray[np.float64]:
+    def _read_probabilities(
+        self, topic: bytes, names: Sequence[bytes], given: Mapping[bytes, float]
+    ) -> NDArray[np.float64]:
         """Return the probabilities that the file gives, so that they add up to 1."""
         missing = [name for name in names if name not in given]
         if missing:
@@ -273,14 +272,3 @@ class _IntentReading:
             )
         if ignored := len(self._probabilities.keys() - self._topics.keys()):
             yield FileWarning("ignored-probabilities", "Topics with probabilities but without judgments", ignored)
-
-
-def _uniform(intents: int, relevant: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return equal probabilities for the intents that have a relevant document, and 0 for the others.
-
-    Files list intents without relevant documents or leave them out, and the scores should not depend on it.
-    """
-    probability = np.zeros(intents)
-    with_relevant = np.unique(relevant)
-    probability[with_relevant] = 1.0 / max(1, len(with_relevant))
-    return probability

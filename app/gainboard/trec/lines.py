@@ -98,7 +98,13 @@ class Text:
             before, lines = lines, lines + count
             if lines > self._limits.lines:
                 raise self._limits.exceeded("lines", "The file has more lines than")
-            self._check_lengths(data, before)
+            # Jump ahead by at most the limit to the last line feed in reach. A line is too long if none is in reach.
+            stop = 0
+            while stop < len(data):
+                start = stop
+                stop = data.rfind(b"\n", start, start + self._limits.line_bytes + 1) + 1
+                if not stop:
+                    raise self._too_long(before + _count(data[:start], b"\n"))
             yield Block(data, self._numbers[before:lines])
 
     def rows(self, block: Block) -> Iterator[tuple[int, list[bytes]]]:
@@ -157,15 +163,17 @@ class Text:
         """
         width = len(block.data[: block.data.index(b"\n")].split())
         if tokens := self.table(block, width) if width else None:
-            yield LineTable(_as_array(block.numbers), [tokens[column :: width + 1] for column in range(width)])
+            lines = block.numbers
+            numbers = np.arange(lines.start, lines.stop) if isinstance(lines, range) else np.array(lines, np.int64)
+            yield LineTable(numbers, [tokens[column :: width + 1] for column in range(width)])
         elif block.count > _FEW_LINES:
             # Few blocks have odd lines, and these have few of them. The rest of such a block is read fast, too.
             for half in block.halves():
                 yield from self.tables(half)
         else:
-            for _, lines in groupby(self.rows(block), key=lambda line: len(line[1])):
-                numbers, rows = zip(*lines, strict=True)
-                yield LineTable(np.array(numbers, np.int64), list(map(list, zip(*rows, strict=True))))
+            for _, alike in groupby(self.rows(block), key=lambda line: len(line[1])):
+                line_numbers, rows = zip(*alike, strict=True)
+                yield LineTable(np.array(line_numbers, np.int64), list(map(list, zip(*rows, strict=True))))
 
     def warnings(self, widths: Collection[int]) -> list[FileWarning]:
         """Return the warnings about the form of a file whose data have so many columns. Call this after reading it."""
@@ -278,15 +286,6 @@ class Text:
         yield head
         yield from pieces
 
-    def _check_lengths(self, data: bytes, before: int) -> None:
-        # Jump ahead by at most the limit to the last line feed in reach. A line is too long if none is in reach.
-        stop = 0
-        while stop < len(data):
-            start = stop
-            stop = data.rfind(b"\n", start, start + self._limits.line_bytes + 1) + 1
-            if not stop:
-                raise self._too_long(before + _count(data[:start], b"\n"))
-
     def _too_long(self, before: int) -> Exception:
         """Return the error for the line after so many."""
         return self._limits.exceeded("line_bytes", f"Line {self._numbers[before]} has more bytes than")
@@ -332,10 +331,6 @@ def _is_ordinary(data: bytes, lines: int) -> bool:
     if any(mark[:1] in data and b"\n" + mark in b"\n" + data for mark in SKIPPED):
         return False
     return data.isascii() or _undecodable(data) is None
-
-
-def _as_array(numbers: Sequence[int]) -> NDArray[np.int64]:
-    return np.arange(numbers.start, numbers.stop) if isinstance(numbers, range) else np.array(numbers, np.int64)
 
 
 def _count(data: bytes, character: bytes) -> int:

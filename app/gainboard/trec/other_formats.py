@@ -141,7 +141,7 @@ def document_in_zip(head: bytes) -> str | None:
             at = found.start()
             size = int.from_bytes(head[at + length : at + length + 2], "little")
             names.append(head[at + start : at + start + size])
-    return next((what for name, what in _IN_ZIP.items() if any(name in each for each in names)), None)
+    return next((what for name, what in _IN_ZIP.items() if any(name in path for path in names)), None)
 
 
 def _is_old_tar(head: bytes) -> bool:

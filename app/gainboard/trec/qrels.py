@@ -68,10 +68,14 @@ def read_qrels(
     """
     scale = LevelNotation.of(levels)
     if columns is not None:
-        return _read(Text(chunks, limits), scale, _known(columns))
+        if columns not in LAYOUTS:
+            available = ", ".join(LAYOUTS)
+            message = f"columns={columns[:60]!r} is not a layout of qrels without intents. Available: {available}"
+            raise InvalidRequest.at("query.columns", "unknown-columns", message)
+        return _read(Text(chunks, limits), scale, columns)
     taken: list[bytes] = []
     rest = iter(chunks)
-    found, layout = _read_and_decide(Text(_noted(rest, taken), limits), scale)
+    found, layout = _read_and_decide(Text(_note_chunks(rest, taken), limits), scale)
     return found or _read(Text(chain(taken, rest), limits), scale, layout)
 
 
@@ -115,14 +119,7 @@ def _tables(text: Text) -> Iterator[LineTable]:
         yield from text.tables(block)
 
 
-def _known(columns: str) -> str:
-    if columns not in LAYOUTS:
-        message = f"columns={columns[:60]!r} is not a layout of qrels without intents. Available: {', '.join(LAYOUTS)}"
-        raise InvalidRequest.at("query.columns", "unknown-columns", message)
-    return columns
-
-
-def _noted(chunks: Iterable[bytes], taken: list[bytes]) -> Iterator[bytes]:
+def _note_chunks(chunks: Iterable[bytes], taken: list[bytes]) -> Iterator[bytes]:
     """Yield the chunks, and append each chunk to `taken`, so that the file can be read again."""
     for chunk in chunks:
         taken.append(chunk)
@@ -190,17 +187,13 @@ class _Judging:
             topics[topic.decode()] = packed
         if text.faults:
             raise text.faults.error()
-        warnings = [
-            *text.warnings(self._layout.widths),
-            *_repetitions(repeated),
-            *self._without_levels(topics.values()),
-        ]
-        return QrelsFile(PackedJudgments(topics), self._name, warnings)
-
-    def _without_levels(self, topics: Iterable[PackedTopic]) -> Iterator[FileWarning]:
+        warnings = text.warnings(self._layout.widths)
+        if repeated:
+            warnings.append(FileWarning("repeated-judgment", "Documents judged again at the same level", repeated))
         if self._layout.level is None:
             message = "The file has no levels, as MS MARCO's qrels of two columns. Each document counts as level 1"
-            yield FileWarning("no-levels", message, sum(len(topic.levels) for topic in topics))
+            warnings.append(FileWarning("no-levels", message, sum(len(topic.levels) for topic in topics.values())))
+        return QrelsFile(PackedJudgments(topics), self._name, warnings)
 
     def _columns(self, table: LineTable) -> tuple[list[bytes], list[bytes], list[bytes]]:
         """Return the topics, the documents and the tokens of the levels."""
@@ -298,8 +291,3 @@ class _Judging:
         others = [token.decode() for token, level in self._scale.tokens.items() if token != b"L%d" % level]
         named = "one of " + ", ".join([*others, f"L0 to L{self._scale.highest}"])
         return f"{named}, or {numeric}" if self._layout.read is LevelNotation.either else named
-
-
-def _repetitions(count: int) -> Iterator[FileWarning]:
-    if count:
-        yield FileWarning("repeated-judgment", "Documents judged again at the same level", count)

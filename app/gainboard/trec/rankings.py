@@ -49,7 +49,12 @@ def make_ranking(
     note_reserved(lines.topic, next(lines.line_numbers()), faults)
     if scores is None or (ranked and ranks is None):
         _note_bad_tokens(lines, ranked, faults)
-    _note_repetitions(lines, ranked, faults)
+    for first, second, document in _find_repetitions(lines.documents, lines):
+        problem = f"document {quoted(document)} is already on line {first} for this topic. Keep one of the two lines"
+        faults.add("duplicate-document", problem, first, second, topic=lines.topic)
+    for first, second, rank in _find_repetitions(list(map(integer, lines.ranks)), lines) if ranked else ():
+        problem = f"rank {rank} is already on line {first}. The ranks of a topic must be distinct"
+        faults.add("bad-rank", problem, first, second, topic=lines.topic)
     if scores is None or faults.total > before:
         return None
     keys = single_precision(scores) if order_by == "score32" else scores
@@ -59,7 +64,11 @@ def make_ranking(
         at = place if isinstance(by_score, slice) else int(by_score[place])
         agreement.example = next(islice(lines.line_numbers(), at, None))
     order = _best_first(-ranks, lines.documents) if ranked and ranks is not None else by_score
-    documents, scores = _take(lines.documents, order), scores[order]
+    if isinstance(order, slice):
+        documents = lines.documents[order]
+    else:
+        documents = list(map(lines.documents.__getitem__, order.tolist()))
+    scores = scores[order]
     if ignore_identical_ids and lines.topic in documents:
         own = documents.index(lines.topic)
         documents, scores = documents[:own] + documents[own + 1 :], np.delete(scores, own)
@@ -81,10 +90,6 @@ def _best_first(keys: NDArray[Any], documents: list[bytes]) -> Order:
     return order
 
 
-def _take(documents: list[bytes], order: Order) -> list[bytes]:
-    return documents[order] if isinstance(order, slice) else list(map(documents.__getitem__, order.tolist()))
-
-
 def single_precision(scores: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return the scores in single precision, for `score32`."""
     with np.errstate(over="ignore"):  # scores beyond single precision become infinite and equal, as in trec_eval 9
@@ -102,16 +107,6 @@ def _note_bad_tokens(lines: TopicLines, ranked: bool, faults: Faults) -> None:
             problem = f"score {quoted(score)} of document {quoted(document)} is not a finite decimal number"
             cause = cause_by_header(number, [document, rank, score])
             faults.add("bad-number", f"{problem} such as 12.5 or -1.5e-3{cause}", number, topic=lines.topic)
-
-
-def _note_repetitions(lines: TopicLines, ranked: bool, faults: Faults) -> None:
-    for first, second, document in _find_repetitions(lines.documents, lines):
-        problem = f"document {quoted(document)} is already on line {first} for this topic. Keep one of the two lines"
-        faults.add("duplicate-document", problem, first, second, topic=lines.topic)
-    if ranked:
-        for first, second, rank in _find_repetitions([integer(token) for token in lines.ranks], lines):
-            problem = f"rank {rank} is already on line {first}. The ranks of a topic must be distinct"
-            faults.add("bad-rank", problem, first, second, topic=lines.topic)
 
 
 def _find_repetitions(values: Sequence[T], lines: TopicLines) -> Iterator[tuple[int, int, T]]:

@@ -76,7 +76,7 @@ def _content(line: str) -> str:
 
 def _read(text: str, before: int, tag: str, where: str) -> RunMetadata:
     try:
-        loaded = _plain(yaml.load(text, _Loader))
+        loaded = _as_json_value(yaml.load(text, _Loader))
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f" in line {before + 1 + error.problem_mark.line}"
         return RunMetadata(text, None, [_well_formed(f"{where} is not YAML{line}: {error.problem}")])
@@ -103,14 +103,14 @@ def _faults(values: Mapping[str, Any], tag: str) -> Iterator[str]:
         yield f"ir_metadata has the tag {str(said)!r}, but the lines of the run have {tag!r}"
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
+def _as_json_value(value: Any, depth: int = 0) -> Any:
     """Return a value that JSON has. Dates become text. Raise ValueError if it is too deep."""
     if depth > DEEPEST:
         raise ValueError(f"values are nested more than {DEEPEST} times")
     if isinstance(value, dict):
-        return {_well_formed(str(key)): _plain(each, depth + 1) for key, each in value.items()}
+        return {_well_formed(str(key)): _as_json_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
-        return [_plain(each, depth + 1) for each in value]
+        return [_as_json_value(item, depth + 1) for item in value]
     is_finite = isinstance(value, float) and math.isfinite(value)
     return value if value is None or isinstance(value, bool | int) or is_finite else _well_formed(str(value))
 

@@ -108,7 +108,11 @@ class RunReader:
             faults.add("empty-file", f"The file has no lines of the form: {COLUMNS} (such as 51 Q0 doc-17 1 12.5 bm25)")
         if faults:
             raise faults.error()
-        self.warnings = [*self._text.warnings((self._width,)), *self._run_warnings()]
+        self.warnings = self._text.warnings((self._width,))
+        if self.tags > 1:
+            message = f"The file has several run tags; the first is {quoted(self.tag.encode())}"
+            self.warnings.append(FileWarning("mixed-tags", message, self.tags))
+        self.warnings += self._agreement.warnings(self._order_by)
 
     def note_faults(self) -> None:
         """Read only to add to `faults`, which the caller holds. Raises FaultyFile if `faults` is full, and TooLarge."""
@@ -126,13 +130,6 @@ class RunReader:
             if found and not faults:
                 self._agreement.add(found[1])
                 yield found[0]
-
-    def _run_warnings(self) -> Iterator[FileWarning]:
-        if self.tags > 1:
-            yield FileWarning(
-                "mixed-tags", f"The file has several run tags; the first is {quoted(self.tag.encode())}", self.tags
-            )
-        yield from self._agreement.warnings(self._order_by)
 
     def first_document(self) -> str:
         """Return the document id of the first line, in place of reading the run; empty if there is none."""
@@ -153,9 +150,16 @@ class RunReader:
                 continue
             table = None if self._plain else self._text.table(block, WIDTH)
             columns = self._plain_columns(block) if table is None else _slice_columns(table, WIDTH + 1, block.numbers)
-            if columns.topics:
-                self._note_tags(columns.tags)
-                yield columns
+            if not columns.topics:
+                continue
+            tags = columns.tags
+            if not self._tags:
+                self.tag = tags[0].decode()
+            # Counting one tag takes less time than a set of all of them, and most files have one.
+            is_new = tags[0] not in self._tags or tags.count(tags[0]) < len(tags)
+            if is_new and len(self._tags) < TAGS_COUNTED:
+                self._tags.update(tags)
+            yield columns
 
     def _width_of(self, block: Block) -> int:
         """Return the width of the file whose first data are in this block; 0 if it has no line with data."""
@@ -217,14 +221,6 @@ class RunReader:
                 problem = f"the line has {columns_in_words(len(row))} instead of {WIDTH}: {COLUMNS}{cause_in_run(row)}"
                 self._text.faults.add("bad-columns", problem, number)
         return _slice_columns(tokens, WIDTH, numbers)
-
-    def _note_tags(self, tags: list[bytes]) -> None:
-        if not self._tags:
-            self.tag = tags[0].decode()
-        # Counting one tag takes less time than a set of all of them, and most files have one.
-        is_new = tags[0] not in self._tags or tags.count(tags[0]) < len(tags)
-        if is_new and len(self._tags) < TAGS_COUNTED:
-            self._tags.update(tags)
 
 
 def _is_score(token: bytes) -> bool:

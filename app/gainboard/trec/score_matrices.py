@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
-from gainboard.trec.csv_rows import column_places, csv_rows, separator_line, separator_of
-from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits
+from gainboard.trec.csv_files import column_places, csv_rows, separator_line, separator_of
+from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits, quoted
 from gainboard.trec.lines import Text
 from gainboard.trec.numbers import decimal
 from gainboard.vocabulary import MatrixForm
@@ -100,12 +100,8 @@ def _guess(head: bytes) -> MatrixForm:
     if separator_line(first.rstrip(b"\r")):
         return "csv"
     column = first.split(separator_of(first).encode())[0].decode(errors="replace").strip(' "\r')
-    return "csv" if b"," in first or _named(column) in ("run", "topic") else "trec_eval"
-
-
-def _named(column: str) -> str:
-    column = column.lower()
-    return OTHER_NAMES.get(column, column)
+    is_named = OTHER_NAMES.get(column.lower(), column.lower()) in ("run", "topic")
+    return "csv" if b"," in first or is_named else "trec_eval"
 
 
 class _MatrixCells:
@@ -129,17 +125,21 @@ class _MatrixCells:
         # An empty cell is a missing score. Only the whole file tells whether that is a fault.
         if token == "":
             return
-        value = decimal(_with_point(token).encode()) if isinstance(token, str) else token
-        where = f"run {_shown(run)}, topic {_shown(topic)}"
+        if isinstance(token, str):
+            # A decimal comma is as spreadsheets of many countries write it.
+            value = decimal((token.replace(",", ".") if _DECIMAL_COMMA.fullmatch(token) else token).encode())
+        else:
+            value = token
+        low, high = self._expected.low, self._expected.high
+        where = f"run {quoted(run)}, topic {quoted(topic)}"
         if value is None or not math.isfinite(value):
-            problem = f"{_shown(str(token))} is not a score: {where}. Write a number such as 0.25"
+            problem = f"{quoted(str(token))} is not a score: {where}. Write a number such as 0.25"
             self.faults.add("bad-number", problem, *line, topic=topic.encode())
-        elif not self._is_in_range(value):
-            low, high = self._expected.low, self._expected.high
+        elif (low is not None and value < low) or (high is not None and value > high):
             problem = f"the score {value!r} is not in the range from {low!r} to {high!r}: {where}"
             self.faults.add("out-of-range", problem, *line, topic=topic.encode())
         elif (run, topic) in self._scores:
-            lines = [each for each in (self._lines[run, topic], *line) if each is not None]
+            lines = [number for number in (self._lines[run, topic], *line) if number is not None]
             problem = f"there is a score already: {where}. Keep one of the two"
             self.faults.add("duplicate-score", problem, *lines, topic=topic.encode())
         else:
@@ -149,10 +149,6 @@ class _MatrixCells:
                 message = f"The file has more than {MOST_CELLS:,} scores. Leave out runs or topics"
                 raise TooLarge(message, limit=MOST_CELLS)
 
-    def _is_in_range(self, value: float) -> bool:
-        low, high = self._expected.low, self._expected.high
-        return (low is None or value >= low) and (high is None or value <= high)
-
     def _is_known_run(self, run: str, *line: int) -> bool:
         # each unknown name is one fault, wherever it is used again
         if run not in self._runs:
@@ -160,7 +156,7 @@ class _MatrixCells:
             if not self._runs[run]:
                 known = len(self._expected.runs)
                 problem = (
-                    f"there is no run {_shown(run)} among the {known} of the collection. Upload it, or leave it out"
+                    f"there is no run {quoted(run)} among the {known} of the collection. Upload it, or leave it out"
                 )
                 self.faults.add("unknown-run", problem, *line)
         return self._runs[run]
@@ -171,7 +167,7 @@ class _MatrixCells:
             self._topics[topic] = bool(topic) and (known is None or topic in known)
             if not self._topics[topic]:
                 problem = (
-                    f"the topic {_shown(topic)} is neither declared nor judged. Correct its id, or leave it out: is "
+                    f"the topic {quoted(topic)} is neither declared nor judged. Correct its id, or leave it out: is "
                     "`001` written as `1`?"
                 )
                 self.faults.add("unknown-topic", problem, *line, topic=topic.encode())
@@ -187,7 +183,7 @@ class _MatrixCells:
         gaps = [(run, topic) for run in runs for topic in topics if (run, topic) not in self._scores]
         for run, topic in gaps if missing is None else ():
             problem = (
-                f"run {_shown(run)} has no score on topic {_shown(topic)}. Add it, or say what a missing score is: "
+                f"run {quoted(run)} has no score on topic {quoted(topic)}. Add it, or say what a missing score is: "
                 "missing=VALUE, missing=zero or missing=drop-topic"
             )
             self.faults.add("missing-score", problem, topic=topic.encode())
@@ -208,35 +204,30 @@ def _read_csv(text: Text, limits: FileLimits, cells: _MatrixCells) -> None:
     number, names = next(rows, (0, []))
     if not names:
         return
-    header = _named_once(names)
+    # Names as they are here. Of two for the same, such as `qid` and `query`, one is renamed.
+    header = [name.lower() for name in names]
+    for other, ours in OTHER_NAMES.items():
+        if ours not in header and other in header:
+            header[header.index(other)] = ours
     if places := column_places(header, LONG):
         _read_long(rows, header, places, cells)
     elif cells.run is not None and (places := column_places(header, LONG[1:])):
         named = ((number, [*row, cells.run or ""]) for number, row in rows)
         _read_long(named, [*header, "run"], [len(header), *places], cells)
     elif header[0] in ("run", "topic") and len(names) > 1 and len(set(names)) == len(names):
-        _read_wide(rows, [header[0], *names[1:]], cells)
+        wide, is_by_run = [header[0], *names[1:]], header[0] == "run"
+        for number, row in rows:
+            if _has_width(row, wide, number, cells):
+                for name, value in zip(wide[1:], row[1:], strict=True):
+                    run, topic = (row[0], name) if is_by_run else (name, row[0])
+                    cells.add(run, topic, value, number)
     else:
         problem = (
-            f"the header {_shown(','.join(names))} is not one of a score matrix. It begins with `run` and names the "
+            f"the header {quoted(','.join(names))} is not one of a score matrix. It begins with `run` and names the "
             "topics, or begins with `topic` and names the runs, or has the columns `run`, `topic` and `value`; without "
             "`run`, name the run: run=NAME. No name may be there twice"
         )
         cells.faults.add("bad-header", problem, number)
-
-
-def _named_once(names: Sequence[str]) -> list[str]:
-    """Return the names of columns as they are here. Of two for the same, such as `qid` and `query`, one is renamed."""
-    header = [name.lower() for name in names]
-    for other, ours in OTHER_NAMES.items():
-        if ours not in header and other in header:
-            header[header.index(other)] = ours
-    return header
-
-
-def _with_point(cell: str) -> str:
-    """Return a score with a decimal point where it has a decimal comma, as spreadsheets of many countries write it."""
-    return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
 def _read_long(
@@ -253,22 +244,13 @@ def _read_long(
             first = row[metric] if first is None else first
             if row[metric] != first:
                 problem = (
-                    f"the metric is {_shown(row[metric])} here, but {_shown(first)} before. A matrix has one metric: "
+                    f"the metric is {quoted(row[metric])} here, but {quoted(first)} before. A matrix has one metric: "
                     "name it with measure=NAME"
                 )
                 cells.faults.add("several-metrics", problem, number)
                 continue
         run, topic, value = (row[place] for place in places)
         cells.add(run, topic, value, number)
-
-
-def _read_wide(rows: Iterator[tuple[int, list[str]]], header: list[str], cells: _MatrixCells) -> None:
-    is_by_run = header[0] == "run"
-    for number, row in rows:
-        if _has_width(row, header, number, cells):
-            for name, value in zip(header[1:], row[1:], strict=True):
-                run, topic = (row[0], name) if is_by_run else (name, row[0])
-                cells.add(run, topic, value, number)
 
 
 def _has_width(row: list[str], header: list[str], number: int, cells: _MatrixCells) -> bool:
@@ -376,7 +358,3 @@ def _as_float(value: object) -> float:
     except OverflowError:
         # JSON has whole numbers of any length. An infinite score becomes a fault with its run and topic.
         return math.inf
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…")

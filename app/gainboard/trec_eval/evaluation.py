@@ -28,6 +28,7 @@ from gainboard.trec_eval.topic import TopicResult
 
 _FORMATS_ELSEWHERE: Final = ("prefs", "qrels_prefs", "qrels_jg")
 """Formats of judgments that trec_eval reads, and this program does not."""
+_NO_RESULTS: Final = "trec_eval.get_results: Cannot read results file"
 
 
 def evaluate(options: Options, files: Sequence[str], out: BinaryIO) -> None:
@@ -37,7 +38,12 @@ def evaluate(options: Options, files: Sequence[str], out: BinaryIO) -> None:
     if options.rel_format != "qrels":
         raise Exit(f"trec_eval: Illegal rel_format '{options.rel_format}'. {FILES}", 2)
     # Read before the other format is checked, because trec_eval complains in this order.
-    judgments = _read_qrels(files[0])
+    try:
+        judgments = read_qrels(_content(files[0], "trec_eval.get_qrels: Cannot read qrels file"))
+    except FileError as error:
+        raise Exit(f"{error}\n{_quit_in(files[0])}", 2) from error
+    except LevelTooLarge as error:
+        raise Exit(f"{error} (file '{files[0]}')", 2) from error
     if options.results_format != "trec_results":
         raise Exit(f"trec_eval: Illegal retrieval results format '{options.results_format}'. {FILES}", 2)
     for file in files[1:]:
@@ -51,11 +57,22 @@ def evaluate(options: Options, files: Sequence[str], out: BinaryIO) -> None:
 
 
 def _evaluate_run(options: Options, judgments: Mapping[bytes, DocumentLevels], file: str, out: BinaryIO) -> None:
-    retrieved, run = _read_results(file)
+    try:
+        is_standard_input = file.startswith("-")
+        content = sys.stdin.buffer.read() if is_standard_input else _content(file, _NO_RESULTS)
+        retrieved, run = read_results(content)
+    except FileError as error:
+        raise Exit(f"{error}\n{_quit_in(file)}", 2) from error
     # In the order of the table, whatever the order of the options: so trec_eval prints them.
     chosen = [measure for measure in MEASURES.values() if measure.name in (options.marked or NICKNAMES["official"])]
     reader = next((measure.name for measure in chosen if measure.reads_ranking), None)
-    summary = Summary([(measure, _parameters(measure, options)) for measure in chosen])
+    measures: list[tuple[Measure, Parameters]] = []
+    for measure in chosen:
+        try:
+            measures.append((measure, measure.read(measure.name, options.parameters.get(measure.name))))
+        except BadParameters as error:
+            raise Exit(f"{error}\ntrec_eval: Cannot initialize measure '{measure.name}'", 2) from error
+    summary = Summary(measures)
     highest = -1
     # trec_eval sorts topics as C strings: 10 comes before 9.
     for name in sorted(judgments):
@@ -72,31 +89,13 @@ def _evaluate_run(options: Options, judgments: Mapping[bytes, DocumentLevels], f
         raise Exit("trec_eval: No queries with both results and relevance info", 7)
     if options.is_complete:
         # trec_eval counts these anew: all above level 0, whatever the threshold is, and of all topics.
-        summary.replace("num_rel", sum(each.above_0 for each in judgments.values()))
+        summary.replace("num_rel", sum(levels.above_0 for levels in judgments.values()))
     if options.summary:
         out.writelines(summary.lines(run))
 
 
-def _read_qrels(name: str) -> dict[bytes, DocumentLevels]:
-    try:
-        return read_qrels(_content(name, "trec_eval.get_qrels: Cannot read qrels file"))
-    except FileError as error:
-        raise Exit(f"{error}\n{_quit_in(name)}", 2) from error
-    except LevelTooLarge as error:
-        raise Exit(f"{error} (file '{name}')", 2) from error
-
-
 def _quit_in(file: str) -> str:
     return f"trec_eval: Quit in file '{file}'"
-
-
-def _read_results(name: str) -> tuple[dict[bytes, Retrieved], bytes]:
-    try:
-        if name.startswith("-"):
-            return read_results(sys.stdin.buffer.read())
-        return read_results(_content(name, "trec_eval.get_results: Cannot read results file"))
-    except FileError as error:
-        raise Exit(f"{error}\n{_quit_in(name)}", 2) from error
 
 
 def _content(name: str, fault: str) -> bytes:
@@ -109,13 +108,6 @@ def _content(name: str, fault: str) -> bytes:
     if not content:
         raise FileError(f"{fault} '{name}'")
     return content
-
-
-def _parameters(measure: Measure, options: Options) -> Parameters:
-    try:
-        return measure.read(measure.name, options.parameters.get(measure.name))
-    except BadParameters as error:
-        raise Exit(f"{error}\ntrec_eval: Cannot initialize measure '{measure.name}'", 2) from error
 
 
 def _topic(judgments: DocumentLevels, retrieved: Retrieved | None, options: Options, reader: str | None) -> TopicResult:
@@ -176,7 +168,7 @@ class Summary:
                 yield _line(parameters.names[0], topic, f"'{values}'".encode())
             elif measure.form in ("mean", "sum"):
                 for name, value in zip(parameters.names, values, strict=True):
-                    yield _line(name, topic, _written(value, measure.form == "sum"))
+                    yield _line(name, topic, _format_value(value, measure.form == "sum"))
 
     def lines(self, run: bytes) -> Iterator[bytes]:
         """Yield the lines of all topics together."""
@@ -185,19 +177,19 @@ class Summary:
                 yield _line(parameters.names[0], b"all", run)
             elif measure.form != "text":
                 for name, value in zip(parameters.names, sums, strict=True):
-                    yield _line(name, b"all", self._summarised(measure, value))
-
-    def _summarised(self, measure: Measure, value: float) -> bytes:
-        if measure.form == "geometric":
-            return _written(math.exp(value / self.topics))
-        return _written(value if measure.form != "mean" else value / self.topics, measure.form in ("sum", "queries"))
+                    if measure.form == "geometric":
+                        written = _format_value(math.exp(value / self.topics))
+                    else:
+                        over_topics = value / self.topics if measure.form == "mean" else value
+                        written = _format_value(over_topics, measure.form in ("sum", "queries"))
+                    yield _line(name, b"all", written)
 
 
 def _line(name: str, topic: bytes, value: bytes) -> bytes:
     return b"%-22s\t%s\t%s\n" % (os.fsencode(name), topic, value)
 
 
-def _written(value: float, is_whole: bool = False) -> bytes:
+def _format_value(value: float, is_whole: bool = False) -> bytes:
     if is_whole:
         return b"%d" % value
     # The NaN of 0 / 0 has its sign set on most machines, and C prints the sign.

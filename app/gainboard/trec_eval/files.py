@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, repeat
-from typing import Final, NoReturn
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,18 +88,18 @@ class Retrieved:
         else:
             places = np.argsort(-scores, kind="stable")
             scores = scores[places]
-        for begin, end in _equal(scores):
-            equal = sorted(places[begin:end].tolist(), key=self.documents.__getitem__, reverse=True)
-            places[begin:end] = equal
+        same = np.concatenate(([False], scores[1:] == scores[:-1], [False])).astype(np.int8)
+        changes = np.diff(same)  # 1 where a group of successive equal scores begins, -1 before its last one
+        begins, lasts = (np.flatnonzero(changes == change).tolist() for change in (1, -1))
+        for begin, last in zip(begins, lasts, strict=True):
+            equal = places[begin : last + 1]
+            equal[:] = sorted(equal.tolist(), key=self.documents.__getitem__, reverse=True)
         places = places[: max(most, 0)]
         if len(set(self.documents)) < len(self.documents):
-            self._require_different(places)
+            times = Counter(self.documents[place] for place in places)
+            if twice := sorted(document for document, count in times.items() if count > 1):
+                raise DuplicateDocuments(f"trec_eval.form_res_qrels: duplicate docs {_shown(twice[0])}")
         return places
-
-    def _require_different(self, places: NDArray[np.intp]) -> None:
-        times = Counter(self.documents[place] for place in places)
-        if twice := sorted(document for document, count in times.items() if count > 1):
-            raise DuplicateDocuments(f"trec_eval.form_res_qrels: duplicate docs {_shown(twice[0])}")
 
 
 def levels_by_rank(retrieved: Retrieved | None, judgments: DocumentLevels, most: int) -> NDArray[np.int64]:
@@ -122,20 +122,17 @@ def read_qrels(data: bytes) -> dict[bytes, DocumentLevels]:
 
     Raise FileError at the first malformed line, where a blank line is one, and LevelTooLarge at a level above HIGHEST.
     """
-    found: dict[bytes, DocumentLevels] = {}
+    judgments: dict[bytes, DocumentLevels] = {}
     for topics, _, documents, levels in _columns(data, 4, "trec_eval.get_qrels", is_strict=True):
         values = _whole_numbers(levels)
         if max(values) > HIGHEST:
-            _refuse_level(topics, documents, values)
+            place = next(place for place, level in enumerate(values) if level > HIGHEST)
+            where = f"document {_shown(documents[place])} of topic {_shown(topics[place])}"
+            problem = f"the level of {where} is too large: at most {HIGHEST} is supported"
+            raise LevelTooLarge(f"trec_eval.get_qrels: {problem}")
         for topic, begin, end in _stretches(topics):
-            found.setdefault(topic, DocumentLevels()).add(documents[begin:end], values[begin:end])
-    return found
-
-
-def _refuse_level(topics: Sequence[bytes], documents: Sequence[bytes], levels: Sequence[int]) -> NoReturn:
-    place = next(place for place, level in enumerate(levels) if level > HIGHEST)
-    document = f"document {_shown(documents[place])} of topic {_shown(topics[place])}"
-    raise LevelTooLarge(f"trec_eval.get_qrels: the level of {document} is too large: at most {HIGHEST} is supported")
+            judgments.setdefault(topic, DocumentLevels()).add(documents[begin:end], values[begin:end])
+    return judgments
 
 
 def read_results(data: bytes) -> tuple[dict[bytes, Retrieved], bytes]:
@@ -143,16 +140,16 @@ def read_results(data: bytes) -> tuple[dict[bytes, Retrieved], bytes]:
 
     Raise FileError at the first malformed line. Blank lines, comments and what follows the name are skipped.
     """
-    found: dict[bytes, Retrieved] = {}
+    by_topic: dict[bytes, Retrieved] = {}
     run = b""
     for topics, _, documents, _, scores, names in _columns(data, 6, "trec_eval.get_results", is_strict=False):
         values = _numbers(scores)
         for topic, begin, end in _stretches(topics):
-            own = found.setdefault(topic, Retrieved())
-            own.documents += documents[begin:end]
-            own.scores.append(values[begin:end])
+            retrieved = by_topic.setdefault(topic, Retrieved())
+            retrieved.documents += documents[begin:end]
+            retrieved.scores.append(values[begin:end])
         run = names[-1].split(None, 1)[0]
-    return found, run
+    return by_topic, run
 
 
 def _whole_numbers(texts: Sequence[bytes]) -> list[int]:
@@ -216,13 +213,6 @@ def _is_regular(block: bytes, columns: int) -> bool:
     if len(words) != columns * len(ends):
         return False
     return bool((words[columns - 1 :: columns] < ends).all() and (words[columns::columns] > ends[:-1]).all())
-
-
-def _equal(ordered: Floats) -> Iterator[tuple[int, int]]:
-    """Yield the begin and the end of each group of successive equal scores."""
-    same = np.concatenate(([False], ordered[1:] == ordered[:-1], [False])).astype(np.int8)
-    changes = np.diff(same)
-    yield from zip(np.flatnonzero(changes == 1).tolist(), (np.flatnonzero(changes == -1) + 1).tolist(), strict=True)
 
 
 def _wanted(

@@ -14,7 +14,7 @@ import numpy as np
 
 from gainboard.trec_eval.files import UNJUDGED, UNPOOLED
 from gainboard.trec_eval.parameters import Pairs, Reader, cutoffs, nothing, numbers, pairs, shares
-from gainboard.trec_eval.topic import Floats, Gains, TopicResult, discounted, total
+from gainboard.trec_eval.topic import Floats, TopicResult, discount_gains, total
 
 Form: TypeAlias = Literal["mean", "sum", "geometric", "queries", "run", "text"]
 """The value over all topics: a mean; a sum, a whole number; a geometric mean of what is printed for no topic; the
@@ -135,7 +135,8 @@ def _recip_rank(topic: TopicResult, _: object) -> Value:
 @measure("iprec_at_recall", shares(*TENTHS))
 def _iprec_at_recall(topic: TopicResult, recalls: Sequence[float]) -> list[float]:
     """Interpolated precision at recall points: the highest precision at this recall or a higher one."""
-    counts = [_rounded(recall * topic.relevant) for recall in recalls]
+    # Halves are rounded away from 0, as C's `lround` does.
+    counts = [math.floor(recall * topic.relevant + 0.5) for recall in recalls]
     # trec_eval counts down from the last of the places, so below threshold 0 it sees the last of them alone.
     last = topic.places[len(topic.places) - topic.found :]
     precisions = np.arange(1, topic.found + 1) / (last + 1)
@@ -246,28 +247,28 @@ def _g(topic: TopicResult, given: Pairs) -> Value:
 @measure("dcg", pairs)
 def _dcg(topic: TopicResult, given: Pairs) -> Value:
     """Discounted cumulative gain: gains over log2(rank + 1)."""
-    return _last(discounted(topic.gains(given).by_rank))
+    return _last(discount_gains(topic.gains(given).by_rank))
 
 
 @measure("ideal_dcg", pairs)
 def _ideal_dcg(topic: TopicResult, given: Pairs) -> Value:
     """Discounted cumulative gain of the ideal ranking."""
-    return _last(discounted(topic.gains(given).ideal))
+    return _last(discount_gains(topic.gains(given).ideal))
 
 
 @measure("ndcg", pairs)
 def _ndcg(topic: TopicResult, given: Pairs) -> Value:
     """Normalised discounted cumulative gain of the whole ranking. Gains are the levels, or those of `1=3,2=9`."""
     gains = topic.gains(given)
-    return _over(_last(discounted(gains.by_rank)), _last(discounted(gains.ideal)))
+    return _over(_last(discount_gains(gains.by_rank)), _last(discount_gains(gains.ideal)))
 
 
 @measure("ndcg_rel", pairs)
 def _ndcg_rel(topic: TopicResult, given: Pairs) -> Value:
     """nDCG, averaged over the ranks of relevant documents. Those that are not retrieved count with the last rank."""
     gains = topic.gains(given)
-    own, relevant = discounted(gains.by_rank), len(gains.ideal)
-    ideal = discounted(gains.ideal) if relevant else np.zeros(1)
+    own, relevant = discount_gains(gains.by_rank), len(gains.ideal)
+    ideal = discount_gains(gains.ideal) if relevant else np.zeros(1)
     at = np.flatnonzero(gains.by_rank > 0)
     with np.errstate(all="ignore"):  # without an ideal ranking, C divides by 0, too
         sums = own[at] / ideal[np.minimum(at, len(ideal) - 1)]
@@ -280,24 +281,20 @@ def _rndcg(topic: TopicResult, given: Pairs) -> Value:
     """nDCG, averaged over the ranks at which the gain of the ideal ranking changes, and the last rank."""
     if topic.relevant == 0:
         return 0.0
-    ratios = _ratios_at_changes(topic, topic.gains(given))
-    return total(ratios) / len(ratios) if ratios else math.nan
-
-
-def _ratios_at_changes(topic: TopicResult, gains: Gains) -> list[float]:
-    own, ideal = discounted(gains.by_rank), discounted(gains.ideal)
+    gains = topic.gains(given)
+    own, ideal = discount_gains(gains.by_rank), discount_gains(gains.ideal)
     ends = [*(np.flatnonzero(np.diff(gains.ideal)) + 1).tolist(), *([len(ideal)] if len(ideal) else [])]
     ratios = [_last(own[:end]) / float(ideal[end - 1]) for end in ends]
     if len(ideal) and topic.retrieved > len(ideal) + 1:
         ratios.append(_last(own) / float(ideal[-1]))
-    return ratios
+    return total(ratios) / len(ratios) if ratios else math.nan
 
 
 @measure("ndcg_cut", cutoffs(*RANKS))
 def _ndcg_cut(topic: TopicResult, ranks: Sequence[int]) -> Value:
     """nDCG at ranks. Gains are the levels."""
     gains = topic.gains(())
-    own, ideal = discounted(gains.by_rank), discounted(gains.ideal)
+    own, ideal = discount_gains(gains.by_rank), discount_gains(gains.ideal)
     return [_over(_last(own[:rank]), _last(ideal[:rank])) for rank in ranks]
 
 
@@ -415,11 +412,6 @@ def _over(value: float, divisor: float) -> float:
 
 def _last(values: Floats) -> float:
     return float(values[-1]) if len(values) else 0.0
-
-
-def _rounded(value: float) -> int:
-    """Return the nearest whole number; halves are rounded away from 0, as C's `lround` does."""
-    return math.floor(value + 0.5)
 
 
 def _persistence(given: Pairs) -> float:

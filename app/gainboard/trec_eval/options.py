@@ -95,16 +95,13 @@ def read_options(arguments: Sequence[str]) -> tuple[Options, list[str]]:
         raise Exit(f"trec_eval: {error}\n{USAGE}", 1) from error
     options = Options()
     for name, value in given:
-        _take(options, name[1:] if len(name) == 2 else _short(name[2:]), value)
+        short = name[1:] if len(name) == 2 else LONG.get(name[2:]) or LONG[f"{name[2:]}="]
+        _take(options, short, value)
         if options.version:
             return options, []
     if not options.help and len(files) < 2:
         raise Exit(USAGE, 1)
     return options, files
-
-
-def _short(long: str) -> str:
-    return LONG.get(long) or LONG[f"{long}="]
 
 
 def _take(options: Options, name: str, value: str) -> None:
@@ -134,16 +131,12 @@ def _take(options: Options, name: str, value: str) -> None:
         case "T":
             options.results_format = value
         case "D":
-            _take_debugging(options, value)
+            level, dot, topic = value.partition(".")
+            if whole_number(os.fsencode(level)) > 0:
+                raise Exit("trec_eval: -D is not supported: Gainboard prints no steps of a computation", 1)
+            options.topic = os.fsencode(topic) if dot else None
         case "Z":
             raise Exit("trec_eval: -Z is not supported: Gainboard prints scores, not their deviations from a mean", 1)
-
-
-def _take_debugging(options: Options, value: str) -> None:
-    level, dot, topic = value.partition(".")
-    if whole_number(os.fsencode(level)) > 0:
-        raise Exit("trec_eval: -D is not supported: Gainboard prints no steps of a computation", 1)
-    options.topic = os.fsencode(topic) if dot else None
 
 
 def _mark(options: Options, given: str) -> None:

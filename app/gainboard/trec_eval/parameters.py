@@ -35,7 +35,7 @@ def cutoffs(*default: int) -> Reader:
     """Return a reader of ranks: one value of the measure for each, in ascending order."""
 
     def read(name: str, text: str | None) -> Parameters:
-        ranks = list(default) if text is None else sorted(whole_number(os.fsencode(each)) for each in text.split(","))
+        ranks = list(default) if text is None else sorted(whole_number(os.fsencode(word)) for word in text.split(","))
         if ranks[0] <= 0:
             raise BadParameters("trec_eval: Negative cutoff detected")
         _require_different(ranks)
@@ -68,10 +68,11 @@ def pairs(name: str, text: str | None) -> Parameters:
     """Return pairs of a name and a number: `1=3,2=9`."""
     if text is None:
         return Parameters((), [name])
-    _require_pairs(text)
     words = text.split(",")
-    found = [(before, number(os.fsencode(after))) for before, _, after in (word.partition("=") for word in words)]
-    return Parameters(found, [f"{name}_{text}"])
+    if any(word.count("=") != 1 for word in words):
+        raise BadParameters(f"trec_eval: malformed pair parameters in '{text}'")
+    values = [(before, number(os.fsencode(after))) for before, _, after in (word.partition("=") for word in words)]
+    return Parameters(values, [f"{name}_{text}"])
 
 
 def _numbers(text: str) -> list[float]:
@@ -81,11 +82,6 @@ def _numbers(text: str) -> list[float]:
 def _require_different(values: Sequence[float]) -> None:
     if len(set(values)) < len(values):
         raise BadParameters("trec_eval: duplicate cutoffs detected")
-
-
-def _require_pairs(text: str) -> None:
-    if any(word.count("=") != 1 for word in text.split(",")):
-        raise BadParameters(f"trec_eval: malformed pair parameters in '{text}'")
 
 
 LARGEST: Final = 2**63 - 1
@@ -108,14 +104,11 @@ def whole_number(text: bytes) -> int:
 
 def number(text: bytes) -> float:
     """Return the number that a text begins with, and 0 if it begins with none, as C's `atof` does."""
-    if found := re.match(_HEXADECIMAL, text):
-        return _from_hexadecimal(found[0].decode())
-    found = re.match(_DECIMAL, text)
-    return float(found[0]) if found else 0.0
-
-
-def _from_hexadecimal(text: str) -> float:
-    try:
-        return float.fromhex(text)
-    except OverflowError:
-        return -math.inf if text.strip().startswith("-") else math.inf
+    if hexadecimal := re.match(_HEXADECIMAL, text):
+        digits = hexadecimal[0].decode()
+        try:
+            return float.fromhex(digits)
+        except OverflowError:
+            return -math.inf if digits.strip().startswith("-") else math.inf
+    decimal = re.match(_DECIMAL, text)
+    return float(decimal[0]) if decimal else 0.0

@@ -151,6 +151,6 @@ def total(values: Floats | Sequence[float]) -> float:
     return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
-def discounted(gains: Floats) -> Floats:
+def discount_gains(gains: Floats) -> Floats:
     """Return the cumulative gains, discounted by log2(rank + 1)."""
     return np.cumsum(gains / np.log2(np.arange(2, len(gains) + 2)))

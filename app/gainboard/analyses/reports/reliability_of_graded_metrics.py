@@ -33,7 +33,7 @@ from gainboard.analyses.swap_rate import SwapRateOfMetric, SwapRateResult
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Figure
 from gainboard.exhibits.tables import Value
-from gainboard.statistics.swap_rates import LEAST_COMPARISONS
+from gainboard.statistics.stability import LEAST_COMPARISONS
 
 FIRST = (
     f"The difference required is the lower edge of the first bin with at least {LEAST_COMPARISONS} comparisons and a "

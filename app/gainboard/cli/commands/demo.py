@@ -42,7 +42,7 @@ def _demo(parsed: argparse.Namespace) -> int:
         return 0
     from gainboard.cli.serving import Server, address_of, listen  # noqa: PLC0415
     from gainboard.main import create_app, open_workspace  # noqa: PLC0415
-    from gainboard.store.private import UMASK  # noqa: PLC0415
+    from gainboard.store.machine import UMASK  # noqa: PLC0415
 
     os.umask(UMASK)
     # Without the first of these, the temporary folder would stay after SIGTERM.

@@ -50,7 +50,7 @@ def _unpack(packed: Path, folder: Path) -> None:
     A folder that exists cannot be replaced: it may be where a disk is mounted. So it is filled, with the checksums
     last: a folder without them is no folder of a release.
     """
-    from gainboard.trec.archives import extract  # noqa: PLC0415 (with NumPy)
+    from gainboard.trec.bodies import extract  # noqa: PLC0415 (with NumPy)
 
     is_there = folder.exists()
     beside = folder if is_there else folder.absolute().parent

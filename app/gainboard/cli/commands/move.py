@@ -18,9 +18,9 @@ def _move(parsed: argparse.Namespace) -> int:
     """
     from gainboard.cli.progress import ProgressLine, interruptible  # noqa: PLC0415
     from gainboard.errors import BadSetting  # noqa: PLC0415
+    from gainboard.store.blobs import move  # noqa: PLC0415
     from gainboard.store.database import Database  # noqa: PLC0415
     from gainboard.store.inspection import require_current  # noqa: PLC0415
-    from gainboard.store.moving import move  # noqa: PLC0415
     from gainboard.store.objects import EXAMPLES  # noqa: PLC0415
 
     settings = read_settings(parsed)

@@ -33,7 +33,7 @@ from gainboard.evaluation.judgments.pools import (
 from gainboard.evaluation.runs.run_files import NO_LIMITS, TopDocuments
 from gainboard.evaluation.scoring.selection import RunsToPool
 from gainboard.notation.texts import is_slug
-from gainboard.statistics.pools import PoolOrder
+from gainboard.statistics.judging import PoolOrder
 from gainboard.vocabulary import OrderBy, RunOrder
 
 DEPTH = 100

@@ -31,7 +31,7 @@ def _serve(parsed: argparse.Namespace) -> int:
 def _run(parsed: argparse.Namespace) -> int:
     from gainboard.cli.serving import Server, address_of, listen  # noqa: PLC0415
     from gainboard.main import announce, create_app, open_workspace, start_compiled  # noqa: PLC0415
-    from gainboard.store.private import UMASK  # noqa: PLC0415
+    from gainboard.store.machine import UMASK  # noqa: PLC0415
 
     os.umask(UMASK)
     settings = Settings.read(os.environ, data=parsed.data, job_slots=parsed.job_slots)

@@ -10,7 +10,7 @@ from gainboard.cli.command import Command, Example
 from gainboard.cli.options import HOST, LAST_PORT, count
 
 if TYPE_CHECKING:
-    from gainboard.jobs.telemetry import JobTelemetry
+    from gainboard.jobs.worker_process import JobTelemetry
 
 
 def _worker(parsed: argparse.Namespace) -> int:
@@ -24,7 +24,7 @@ def _worker(parsed: argparse.Namespace) -> int:
     from gainboard.settings import Settings  # noqa: PLC0415
     from gainboard.store.database import Database  # noqa: PLC0415
     from gainboard.store.inspection import require_current  # noqa: PLC0415
-    from gainboard.store.private import UMASK  # noqa: PLC0415
+    from gainboard.store.machine import UMASK  # noqa: PLC0415
 
     try:
         from gainboard.jobs.fleet import FleetEngine, Pace  # noqa: PLC0415
@@ -49,7 +49,7 @@ def _worker(parsed: argparse.Namespace) -> int:
 def _measured(host: str, port: int) -> JobTelemetry:
     """Return measurements that Prometheus can read at an address of this host."""
     from gainboard.errors import BadSetting  # noqa: PLC0415
-    from gainboard.jobs.telemetry import JobTelemetry  # noqa: PLC0415
+    from gainboard.jobs.worker_process import JobTelemetry  # noqa: PLC0415
 
     try:
         from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415

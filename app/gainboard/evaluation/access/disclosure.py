@@ -18,7 +18,7 @@ from gainboard.evaluation.access.score_budget import missing_topics_of, preset_l
 from gainboard.evaluation.access.visibility import View, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric
-from gainboard.store import disclosed_scores
+from gainboard.store import teams
 from gainboard.store.database import Transaction
 from gainboard.store.records import Qrels, Run
 
@@ -114,7 +114,7 @@ def charge(
             # Another request may have used the budget meanwhile, so the bill is made again under the lock.
             bill = _Bill.of(tx, view, labels, given)
             bill.refuse(view, all_or_none)
-            disclosed_scores.give(tx, bill.new, version.id, workspace.now())
+            teams.disclose(tx, bill.new, version.id, workspace.now())
     bill.refuse(view, all_or_none)
     why = f"Its team has received the {view.policy.answers} scores that it may get while the judgments are hidden."
     return [run for run in given if run not in bill.unpaid], {run.name: why for run in bill.unpaid}
@@ -124,7 +124,7 @@ def charge(
 class _Bill:
     """The cost of a request: scores not given before, by team, and the runs that exceed their team's budget."""
 
-    new: Mapping[disclosed_scores.Answer, int]
+    new: Mapping[teams.Answer, int]
     unpaid: Sequence[Run]
     used: Mapping[int, int]
     most: int
@@ -133,10 +133,10 @@ class _Bill:
     @classmethod
     def of(cls, tx: Transaction, view: View, labels: Sequence[str], given: Sequence[Run]) -> _Bill:
         asked = {run.id: [(label, run.id) for label in labels] for run in given}
-        unknown = disclosed_scores.new_among(tx, (answer for each in asked.values() for answer in each))
+        unknown = teams.find_undisclosed(tx, (answer for each in asked.values() for answer in each))
         used = {team_id: score_budget.used(tx, view, team_id) for team_id in {run.team_id for run in given}}
         left = {team_id: view.policy.answers - count for team_id, count in used.items()}
-        new: dict[disclosed_scores.Answer, int] = {}
+        new: dict[teams.Answer, int] = {}
         unpaid: list[Run] = []
         # In the order in which runs came, whatever the order of the request: otherwise the request decides which of a
         # team's runs the rest of the budget pays for, and a later run could take a score away from an earlier one.

@@ -22,7 +22,7 @@ from gainboard.evaluation.runs.upload_quota import Quota
 from gainboard.evaluation.scoring.binding import scale_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, expand, resolve
-from gainboard.store import collections, disclosed_scores, runs
+from gainboard.store import collections, runs, teams
 from gainboard.store.arrays import unpack_names
 from gainboard.store.database import Transaction
 from gainboard.store.records import Run
@@ -94,11 +94,11 @@ def used(tx: Transaction, view: View, team_id: int) -> int:
     """Count the scores that the team has received, with those of its runs under the presets, received or not."""
     labels = _charged_labels(view)
     if not labels:
-        return disclosed_scores.count(tx, team_id)
+        return teams.count_disclosed(tx, team_id)
     live = runs.page(tx, view.collection.id, team_id=team_id)
     missing = missing_topics_of(tx, view, live)
     scorable = [run.id for run in live if why_unscored(view, missing[run.id]) is None]
-    return disclosed_scores.count(tx, team_id, labels, scorable)
+    return teams.count_disclosed(tx, team_id, labels, scorable)
 
 
 def require_budget(tx: Transaction, view: View, topics: Container[str]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gainboard.evaluation.boards.leaderboard import RankedRuns
 from gainboard.evaluation.judgments.versions import JudgedVersion
-from gainboard.evaluation.scoring.scorer import Scorer
+from gainboard.evaluation.scoring.scorer import kept_scores
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import qrels
 
@@ -32,6 +32,6 @@ def shown_scores_changed_at(workspace: Workspace, board: RankedRuns) -> datetime
             return None
         older = JudgedVersion.of(workspace, tx, published[-2])
     runs = [scores.runs[place] for place in places]
-    before = Scorer(workspace, scores.collection, older, runs).scored(scores.metrics, is_chosen=False).means
+    before = kept_scores(workspace, scores.collection, older, runs, scores.metrics, is_chosen=False).means
     now = scores.means()[:, places]
     return None if np.array_equal(disclosure.shown(before), now, equal_nan=True) else newest.published_at

@@ -13,9 +13,9 @@ from gainboard.errors import NotAuthenticated, Unavailable
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import USE_NOTED_EVERY, Principal, Sender, authenticate
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store import collections, sessions, tokens
+from gainboard.store import collections, tokens
 from gainboard.store.database import Transaction
-from gainboard.store.sessions import Past, StoredSession
+from gainboard.store.tokens import Past, StoredSession
 from gainboard.vocabulary import Action
 
 LIFETIME = timedelta(hours=12)
@@ -57,13 +57,13 @@ def sign_in(workspace: Workspace, sender: Sender, before: Session | None = None)
     secret, now = workspace.database.machine.new_secret(), workspace.now()
     assert sender.hash is not None
     with workspace.database.writing() as tx:
-        sessions.lock(tx, sender.hash)
-        sessions.forget(tx, _past(now))
+        tokens.lock_sessions(tx, sender.hash)
+        tokens.forget_sessions(tx, _past(now))
         if before is not None:
             _end(tx, before.principal, [before.stored.id])
         # One place is for the new session.
-        _end(tx, principal, [each.id for each in sessions.of_token(tx, sender.hash, _past(now))[MOST - 1 :]])
-        stored = sessions.create(tx, secret, sender.hash, now)
+        _end(tx, principal, [each.id for each in tokens.sessions_of(tx, sender.hash, _past(now))[MOST - 1 :]])
+        stored = tokens.create_session(tx, secret, sender.hash, now)
         _record(tx, principal, "signed-in")
     return Session(secret, stored, principal)
 
@@ -90,7 +90,7 @@ def _record(tx: Transaction, principal: Principal, action: Action, **details: st
 
 
 def _end(tx: Transaction, principal: Principal, identities: Collection[str]) -> None:
-    if ended := sessions.end(tx, identities):
+    if ended := tokens.end_sessions(tx, identities):
         _record(tx, principal, "signed-out", sessions=ended)
 
 
@@ -101,7 +101,7 @@ def resume(workspace: Workspace, secret: str, *, is_use: bool) -> Session | None
     """
     now = workspace.now()
     with workspace.database.reading() as tx:
-        stored = sessions.find(tx, secret, _past(now))
+        stored = tokens.find_session(tx, secret, _past(now))
     if stored is None:
         return None
     try:
@@ -112,18 +112,18 @@ def resume(workspace: Workspace, secret: str, *, is_use: bool) -> Session | None
     if is_use and stored.used_at <= before:
         # No request waits for the note: if the database is busy, the next use is noted.
         with suppress(Unavailable), workspace.database.hurrying() as tx:
-            sessions.note_use(tx, stored.id, now, before=before)
+            tokens.note_session_use(tx, stored.id, now, before=before)
     return Session(secret, stored, principal)
 
 
 def list_sessions(workspace: Workspace, session: Session) -> list[StoredSession]:
     """List the sessions of the session's token, newest first."""
     with workspace.database.reading() as tx:
-        return sessions.of_token(tx, session.stored.token_hash, _past(workspace.now()))
+        return tokens.sessions_of(tx, session.stored.token_hash, _past(workspace.now()))
 
 
 def sign_out(workspace: Workspace, session: Session, identities: Collection[str]) -> None:
     """End those sessions of the session's token that have these ids. One that has ended already is no fault."""
     with workspace.database.writing() as tx:
-        own = sessions.of_token(tx, session.stored.token_hash, _past(workspace.now()))
+        own = tokens.sessions_of(tx, session.stored.token_hash, _past(workspace.now()))
         _end(tx, session.principal, [each.id for each in own if each.id in identities])

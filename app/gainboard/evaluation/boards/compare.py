@@ -13,7 +13,7 @@ from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.boards.pair_statistics import PairComparison, ScoredPairs, pair_up
-from gainboard.evaluation.scoring.custom_metrics import customs_of, require_scores_of
+from gainboard.evaluation.scoring.binding import customs_of, require_scores_of
 from gainboard.evaluation.scoring.requests import Question, ScoreTable, score
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace
@@ -55,22 +55,32 @@ def compare(
 
     def admit(view: View) -> None:
         view.require_free_scores()
-        if baselines:
-            _require_others(question.runs, baselines)
-        else:
-            _require_pair(question.runs or ())
+        names = question.runs or ()
+        if not baselines and (len(names) != 2 or len(set(names)) != 2):
+            count = "none" if not names else f"{len(names)}: {', '.join(map(repr, names[:3]))}"
+            message = (
+                f"A comparison is of exactly two different runs, but the request names {count}"
+                f"{', ...' if len(names) > 3 else ''}. Name two: `run=FIRST&run=SECOND`. To compare more runs, say "
+                "with which: `baseline=NAME`."
+            )
+            raise InvalidRequest.at("query.run", "two-runs", message)
+        if twice := [run for run in names if run in baselines]:
+            message = (
+                f"{twice[0]!r} is a run and a baseline, so it would be compared with itself. Name it once: `run=NAME` "
+                "or `baseline=NAME`."
+            )
+            raise InvalidRequest.at("query.run", "run-is-baseline", message)
 
     runs = None if question.runs is None else [*question.runs, *baselines]
     scores = score(workspace, sender, name, replace(question, runs=runs, admit=admit, per_topic=True, most=MOST_SCORES))
     names = [run.name for run in scores.runs]
-    if absent := [each for each in baselines if each not in names]:
+    if absent := [baseline for baseline in baselines if baseline not in names]:
         raise NotFound(f"There is no run {absent[0]!r} in {name!r}, or this token may not see it.")
     for _, metric in customs_of(scores.metrics):
         require_scores_of(metric, scores.runs, "query.run")
     pairs = pair_up(names, baselines)
-    _require_pairs(len(pairs), scores)
-    compared = len(scores.metrics) * len(pairs)
-    spend(compared * (PAIR_SECONDS + len(scores.topics) * DIFFERENCE_SECONDS))
+    _require_pairs(len(pairs), len(scores.metrics), len(scores.topics))
+    spend(len(scores.metrics) * len(pairs) * (PAIR_SECONDS + len(scores.topics) * DIFFERENCE_SECONDS))
     scored = ScoredPairs(
         scores.metrics,
         names,
@@ -78,7 +88,7 @@ def compare(
         # A positive difference is always better.
         _upwards(scores, scores.by_topic()),
         _upwards(scores, scores.means()),
-        scores.undefined,
+        scores.scored.undefined,
         pairs,
     )
     return ComparedRuns(scores, list(scored.compared(margin)))
@@ -93,40 +103,19 @@ def _upwards(scores: ScoreTable, table: NDArray[np.float64]) -> NDArray[np.float
     return table
 
 
-def _require_pair(names: Sequence[str]) -> None:
-    if len(names) != 2 or len(set(names)) != 2:
-        given = "none" if not names else f"{len(names)}: {', '.join(map(repr, names[:3]))}"
-        message = (
-            f"A comparison is of exactly two different runs, but the request names {given}"
-            f"{', ...' if len(names) > 3 else ''}. Name two: `run=FIRST&run=SECOND`. To compare more runs, say with "
-            "which: `baseline=NAME`."
-        )
-        raise InvalidRequest.at("query.run", "two-runs", message)
-
-
-def _require_others(names: Sequence[str] | None, baselines: Sequence[str]) -> None:
-    if twice := [name for name in names or () if name in baselines]:
-        message = (
-            f"{twice[0]!r} is a run and a baseline, so it would be compared with itself. Name it once: `run=NAME` or "
-            "`baseline=NAME`."
-        )
-        raise InvalidRequest.at("query.run", "run-is-baseline", message)
-
-
-def _require_pairs(pairs: int, scores: ScoreTable) -> None:
+def _require_pairs(pairs: int, metrics: int, topics: int) -> None:
     if not pairs:
-        raise InvalidRequest.at(
-            "query.baseline", "no-runs", "The collection has no run besides the baselines. Name fewer baselines."
-        )
-    if (compared := len(scores.metrics) * pairs) > MOST_PAIRS:
+        message = "The collection has no run besides the baselines. Name fewer baselines."
+        raise InvalidRequest.at("query.baseline", "no-runs", message)
+    if (compared := metrics * pairs) > MOST_PAIRS:
         message = (
-            f"{len(scores.metrics)} metrics x {pairs} pairs are {compared:,} comparisons; at most {MOST_PAIRS:,} in "
+            f"{metrics} metrics x {pairs} pairs are {compared:,} comparisons; at most {MOST_PAIRS:,} in "
             "one request. Name fewer metrics, baselines or runs."
         )
         raise InvalidRequest.at("query", "too-many", message)
-    if (asked := len(scores.metrics) * pairs * len(scores.topics)) > MOST_SCORES:
+    if (differences := compared * topics) > MOST_SCORES:
         message = (
-            f"{len(scores.metrics)} metrics x {pairs} pairs x {len(scores.topics)} topics are {asked:,} differences; "
+            f"{metrics} metrics x {pairs} pairs x {topics} topics are {differences:,} differences; "
             f"at most {MOST_SCORES:,} in one request. Name fewer metrics, baselines or runs."
         )
         raise InvalidRequest.at("query", "too-many", message)

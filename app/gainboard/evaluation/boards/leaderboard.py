@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -17,10 +17,9 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.policy import late_from
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
-from gainboard.evaluation.boards.corrected_boards import CorrectedBoard, correct
+from gainboard.evaluation.boards.adjusted_boards import CorrectedBoard, Standard, correct, standardise
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, groups_of, judged_of
 from gainboard.evaluation.scoring.requests import MOST_SCORES, Question, ScoreTable, refuse_more_than, score
-from gainboard.evaluation.scoring.standard_scores import Standard, standardise
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
 from gainboard.metrics import BoundMetric
 from gainboard.statistics.bootstrap_range import (
@@ -30,6 +29,7 @@ from gainboard.statistics.bootstrap_range import (
     critical_difference,
     range_levels,
 )
+from gainboard.statistics.means import DECIMALS
 from gainboard.statistics.multiple_comparisons import rank_sets, significance_groups
 from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices
 from gainboard.store import audit
@@ -93,7 +93,7 @@ class RankedRuns:
         counts = self.scores.topics_scored()
         if self.corrected is None or counts is None:
             return counts
-        return dict(zip(counts, (each.counted[1] for each in self.corrected.by_metric), strict=True))
+        return dict(zip(counts, (metric.counted[1] for metric in self.corrected.by_metric), strict=True))
 
     def means_of(self, row: Row) -> list[float]:
         """Return a run's means, in the order of the metrics."""
@@ -120,20 +120,16 @@ class RankedRuns:
         if scores.disclosure is not None:
             return "Scores are rationed while the judgments are hidden."
         ranked = [row.column for row in self.rows if not math.isnan(self.means[place, row.column])]
-        if self.corrected is not None and len(ranked) > 1 and not scores.metrics[place].is_geometric:
-            return self._corrected_groups(place, ranked)
         names = [scores.runs[column].name for column in ranked]
-        return tested_groups(scores.metrics[place], names, scores.scored.scores[place][ranked])
-
-    def _corrected_groups(self, place: int, ranked: list[int]) -> BoardGroups:
-        """Return the groups by the range of corrected means. There are enough topics, or there was no correction."""
-        assert self.corrected is not None
-        found, sign = self.corrected.by_metric[place], -1 if self.scores.metrics[place].is_reversed else 1
-        _, topics = found.counted
-        names = [self.scores.runs[column].name for column in ranked]
-        sample = found.only(np.array(ranked, np.intp))
-        ranges = sample.ranges(found.weight, affordable_resamples(len(ranked), topics), SEED)
-        return BoardGroups(names, sign * self.means[place, ranked], topics, ranges)
+        metric = scores.metrics[place]
+        if self.corrected is not None and len(ranked) > 1 and not metric.is_geometric:
+            # There are enough topics, or there was no correction.
+            corrected, sign = self.corrected.by_metric[place], -1 if metric.is_reversed else 1
+            _, topics = corrected.counted
+            sample = corrected.only(np.array(ranked, np.intp))
+            ranges = sample.ranges(corrected.weight, affordable_resamples(len(ranked), topics), SEED)
+            return BoardGroups(names, sign * self.means[place, ranked], topics, ranges)
+        return tested_groups(metric, names, scores.scored.scores[place][ranked])
 
     @cached_property
     def _means(self) -> list[list[float]]:
@@ -176,68 +172,60 @@ def leaderboard(
     """
     if by_group or standard or corrected_by:
         may_take_long()
+        admit = question.admit
+
+        def admit_free_scores(view: View) -> None:
+            admit(view)
+            view.require_free_scores()
+
+        question = replace(question, admit=admit_free_scores)
     if corrected_by and (by_group or standard):
         what = "by_group" if by_group else "standardise"
         message = f"A corrected board has no {what}. Leave out {what}, or corrected_by."
         raise InvalidRequest.at(f"query.{what}", "not-together", message)
-    if by_group or standard or corrected_by:
-        question = replace(question, admit=_both(question.admit, View.require_free_scores))
     question = replace(question, also=(by,) if by else ())
     scores = score(workspace, sender, name, replace(question, as_many_as_may=True))
     alike: Mapping[str, list[str]] = {}
     if standard:
         scores, alike = standardise(scores, standard)
-    chosen = scores.label_by_expression[by] if by else scores.metrics[0].label
+    label = scores.label_by_expression[by] if by else scores.metrics[0].label
     corrected = correct(workspace, sender, name, question, scores, corrected_by) if corrected_by else None
     means = corrected.means if corrected else scores.means()
     is_whole = question.late == "include" or late_from(scores.collection) is None
-    place = scores.labels().index(chosen)
+    place = scores.labels().index(label)
     sign = -1 if scores.metrics[place].is_reversed else 1
     ranked = rank_by_mean([run.name for run in scores.runs], sign * means[place])
     rows = [Row(rank, scores.runs[column], column) for rank, column in ranked]
     rows = _best_of_teams(rows) if best_per_team else rows
-    columns = _by_group(workspace, sender, name, question, scores, by_group, standard)
-    return RankedRuns(scores, means, chosen, rows, is_whole, columns, standard, alike, best_per_team, corrected)
+    by_groups: list[GroupMeans] = []
+    if by_group:
+        with workspace.database.reading() as tx:
+            groups = groups_of(tx, scores.collection, by_group)
+        # Scores of a board about one group lack the topics of the others. The whole ones may be in memory.
+        whole = scores
+        if scores.chosen is not None:
+            whole = score(workspace, sender, name, replace(question, topics=None))
+            whole = standardise(whole, standard)[0] if standard else whole
+        by_groups = _group_means(whole, groups, scores.runs)
+    return RankedRuns(scores, means, label, rows, is_whole, by_groups, standard, alike, best_per_team, corrected)
 
 
-def _both(*admit: Callable[[View], object]) -> Callable[[View], object]:
-    return lambda view: [each(view) for each in admit]
-
-
-def _by_group(
-    workspace: Workspace,
-    sender: Sender,
-    name: str,
-    question: Question,
-    scores: ScoreTable,
-    names: Sequence[str],
-    standard: Standard | None,
-) -> list[GroupMeans]:
-    """Return the means over each of the groups. They are over the topics of the group, whatever the board is about."""
-    if not names:
-        return []
-    with workspace.database.reading() as tx:
-        groups = groups_of(tx, scores.collection, names)
-    # Scores of a board about one group lack the topics of the others. The whole ones may be in memory.
-    whole = scores
-    if scores.chosen is not None:
-        whole = score(workspace, sender, name, replace(question, topics=None))
-        whole = standardise(whole, standard)[0] if standard else whole
+def _group_means(whole: ScoreTable, groups: Sequence[TopicGroup], runs: Sequence[Run]) -> list[GroupMeans]:
+    """Return the means of the runs over each of the groups, from scores on all topics."""
     refuse_more_than(MOST_SCORES, len(whole.metrics), len(whole.runs), sum(len(group.topics) for group in groups))
     place = {run.id: column for column, run in enumerate(whole.runs)}
-    columns = [place.get(run.id) for run in scores.runs]
-    return [_means_over(whole, group, columns) for group in groups]
-
-
-def _means_over(whole: ScoreTable, group: TopicGroup, columns: Sequence[int | None]) -> GroupMeans:
-    chosen = judged_of(whole.judged, group)
-    places = chosen.judged.places
-    assert places is not None, "these are some of the topics"
-    means = np.full((len(whole.metrics), len(columns)), np.nan)
-    there = [place for place, column in enumerate(columns) if column is not None]
-    means[:, there] = whole.means_over(places)[:, [column for column in columns if column is not None]]
-    defined = np.count_nonzero(~whole.undefined[:, places], axis=1).tolist()
-    return GroupMeans(chosen, means, dict(zip(whole.labels(), defined, strict=True)))
+    here = [column for column, run in enumerate(runs) if run.id in place]
+    there = [place[runs[column].id] for column in here]
+    by_group = []
+    for group in groups:
+        chosen = judged_of(whole.judged, group)
+        topics = chosen.judged.places
+        assert topics is not None, "these are some of the topics"
+        means = np.full((len(whole.metrics), len(runs)), np.nan)
+        means[:, here] = whole.means_over(topics)[:, there]
+        defined = np.count_nonzero(~whole.scored.undefined[:, topics], axis=1).tolist()
+        by_group.append(GroupMeans(chosen, means, dict(zip(whole.labels(), defined, strict=True))))
+    return by_group
 
 
 def rank_by_mean(names: Sequence[str], means: Floats) -> list[tuple[int, int]]:
@@ -245,8 +233,9 @@ def rank_by_mean(names: Sequence[str], means: Floats) -> list[tuple[int, int]]:
 
     `means` is float64 [runs]. Equal means share a rank, and so do the runs without one (NaN), which are last.
     """
-    # The same sum in another order may differ in its last bits. 12 decimals decide, as in the analyses.
-    keys = [(True, 0.0) if math.isnan(mean) else (False, -round(mean, 12)) for mean in means.tolist()]
+    # The same sum in another order may differ in its last bits, so 12 decimals decide, as in the analyses. NumPy's
+    # `round` would turn the largest uploaded scores into infinity.
+    keys = [(True, 0.0) if math.isnan(mean) else (False, -round(mean, DECIMALS)) for mean in means.tolist()]
     ranked: list[tuple[int, int]] = []
     for place, run in enumerate(sorted(range(len(keys)), key=lambda run: (keys[run], names[run])), start=1):
         is_equal = bool(ranked) and keys[ranked[-1][1]] == keys[run]
@@ -256,15 +245,15 @@ def rank_by_mean(names: Sequence[str], means: Floats) -> list[tuple[int, int]]:
 
 def _best_of_teams(rows: Sequence[Row]) -> list[Row]:
     """Return the first row of each team, ranked among these. Rows that shared a rank share one again."""
-    found: list[Row] = []
+    best: list[Row] = []
     teams: set[str] = set()
     before: int | None = None
     for row in rows:
         if row.run.team not in teams:
             teams.add(row.run.team)
-            found.append(row._replace(rank=found[-1].rank if row.rank == before else len(found) + 1))
+            best.append(row._replace(rank=best[-1].rank if row.rank == before else len(best) + 1))
             before = row.rank
-    return found
+    return best
 
 
 _CHANGES: Final[Sequence[Action]] = (
@@ -293,8 +282,9 @@ def changed_at(workspace: Workspace, board: RankedRuns) -> datetime | None:
             return audit.last_at(tx, collection.id, _CHANGES)
 
     logged = LAST_CHANGES.of(workspace).get((collection.id, collection.revision), read)
-    versions = [version, *([board.corrected.trusted] if board.corrected else [])]
-    times = [logged, *(each.published_at or each.created_at for each in versions), collection.releases_at]
+    versions = [version, board.corrected.trusted] if board.corrected else [version]
+    judged = [qrels.published_at or qrels.created_at for qrels in versions]
+    times = [logged, *judged, collection.releases_at]
     return max(time for time in times if time is not None and time <= workspace.now())
 
 
@@ -323,15 +313,13 @@ class BoardGroups:
     def of(cls, names: Sequence[str], scores: Floats) -> BoardGroups:
         """Test all pairs of the runs: float64 [runs, topics] without NaN, at least two runs and `LEAST_TOPICS`."""
         runs, topics = scores.shape
-
-        def test() -> BoardGroups:
+        hashed = sha256("\n".join((str(topics), *names)).encode())
+        hashed.update(scores.data)
+        key = hashed.digest()
+        if (tested := _TESTED.find(key)) is None:
             ranges = bootstrap_ranges(scores, affordable_resamples(runs, topics), SEED)
-            return cls(names, scores.mean(axis=1), topics, ranges)
-
-        told = sha256("\n".join((str(topics), *names)).encode())
-        told.update(scores.data)
-        key = told.digest()
-        return _TESTED.find(key) or _TESTED.keep(key, test())
+            tested = _TESTED.keep(key, cls(names, scores.mean(axis=1), topics, ranges))
+        return tested
 
     @cached_property
     def differs(self) -> NDArray[np.bool_]:

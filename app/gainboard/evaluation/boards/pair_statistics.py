@@ -20,8 +20,7 @@ from gainboard.statistics.bootstrap_range import (
 )
 from gainboard.statistics.classical import DECIMALS, deciding_topics, pivotal_topics, t_levels
 from gainboard.statistics.draws import Indices
-from gainboard.statistics.effects import effects_of, tost_levels
-from gainboard.statistics.means import TINY, mean_intervals, unit_of
+from gainboard.statistics.means import TINY, effects_of, mean_intervals, tost_levels, unit_of
 from gainboard.statistics.multiple_comparisons import holm, holm_thresholds, needed_resamples
 from gainboard.statistics.significance import (
     Correction,
@@ -150,7 +149,7 @@ class PairComparison:
 
     @property
     def _signs(self) -> list[float]:
-        return [round(each.difference / self.unit, DECIMALS) for each in self.topics]
+        return [round(topic.difference / self.unit, DECIMALS) for topic in self.topics]
 
     @property
     def is_significant(self) -> bool:
@@ -160,36 +159,33 @@ class PairComparison:
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as JSON has it, over HTTP and offline."""
-        own = self.statistics
+        statistics, equivalence = self.statistics, None
+        if statistics and (margin := statistics.equivalence):
+            why = "no topic differs" if margin.asl is None else None
+            levels = {"margin": margin.margin, "asl": margin.asl, "asl_holm": margin.asl_holm}
+            ends = {"interval": (margin.low, margin.high)}
+            equivalence = levels | ends | {"is_equivalent": margin.holds, "no_level_because": why}
         return {
             "metric": self.label,
             "run": self.names[0],
             "baseline": self.names[1],
             "mean": tuple(map(_or_none, self.means)),
-            "difference": own and own.difference,
-            "interval": own and (own.low, own.high),
-            "effect_size": own and _or_none(own.effect_size),
-            "tests": [each._asdict() for each in own.tests] if own else [],
-            "equivalence": own and _equivalence_as_json(own.equivalence),
+            "difference": statistics and statistics.difference,
+            "interval": statistics and (statistics.low, statistics.high),
+            "effect_size": statistics and _or_none(statistics.effect_size),
+            "tests": [test._asdict() for test in statistics.tests] if statistics else [],
+            "equivalence": equivalence,
             "alpha": ALPHA,
             "won": self.won,
             "lost": self.lost,
             "tied": self.tied,
-            "topics": [dict(zip(("topic", "a", "b", "difference"), each, strict=True)) for each in self.topics],
+            "topics": [dict(zip(("topic", "a", "b", "difference"), topic, strict=True)) for topic in self.topics],
             "topics_scored": len(self.topics),
             "topics_undefined": self.undefined,
-            "deciding_topics": own.deciding if own else [],
-            "turning_topics": own.turning if own else [],
-            "tipping_topics": own.tipping if own else [],
+            "deciding_topics": statistics.deciding if statistics else [],
+            "turning_topics": statistics.turning if statistics else [],
+            "tipping_topics": statistics.tipping if statistics else [],
         }
-
-
-def _equivalence_as_json(found: Equivalence | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    levels = {"margin": found.margin, "asl": found.asl, "asl_holm": found.asl_holm}
-    why = "no topic differs" if found.asl is None else None
-    return levels | {"interval": (found.low, found.high), "is_equivalent": found.holds, "no_level_because": why}
 
 
 @dataclass(frozen=True)
@@ -223,16 +219,18 @@ class ScoredPairs:
             unit = unit_of(scores)
             statistics = _statistics(metric, scores, differences, topics, margin, unit)
             left_out = [self.topics[topic] for topic in np.flatnonzero(nowhere).tolist()]
-            for pair, own in zip(self.pairs, statistics, strict=True):
-                first_run, second_run = pair
-                means = self.means[number].tolist()
+            means = self.means[number].tolist()
+            for (one, other), gaps, of_pair in zip(self.pairs, differences, statistics, strict=True):
+                # Rounded, so that differences that are equal except for rounding keep the order of topics.
+                order = np.argsort(-np.round(gaps / unit, DECIMALS), kind="stable")
+                columns = (scores[one, order].tolist(), scores[other, order].tolist(), gaps[order].tolist())
                 yield PairComparison(
                     metric.label,
-                    (self.names[first_run], self.names[second_run]),
-                    (means[first_run], means[second_run]),
-                    _by_difference(scores[list(pair)], topics, unit),
+                    (self.names[one], self.names[other]),
+                    (means[one], means[other]),
+                    list(map(TopicDifference, [topics[place] for place in order.tolist()], *columns)),
                     left_out,
-                    own,
+                    of_pair,
                     unit,
                 )
 
@@ -243,14 +241,6 @@ def pair_up(names: Sequence[str], baselines: Sequence[str]) -> list[tuple[int, i
         return [(0, 1)]
     others = [place for place, name in enumerate(names) if name not in baselines]
     return [(other, names.index(baseline)) for baseline, other in product(dict.fromkeys(baselines), others)]
-
-
-def _by_difference(pair: Floats, topics: Sequence[str], unit: float) -> list[TopicDifference]:
-    differences = pair[0] - pair[1]
-    # Rounded, so that differences that are equal except for rounding keep the order of topics.
-    order = np.argsort(-np.round(differences / unit, DECIMALS), kind="stable")
-    columns = (pair[0, order].tolist(), pair[1, order].tolist(), differences[order].tolist())
-    return list(map(TopicDifference, [topics[place] for place in order.tolist()], *columns))
 
 
 def _statistics(
@@ -264,9 +254,19 @@ def _statistics(
     sizes = effects_of(scaled).size.tolist()
     tests = zip(*(_tested(name, scaled) for name in TESTS), _by_range(scores / unit, scaled), strict=True)
     alphas = holm_thresholds(t_levels(scaled), ALPHA)
-    deciding = [_named(topics, deciding_topics(*each)) for each in zip(scaled, alphas.tolist(), strict=True)]
-    turning, tipping = _pivotal(scaled, topics, alphas)
-    equivalence = _equivalence(scaled, margin, unit)
+    deciding = [_named(topics, deciding_topics(*pair)) for pair in zip(scaled, alphas.tolist(), strict=True)]
+    turning = tipping = [list[str]()] * len(scaled)
+    if len(topics) >= 3:
+        turning, tipping = (
+            [_named(topics, np.flatnonzero(row)) for row in pivotal] for pivotal in pivotal_topics(scaled, alphas)
+        )
+    equivalence: Sequence[Equivalence | None] = [None] * len(scaled)
+    if margin is not None:
+        asls = tost_levels(scaled, margin / unit)
+        low, high = mean_intervals(scaled, 1 - 2 * ALPHA)
+        levels = (map(_or_none, of_pairs.tolist()) for of_pairs in (asls, holm(asls)))
+        columns = (*levels, (low * unit).tolist(), (high * unit).tolist())
+        equivalence = [Equivalence(margin, *pair) for pair in zip(*columns, strict=True)]
     return list(map(PairStatistics, *ends, sizes, tests, deciding, turning, tipping, equivalence))
 
 
@@ -279,11 +279,11 @@ def _tested(name: str, differences: Floats) -> list[PairTest]:
     lost = test.holm_note(outcome.resamples, pairs, topics, [ALPHA])
     notes = [" ".join(filter(None, (lost, doubt))) or None for doubt in _doubts(test, differences, outcome)]
     by_largest = test.corrected(outcome, "max-t").tolist() if test.gives_largest else [None] * pairs
-    by_holm, by_rate = (test.corrected(outcome, each).tolist() for each in _CORRECTIONS)
+    by_holm, by_rate = (test.corrected(outcome, correction).tolist() for correction in _CORRECTIONS)
     levels = zip(outcome.asl.tolist(), by_holm, by_rate, by_largest, strict=True)
     return [
-        PairTest(name, test.title, *each, outcome.resamples, needed, seed, note)
-        for each, note in zip(levels, notes, strict=True)
+        PairTest(name, test.title, *of_pair, outcome.resamples, needed, seed, note)
+        for of_pair, note in zip(levels, notes, strict=True)
     ]
 
 
@@ -314,27 +314,6 @@ def _by_range(scores: Floats, differences: Floats) -> list[PairTest]:
         PairTest(name, title, asl, None, None, None, resamples, None, SEED, doubt)
         for asl, doubt in zip(levels.tolist(), doubts, strict=True)
     ]
-
-
-def _pivotal(differences: Floats, topics: Sequence[str], alphas: Floats) -> tuple[list[list[str]], list[list[str]]]:
-    """Return the topics that turn the sign, and those that tip the significance, of each pair."""
-    if len(topics) < 3:
-        nothing: list[list[str]] = [[] for _ in differences]
-        return nothing, nothing
-    turning, tipping = (
-        [_named(topics, np.flatnonzero(row)) for row in found] for found in pivotal_topics(differences, alphas)
-    )
-    return turning, tipping
-
-
-def _equivalence(differences: Floats, margin: float | None, unit: float) -> Sequence[Equivalence | None]:
-    if margin is None:
-        return [None] * len(differences)
-    levels = tost_levels(differences, margin / unit)
-    low, high = mean_intervals(differences, 1 - 2 * ALPHA)
-    ends = ((low * unit).tolist(), (high * unit).tolist())
-    columns = (*(map(_or_none, each.tolist()) for each in (levels, holm(levels))), *ends)
-    return [Equivalence(margin, *each) for each in zip(*columns, strict=True)]
 
 
 def _named(topics: Sequence[str], places: Indices) -> list[str]:

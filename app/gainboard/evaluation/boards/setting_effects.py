@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.evaluation.access.principals import Sender
-from gainboard.evaluation.boards.leaderboard import BoardGroups, RankedRuns, leaderboard
+from gainboard.evaluation.boards.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics import BoundMetric
-from gainboard.statistics.correlation import discordant_pairs, kendall_matrix
+from gainboard.statistics.agreement import discordant_pairs
+from gainboard.statistics.correlation import kendall_matrix, tau_ap_matrix
 from gainboard.statistics.means import competition_ranks, verdicts
 from gainboard.statistics.pairs import pair_count, pair_indices
 from gainboard.statistics.significance import SignificanceSettings, find_test
-from gainboard.statistics.top_weighted import tau_ap_matrix
 
 MOST_PAIRS = 100_000
 """The most pairs of runs that are listed while somebody waits: those of 447 runs, some 25 milliseconds."""
@@ -63,25 +62,26 @@ def setting_effect(
     """
     if board.scores.disclosure is not None or board.best_per_team or board.corrected or len(board.rows) < 2:
         return None
-    expression = _official(board)
+    of_collection, _ = bind(board.scores.collection, Question())
+    metric = board.scores.metrics[board.scores.labels().index(board.by)].metric
+    by = next(expression for expression, label in board.scores.label_by_expression.items() if label == board.by)
+    expression = next((bound.label for bound in of_collection if bound.metric is metric), by)
     official = leaderboard(workspace, sender, name, replace(question, metrics=[expression], defaults={}), None)
-    return _compared(official, board) if official.by != board.by else None
+    return _compare_boards(official, board) if official.by != board.by else None
 
 
-def _official(board: RankedRuns) -> str:
-    """Return the expression that the collection's organisers, or its defaults, have for the metric that ranks."""
-    own, _ = bind(board.scores.collection, Question())
-    here = _metric(board).metric
-    asked = (expression for expression, label in board.scores.label_by_expression.items() if label == board.by)
-    return next((each.label for each in own if each.metric is here), next(asked))
-
-
-def _compared(official: RankedRuns, board: RankedRuns) -> SettingEffect | None:
-    means = np.stack([each.means[each.scores.labels().index(each.by)] for each in (official, board)])
+def _compare_boards(official: RankedRuns, board: RankedRuns) -> SettingEffect | None:
+    boards = (official, board)
+    means = np.stack([ranked.means[ranked.scores.labels().index(ranked.by)] for ranked in boards])
     if np.isnan(means).any():
         return None
     was, now = (competition_ranks(row) for row in means)
     names = [run.name for run in board.scores.runs]
+    significance, before, after = None, official.groups, board.groups
+    if not isinstance(before, str) and not isinstance(after, str) and after.pairs <= MOST_PAIRS:
+        # What the two boards' own groups say, so that the sentence and the letters agree.
+        levels, says = (before.levels(), after.levels()), (before.verdicts(), after.verdicts())
+        significance = compared_verdicts(after.names, after.topics, levels, says)
     return SettingEffect(
         official=official.by,
         tau=float(kendall_matrix(means)[0, 1]),
@@ -89,22 +89,8 @@ def _compared(official: RankedRuns, board: RankedRuns) -> SettingEffect | None:
         swops=len(discordant_pairs(means[0], means[1]).pairs),
         pairs=pair_count(len(names)),
         moves=dict(zip(names, (was - now).tolist(), strict=True)),
-        significance=_significance(official.groups, board.groups),
+        significance=significance,
     )
-
-
-def _significance(before: BoardGroups | str, after: BoardGroups | str) -> Significance | None:
-    """Compare what the two boards' own groups say, so that the sentence and the letters agree."""
-    if isinstance(before, str) or isinstance(after, str) or after.pairs > MOST_PAIRS:
-        return None
-    groups = (before, after)
-    return compared_verdicts(
-        after.names, after.topics, [each.levels() for each in groups], [each.verdicts() for each in groups]
-    )
-
-
-def _metric(board: RankedRuns) -> BoundMetric:
-    return board.scores.metrics[board.scores.labels().index(board.by)]
 
 
 Floats = NDArray[np.float64]
@@ -147,10 +133,7 @@ def compared_verdicts(
     names: Sequence[str], topics: int, asls: Sequence[Floats], says: Sequence[NDArray[np.int8]]
 ) -> Significance:
     """Compare verdicts before and after, [pairs] each, that belong to these two `asls` [pairs]."""
-    return Significance(topics, _counts(*says), list(_flips(names, asls, says)))
-
-
-def _counts(was: NDArray[np.int8], now: NDArray[np.int8]) -> dict[str, int]:
+    was, now = says
     kinds = {
         "same_better": (was == now) & (was != 0),
         "no_difference": (was == 0) & (now == 0),
@@ -158,12 +141,11 @@ def _counts(was: NDArray[np.int8], now: NDArray[np.int8]) -> dict[str, int]:
         "disappears": (was != 0) & (now == 0),
         "reverses": was * now == -1,
     }
-    return {kind: int(pairs.sum()) for kind, pairs in kinds.items()}
-
-
-def _flips(names: Sequence[str], asls: Sequence[Floats], says: Sequence[NDArray[np.int8]]) -> Iterator[Flip]:
     first, second = pair_indices(len(names))
-    for pair in np.flatnonzero(says[0] != says[1]).tolist():
-        one, other = names[first[pair]], names[second[pair]]
-        was, now = ({1: one, -1: other, 0: None}[int(each[pair])] for each in says)
-        yield Flip((one, other), float(asls[0][pair]), float(asls[1][pair]), was, now)
+    flips = []
+    for pair in np.flatnonzero(was != now).tolist():
+        runs = names[first[pair]], names[second[pair]]
+        better = {1: runs[0], -1: runs[1], 0: None}
+        before, after = (float(asl[pair]) for asl in asls)
+        flips.append(Flip(runs, before, after, better[int(was[pair])], better[int(now[pair])]))
+    return Significance(topics, {kind: int(pairs.sum()) for kind, pairs in kinds.items()}, flips)

@@ -14,7 +14,7 @@ from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.boards.setting_effects import Significance, changed_verdicts
 from gainboard.evaluation.judgments.differences import Corrections, corrections
 from gainboard.evaluation.judgments.versions import index_of, judged_topics, select
-from gainboard.evaluation.scoring.custom_metrics import refuse_custom
+from gainboard.evaluation.scoring.binding import refuse_custom
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.scoring.selection import AllRuns, NamedRuns

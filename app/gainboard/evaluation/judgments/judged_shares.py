@@ -17,9 +17,9 @@ from gainboard.evaluation.access.visibility import View, open_collection
 from gainboard.evaluation.judgments.versions import JudgedVersion, index_of, select
 from gainboard.evaluation.runs.join import narrow
 from gainboard.evaluation.runs.stored_files import reread
-from gainboard.evaluation.scoring.judged_runs import judged_runs
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.evaluation.scoring.requests import ScoreTable
+from gainboard.evaluation.scoring.scorer import judged_runs
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gainboard.evaluation.runs.run_files import TopDocuments
 from gainboard.exhibits import csv_line
 from gainboard.statistics.draws import Draws
-from gainboard.statistics.pools import PoolOrder, TeamRanks, count_documents, order_documents, take_turns
+from gainboard.statistics.judging import PoolOrder, TeamRanks, count_documents, order_documents, take_turns
 
 Numbers = NDArray[np.int64]
 PoolFormat = Literal["trec", "ntcir", "csv", "json"]

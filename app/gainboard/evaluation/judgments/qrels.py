@@ -19,7 +19,7 @@ from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.runs.run_files import Chunks, no_common_topics, read_judgments
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.sources import MOST_LEVELS
-from gainboard.store import blobs, collections, judgment_sets, qrels
+from gainboard.store import blobs, collections, qrels
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, Qrels, VersionName
 from gainboard.trec import FileLimits, FileWarning, QrelsFile
@@ -133,7 +133,7 @@ class _Upload:
                 return None
             blobs.put(tx, content)
             now = self.workspace.now()
-            judgment_sets.add(tx, collection.id, self.judgments, now)
+            qrels.add_set(tx, collection.id, self.judgments, now)
             levels = self.file.judgments.count_levels()
             warnings = [*self.file.warnings, *_topic_warnings(collection, list(self.file.judgments), now)]
             added = qrels.add(

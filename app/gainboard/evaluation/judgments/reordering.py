@@ -18,7 +18,7 @@ from gainboard.evaluation.judgments.publication import after_all, discard_draft,
 from gainboard.evaluation.judgments.versions import index_of
 from gainboard.evaluation.runs.stored_files import read_again
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store import collections, judgment_sets, qrels, runs
+from gainboard.store import collections, qrels, runs
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, Qrels, Run, VersionName
 from gainboard.vocabulary import Action, RunOrder
@@ -49,7 +49,7 @@ class Plan:
     def of(cls, tx: Transaction, collection: Collection, order: RunOrder) -> Plan:
         """Return the plan for the present state of the database."""
         newest, drafts = qrels.find(tx, collection.id), qrels.drafts(tx, collection.id)
-        sets = [each.name for each in judgment_sets.page(tx, collection.id, hidden=True)]
+        sets = [each.name for each in qrels.page_sets(tx, collection.id, hidden=True)]
         others = [found for each in sets if (found := qrels.find(tx, collection.id, VersionName(each)))]
         present = [*([newest] if newest else []), *others, *drafts]
         return cls(

@@ -16,10 +16,10 @@ from gainboard.evaluation.runs.join import JudgedTopics
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import csv_line
 from gainboard.notation.texts import is_slug
-from gainboard.store import collections, qrels, topic_groups
+from gainboard.store import collections, qrels
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, Qrels, TopicGroup
-from gainboard.trec.topic_groups import COLUMNS, RESERVED_GROUP, read_topic_groups, topic_problem
+from gainboard.trec.csv_files import COLUMNS, RESERVED_GROUP, read_topic_groups, topic_problem
 
 MOST_GROUPS: Final = 200
 MOST_MEMBERS: Final = 200_000
@@ -105,12 +105,12 @@ def topics_of(
 
 def require_group(tx: Transaction, collection: Collection, name: str, *, even_damaged: bool = False) -> TopicGroup:
     """Return the group with this name. Raise NotFound with the names that exist, and RowDamaged."""
-    if is_slug(name) and (found := topic_groups.find(tx, collection.id, name)):
+    if is_slug(name) and (found := collections.find_group(tx, collection.id, name)):
         if found.damage and not even_damaged:
             what = ", ".join(map(str, found.damage))
             raise RowDamaged(f"The topic group {name!r} cannot be read: {what}. Delete it, and send it again.")
         return found
-    names = [each.name for each in topic_groups.page(tx, collection.id, limit=5)]
+    names = [each.name for each in collections.page_groups(tx, collection.id, limit=5)]
     known = f"It has {', '.join(map(repr, names))}" if names else "It has none yet"
     raise NotFound(f"{collection.name!r} has no topic group {name!r}. {known}. `all` stands for all topics.")
 
@@ -118,7 +118,7 @@ def require_group(tx: Transaction, collection: Collection, name: str, *, even_da
 def groups_of(tx: Transaction, collection: Collection, names: Sequence[str]) -> list[TopicGroup]:
     """Return the groups with these names, in their order; `all` names all groups. Raise NotFound as `require_group`."""
     if RESERVED_GROUP in names:
-        return topic_groups.page(tx, collection.id)
+        return collections.page_groups(tx, collection.id)
     return [require_group(tx, collection, name) for name in dict.fromkeys(names)]
 
 
@@ -128,7 +128,7 @@ def list_groups(
     """Return the groups of a collection by name, for all who see the collection."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        return _seen(workspace, tx, view, topic_groups.page(tx, view.collection.id, after=after, limit=limit))
+        return _seen(workspace, tx, view, collections.page_groups(tx, view.collection.id, after=after, limit=limit))
 
 
 def find_group(workspace: Workspace, principal: Principal, name: str, group: str) -> SeenGroup:
@@ -160,12 +160,12 @@ def put_group(
         _require_free_name(group)
         _require_topics(view.collection, topics)
         made = _sorted(group, topics)
-        there = topic_groups.page(tx, view.collection.id)
+        there = collections.page_groups(tx, view.collection.id)
         before = next((each for each in there if each.name == group), None)
         # An equal group changes no answer, so the caches and the audit log stay as they are.
         if made != before:
             _require_room([*(each for each in there if each.name != group), made], "body")
-            topic_groups.put(tx, view.collection.id, [made])
+            collections.put_groups(tx, view.collection.id, [made])
             collections.touch(tx, view.collection.id)
             old = {"before": len(before.topics)} if before else {}
             audit.record(tx, principal, "topic-group-put", group, view.collection, topics=list(made.topics), **old)
@@ -184,10 +184,10 @@ def replace_groups(workspace: Workspace, principal: Principal, name: str, body: 
         view = open_locked(tx, principal, name)
         view.require_organiser()
         require_unchanged(collection, view.collection, "topics")
-        before = topic_groups.page(tx, view.collection.id)
+        before = collections.page_groups(tx, view.collection.id)
         if made != before:
-            topic_groups.remove(tx, view.collection.id, [group.name for group in before])
-            topic_groups.put(tx, view.collection.id, made)
+            collections.remove_groups(tx, view.collection.id, [group.name for group in before])
+            collections.put_groups(tx, view.collection.id, made)
             collections.touch(tx, view.collection.id)
             sizes = {group.name: len(group.topics) for group in made}
             audit.record(tx, principal, "topic-groups-replaced", name, view.collection, groups=sizes)
@@ -208,7 +208,7 @@ def delete_group(workspace: Workspace, principal: Principal, name: str, group: s
         view = open_locked(tx, principal, name)
         view.require_organiser()
         found = require_group(tx, view.collection, group, even_damaged=True)
-        topic_groups.remove(tx, view.collection.id, [group])
+        collections.remove_groups(tx, view.collection.id, [group])
         collections.touch(tx, view.collection.id)
         audit.record(tx, principal, "topic-group-deleted", group, view.collection, topics=list(found.topics))
 

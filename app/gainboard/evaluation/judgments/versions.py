@@ -20,7 +20,7 @@ from gainboard.evaluation.runs.run_files import NO_LIMITS, read_judgments
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import Judgments
 from gainboard.notation.texts import is_slug
-from gainboard.store import blobs, collections, jobs, judgment_sets, qrels, snapshots, tokens
+from gainboard.store import blobs, collections, jobs, qrels, snapshots, tokens
 from gainboard.store.database import Transaction, machine_of
 from gainboard.store.records import Collection, Qrels, VersionName
 from gainboard.vocabulary import OFFICIAL, Action
@@ -126,7 +126,7 @@ def sees_set(tx: Transaction, view: View, judgments: str) -> bool:
         return True
     if not (view.organises or view.sees_judgments):
         return False  # without a look at the table, so that not even the time tells whether the set is there
-    found = judgment_sets.find(tx, view.collection.id, judgments) if is_slug(judgments) else None
+    found = qrels.find_set(tx, view.collection.id, judgments) if is_slug(judgments) else None
     return found is not None and (view.organises or found.released_at is not None)
 
 
@@ -247,7 +247,7 @@ def list_sets(workspace: Workspace, principal: Principal, name: str) -> list[See
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
-        sets = judgment_sets.page(tx, view.collection.id, hidden=view.organises)
+        sets = qrels.page_sets(tx, view.collection.id, hidden=view.organises)
         names = sorted([OFFICIAL, *(each.name for each in sets)], key=str.encode)
         return [_seen(tx, view, each) for each in names]
 
@@ -256,7 +256,7 @@ def _seen(tx: Transaction, view: View, name: str) -> SeenSet:
     here = view.collection
     versions = qrels.page(tx, here.id, name, drafts=view.organises, after=None, limit=MOST_VERSIONS)
     in_use = qrels.find(tx, here.id, VersionName(name))
-    stored = judgment_sets.find(tx, here.id, name)
+    stored = qrels.find_set(tx, here.id, name)
     if stored is None:
         return SeenSet(name, here.is_released(machine_of(tx).now()), None, None, versions, in_use)
     return SeenSet(name, stored.released_at is not None, stored.created_at, stored.released_at, versions, in_use)
@@ -272,7 +272,7 @@ def release(workspace: Workspace, principal: Principal, name: str, judgments: st
         before = _seen(tx, view, judgments)
         if before.is_released != is_released:
             held = {} if is_released else held_set(tx, principal, view.collection, judgments)
-            judgment_sets.release(tx, view.collection.id, judgments, workspace.now() if is_released else None)
+            qrels.release_set(tx, view.collection.id, judgments, workspace.now() if is_released else None)
             collections.touch(tx, view.collection.id)
             action: Action = "judgments-released" if is_released else "judgments-hidden"
             audit.record(tx, principal, action, judgments, view.collection, **held)
@@ -292,7 +292,7 @@ def delete(workspace: Workspace, principal: Principal, name: str, judgments: str
         for each in versions:
             jobs.cancel_all(tx, view.collection.id, now, qrels_id=each.id)
             qrels.discard(tx, each.id, now)
-        judgment_sets.remove(tx, view.collection.id, judgments)
+        qrels.remove_set(tx, view.collection.id, judgments)
         collections.touch(tx, view.collection.id)
         audit.record(tx, principal, "judgments-deleted", judgments, view.collection, versions=len(versions), **held)
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from gainboard.evaluation.judgments.versions import JudgedVersion
 from gainboard.evaluation.runs.stored_files import reread
-from gainboard.evaluation.scoring.judged_runs import judged_runs
 from gainboard.evaluation.scoring.matrices import Matrices
+from gainboard.evaluation.scoring.scorer import judged_runs
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import JudgedRun
-from gainboard.statistics.runs import NONE, repeated_runs
+from gainboard.statistics.agreement import NONE, repeated_runs
 from gainboard.store.records import Collection, Run
 from gainboard.trec import Ranking
 from gainboard.vocabulary import RunOrder

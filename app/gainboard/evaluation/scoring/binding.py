@@ -1,20 +1,26 @@
-"""The metrics that the expressions of a request mean, and the topics for which they are defined."""
+"""The metrics that the expressions of a request mean: computed from judgments, or uploaded as `custom:NAME`.
+
+Labels of uploaded scores have the version, so that a label always means the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.errors import BadExpression, BadGains
+from gainboard.errors import BadExpression, BadGains, InvalidRequest
 from gainboard.evaluation.runs.join import JudgedTopics, nothing_retrieved
-from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, CustomMetric, CustomMetrics, customs_of, is_custom
 from gainboard.metrics import (
     BoundMetric,
     JudgedRuns,
+    Metric,
     Names,
     Scale,
     expand,
@@ -23,10 +29,195 @@ from gainboard.metrics import (
     score_all,
     translate,
 )
+from gainboard.metrics.values import Value
+from gainboard.metrics.views import BinaryRankings
 
 if TYPE_CHECKING:
     # Commands on files bind metrics, too, and do without SQLAlchemy.
-    from gainboard.store.records import Collection
+    from gainboard.evaluation.access.visibility import View
+    from gainboard.evaluation.workspace import Workspace
+    from gainboard.store.database import Transaction
+    from gainboard.store.records import Collection, Run, ScoreMatrix
+
+Floats = NDArray[np.float64]
+PREFIX: Final = "custom:"
+_FORM = re.compile(r"custom:([A-Za-z0-9][A-Za-z0-9._-]{0,127})(?:\(version=([1-9][0-9]{0,8})\))?")
+
+
+class _Uploaded(Metric):
+    """A metric without a formula of ours, and so without parameters."""
+
+    parameters = ()
+
+
+def _no_formula(rankings: BinaryRankings) -> Value:
+    """Raise an error, because the scores were computed elsewhere and uploaded as a score matrix."""
+    raise NotImplementedError("the scores are stored")
+
+
+class CustomMetric(BoundMetric):
+    """A version of a score matrix as a metric. `scores` takes its scores from the store."""
+
+    def __init__(self, matrix: ScoreMatrix) -> None:
+        self.matrix = matrix
+        self.metric = _Uploaded(
+            name=PREFIX + matrix.name,
+            aliases=(),
+            title=f"{matrix.name} (uploaded scores{', lower is better' if matrix.direction == 'down' else ''})",
+            reference="",
+            bounded=False,
+            sorted_is_best=False,
+            kernel=_no_formula,
+        )
+        # Analyses read these two parameters of every metric.
+        self.parameters = {"mean": "arithmetic", "rel": 1}  # type: ignore[assignment]
+        self.cutoff = None
+        self.label = f"{PREFIX}{matrix.name}(version={matrix.version})"
+        self.is_geometric = self.is_averaged = self.needs_intents = False
+
+    @property
+    def is_reversed(self) -> bool:
+        return self.matrix.direction == "down"
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.matrix.low is not None and self.matrix.high is not None
+
+    def in_unit(self, scores: Floats) -> Floats:
+        low, high = self.matrix.low, self.matrix.high
+        assert low is not None, "analyses that need a range refuse metrics without one"
+        assert high is not None, "a range has two ends"
+        # Scores of metrics that are better if lower are negated already.
+        return np.asarray((scores + high if self.is_reversed else scores - low) / (high - low))
+
+    def scores(self, workspace: Workspace, runs: Sequence[Run], topics: Sequence[str]) -> Floats:
+        """Return the scores as they were uploaded: float64 [runs, topics], NaN for runs or topics without any."""
+        from gainboard.store import score_matrices  # noqa: PLC0415 (with SQLAlchemy)
+
+        with workspace.database.reading() as tx:
+            stored = score_matrices.scores_of(tx, self.matrix)
+        rows = [self._row_of(run) for run in runs]
+        columns = [self._column.get(topic, -1) for topic in topics]
+        # The last row and column stand for what the matrix does not have.
+        padded = np.pad(stored, ((0, 1), (0, 1)), constant_values=np.nan)
+        return np.ascontiguousarray(padded[np.ix_(rows, columns)])
+
+    def undefined(self, topics: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which of the topics the matrix does not have: [topics]."""
+        return np.array([topic not in self._column for topic in topics], np.bool_)
+
+    def without_scores(self, runs: Iterable[Run]) -> list[str]:
+        """Return the names of the runs that the matrix does not have."""
+        return [run.name for run in runs if self._row_of(run) < 0]
+
+    def _row_of(self, run: Run) -> int:
+        # A run that came later has only the name of the run that was meant, which was withdrawn.
+        return self._row.get(run.name, -1) if run.created_at <= self.matrix.created_at else -1
+
+    def described(self) -> dict[str, Any]:
+        """Return what a result says of the metric."""
+        matrix = self.matrix
+        return {
+            "metric": self.label,
+            "direction": matrix.direction,
+            "range": [matrix.low, matrix.high] if self.is_bounded else None,
+            "sha256": matrix.sha256,
+            "negated": self.is_reversed,
+        }
+
+    @cached_property
+    def _row(self) -> Mapping[str, int]:
+        return {run: row for row, run in enumerate(self.matrix.runs)}
+
+    @cached_property
+    def _column(self) -> Mapping[str, int]:
+        return {topic: column for column, topic in enumerate(self.matrix.topics)}
+
+
+@dataclass(frozen=True)
+class CustomMetrics:
+    """The score matrices that a request may name, or None for each request that names none."""
+
+    collection: str = ""
+    stored: Sequence[ScoreMatrix] = ()
+
+    def resolve(self, expression: str) -> CustomMetric:
+        """Return the metric of an expression `custom:NAME`, or of a label with a version. Raise BadExpression."""
+        match = _FORM.fullmatch(expression)
+        if match is None:
+            raise BadExpression(
+                f"{expression[:80]!r} is not the name of uploaded scores. Write custom:NAME, for example custom:nuggets"
+            )
+        name, version = match[1], int(match[2]) if match[2] else None
+        for matrix in reversed(self.stored):
+            is_wanted = matrix.deleted_at is None if version is None else matrix.version == version
+            if matrix.name == name and is_wanted:
+                return CustomMetric(matrix)
+        names = sorted({matrix.name for matrix in self.stored if matrix.deleted_at is None})
+        available = f"Available: {', '.join(PREFIX + name for name in names)}" if names else "None has been uploaded"
+        raise BadExpression(f"{self.collection!r} has no scores {expression}. {available}")
+
+
+NO_CUSTOM: Final = CustomMetrics()
+
+
+def is_custom(expression: str) -> bool:
+    """Return whether an expression means uploaded scores."""
+    return expression.startswith(PREFIX)
+
+
+def custom_labels(value: Any) -> list[str]:
+    """Return the texts of JSON that mean uploaded scores, each once, without a qrels version."""
+    if isinstance(value, str):
+        return [value.partition(" ")[0]] if is_custom(value) else []
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return list(dict.fromkeys(label for part in parts for label in custom_labels(part)))
+
+
+def names_custom(value: Any) -> bool:
+    """Return whether any text of a request, as JSON, means uploaded scores."""
+    return bool(custom_labels(value))
+
+
+def custom_metrics(tx: Transaction, view: View, wanted: Any) -> CustomMetrics:
+    """Return the score matrices for a request, whose expressions are among the texts of `wanted`.
+
+    Uploaded scores tell of judgments. So whoever names any must see the judgments, whether it exists or not: raise
+    JudgmentsHidden otherwise.
+    """
+    if not custom_labels(wanted):
+        return NO_CUSTOM
+    view.require_judgments()
+    return stored_custom_metrics(tx, view.collection)
+
+
+def stored_custom_metrics(tx: Transaction, collection: Collection) -> CustomMetrics:
+    """Return the score matrices of a collection, for a request that was admitted before."""
+    from gainboard.store import score_matrices  # noqa: PLC0415 (with SQLAlchemy)
+
+    return CustomMetrics(collection.name, score_matrices.every(tx, collection.id, deleted=True))
+
+
+def customs_of(bound: Iterable[BoundMetric]) -> list[tuple[int, CustomMetric]]:
+    """Return the metrics whose scores were uploaded, with their places."""
+    return [(row, metric) for row, metric in enumerate(bound) if isinstance(metric, CustomMetric)]
+
+
+def refuse_custom(wanted: Any, location: str, why: str) -> None:
+    """Raise InvalidRequest if the texts of a request name uploaded scores, which are of no use for it."""
+    if labels := custom_labels(wanted):
+        raise InvalidRequest.at(location, "uploaded-scores", f"{labels[0]} was uploaded. {why} Leave it out.")
+
+
+def require_scores_of(metric: CustomMetric, runs: Sequence[Run], location: str) -> None:
+    """Raise InvalidRequest if the matrix lacks one of the runs."""
+    if missing := metric.without_scores(runs):
+        message = (
+            f"{len(missing)} of {len(runs)} runs, such as {missing[0]!r}, have no scores in {metric.label}. Name the "
+            "runs that have: `run=NAME`, or `runs` of a job; or upload a matrix with all runs."
+        )
+        raise InvalidRequest.at(location, "not-in-matrix", message)
+
 
 DEFAULT_METRICS = ("AP", "Q", "nDCG@10")
 """The metrics of a request, if neither the request nor the collection names any."""
@@ -42,9 +233,9 @@ def in_our_names(expressions: Sequence[str], names: Names, highest_level: int) -
 
     Raises BadExpression if the tool `names` has no such metric, or none that is here.
     """
-    if names == "gainboard" or not expressions:
+    if names == "gainboard":
         return {expression: expression for expression in expand(expressions, highest_level)}
-    return {each: in_ours(each, names) for each in expressions}
+    return {expression: in_ours(expression, names) for expression in expressions}
 
 
 def bind_all(
@@ -56,19 +247,26 @@ def bind_all(
 ) -> tuple[list[BoundMetric], dict[str, str]]:
     """Return the distinct metrics, in the order of the request, and the label of each expression.
 
-    `expressions` has our expression for each expression of the request (see `in_our_names`).
-    `query` are the request's defaults for parameters, `gains` the collection's. Raise what `resolve` raises.
+    `expressions` has our expression for each expression of the request (see `in_our_names`). `query` are the request's
+    defaults for parameters, `gains` the collection's. Raise what `resolve` raises, with the request's expression in the
+    message.
     """
     metrics: dict[str, BoundMetric] = {}
-    asked: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for expression, ours in expressions.items():
-        metric = _bind(expression, ours, scale, custom, query, {"gains": gains})
+        try:
+            metric = bind_one(ours, scale, custom, query=query, collection={"gains": gains})
+        except (BadExpression, BadGains) as error:
+            if expression == ours:
+                raise
+            link = " means " if error.message.startswith(ours) else ": "
+            raise type(error)(f"{expression}{link}{error.message}") from error
         if not is_custom(ours) and (notes := ignored_defaults(expression, ours, metric, query)):
             metric = copy(metric)  # equal metrics of other requests are this object
             metric.ignored = notes
-        asked[expression] = metric.label
+        labels[expression] = metric.label
         metrics.setdefault(metric.label, metric)
-    return list(metrics.values()), asked
+    return list(metrics.values()), labels
 
 
 def bind_one(
@@ -90,32 +288,13 @@ def in_ours(expression: str, names: Names) -> str:
     return expression if is_custom(expression) else translate(expression, names)
 
 
-def _bind(
-    expression: str,
-    ours: str,
-    scale: Scale,
-    custom: CustomMetrics,
-    query: Mapping[str, str],
-    collection: Mapping[str, str],
-) -> BoundMetric:
-    """Return the metric of our expression. A message about it also has the expression of the request."""
-    try:
-        return bind_one(ours, scale, custom, query=query, collection=collection)
-    except (BadExpression, BadGains) as error:
-        if expression == ours:
-            raise
-        link = " means " if error.message.startswith(ours) else ": "
-        raise type(error)(f"{expression}{link}{error.message}") from error
-
-
 def undefined(bound: Sequence[BoundMetric], topics: JudgedTopics) -> NDArray[np.bool_]:
     """Return where no run has a score because the topic has no relevant document: [metrics, topics]."""
     # Whether a formula is undefined depends on the topic alone, so a run without documents tells it.
     empty = JudgedRuns.of([nothing_retrieved(len(topics.topics))], topics.judgments)
     missing = np.empty((len(bound), len(topics.topics)), np.bool_)
-    uploaded = customs_of(bound)
-    own = [row for row, metric in enumerate(bound) if not isinstance(metric, CustomMetric)]
-    missing[own] = np.isnan(score_all([bound[row] for row in own], empty)[:, 0])
-    for row, metric in uploaded:
+    formulas = [row for row, metric in enumerate(bound) if not isinstance(metric, CustomMetric)]
+    missing[formulas] = np.isnan(score_all([bound[row] for row in formulas], empty)[:, 0])
+    for row, metric in customs_of(bound):
         missing[row] = metric.undefined(topics.topics)
     return missing

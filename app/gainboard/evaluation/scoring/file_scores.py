@@ -173,19 +173,19 @@ def score(
     BadExpression or BadGains for a metric, and BadInput for anything else, such as a level that is no whole number.
     """
     if unknown := parameters.keys() - query_parameters().keys():
-        known = ", ".join(sorted(query_parameters()))
-        raise BadInput(f"There is no parameter {min(unknown)!r}. Available: {known}.")
+        available = ", ".join(sorted(query_parameters()))
+        raise BadInput(f"There is no parameter {min(unknown)!r}. Available: {available}.")
     judgments = FileJudgments.of(qrels, intents=intents, depth=depth)
     query = {name: str(value) for name, value in parameters.items()}
     expressions = [metrics] if isinstance(metrics, str) else list(metrics)
     bound, asked = judgments.metrics(expressions or DEFAULT_METRICS, names if expressions else "gainboard", query)
-    found = named_runs([runs])
-    if not found:
+    tables = named_runs([runs])
+    if not tables:
         raise BadInput("There is no run to score. Give a file, a folder, a frame, or a dictionary.")
     order = RunOrder(order_by, ignore_identical_ids)
-    judged = {run.name: judgments.run(run.table, run.name, order) for run in found}
+    judged = {run.name: judgments.run(run.table, run.name, order) for run in tables}
     scores = judgments.scores(bound, [run for run, _ in judged.values()])
-    means = np.array([mean_all(bound, scores[:, run]) for run in range(len(found))])
+    means = np.array([mean_all(bound, scores[:, run]) for run in range(len(tables))])
     topics, nowhere = judgments.index.topics.topics, undefined(bound, judgments.index.topics)
     notes = list(warning_lines("qrels", judgments.warnings))
     for name, (_, warnings) in judged.items():

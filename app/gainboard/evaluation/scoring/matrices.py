@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from weakref import ref
 
@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from gainboard.evaluation.judgments.differences import Levels
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics
 from gainboard.evaluation.judgments.versions import JudgedVersion, index_of
-from gainboard.evaluation.runs.join import JudgedTopics
-from gainboard.evaluation.scoring.binding import bind_one, scale_of, undefined
-from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, CustomMetrics
-from gainboard.evaluation.scoring.judged_runs import judged_runs
-from gainboard.evaluation.scoring.scorer import Scorer
+from gainboard.evaluation.runs.join import JudgedTopics, narrow
+from gainboard.evaluation.scoring.binding import NO_CUSTOM, CustomMetrics, bind_one, scale_of, undefined
+from gainboard.evaluation.scoring.scorer import Slice, judged_runs, judged_slices, score_runs
 from gainboard.evaluation.scoring.selection import Means, Selection
 from gainboard.evaluation.workspace import LRUCache, Workspace
-from gainboard.metrics import BoundMetric, CurvesOfRun, JudgedRun, mean_of
+from gainboard.metrics import BoundMetric, CurvesOfRun, JudgedRun, JudgedRuns, Judgments, mean_of, score_all
+from gainboard.statistics.judging import UNJUDGED
 from gainboard.store.records import Collection, Qrels, Run, VersionName
 
 Floats = NDArray[np.float64]
@@ -48,6 +47,7 @@ class Matrices:
         chosen: ChosenTopics | None = None,
         custom: CustomMetrics = NO_CUSTOM,
     ) -> None:
+        self.workspace = workspace
         self.collection = collection
         self.qrels = version
         self.candidates = candidates
@@ -60,23 +60,30 @@ class Matrices:
         self.topics = judged.topics
         self.judgments = judged.judgments
         self._judged = judged
-        self._scorer = Scorer(workspace, collection, JudgedVersion(version, judged), candidates)
+        self._version = JudgedVersion(version, judged)
         self._selection = selection
         self._others = others
         self._under: dict[VersionName, Matrices] = {}
         self._tables: LRUCache[str, Floats] = LRUCache(KEPT_BYTES, lambda table: table.nbytes)
-
-    @property
-    def workspace(self) -> Workspace:
-        """Return the workspace that stores the collection."""
-        return self._scorer.workspace
 
     def under(self, version: VersionName) -> Matrices:
         """Return the same runs, chosen under this version, over another one of the given versions."""
         if version == self.qrels.named:
             return self
         if version not in self._under:
-            self._under[version] = self._over(version)
+            # Weak: if each referred to the other, their large arrays would wait for the collector once nobody needs
+            # them.
+            itself = ref(self)
+
+            def places() -> list[int]:
+                chosen = itself()
+                assert chosen is not None, "whoever asked for another version keeps these matrices"
+                return chosen._places
+
+            other, same = self._others[version], _SameRuns(self.run_count, places)
+            self._under[version] = Matrices(
+                self.workspace, self.collection, other.qrels, other.topics, self.candidates, same, custom=self.custom
+            )
         return self._under[version]
 
     def metric(self, label: str) -> BoundMetric:
@@ -114,31 +121,18 @@ class Matrices:
         With `upto`, only so many ranks count. It is 0 for a topic without a relevant document retrieved.
         """
         table = np.empty((self.run_count, len(self.topics)), np.uint64)
-        for part in self._scorer_of(self.runs).slices():
+        for part in self._slices(self.runs):
             table[part.positions] = part.runs.marks(upto)[part.places]
         return table
 
     def judged_runs(self) -> Iterator[JudgedRun]:
         """Yield the selected runs, joined with the version."""
-        return judged_runs(self.workspace, self.collection, self._scorer.version, self.runs, exact=False)
+        return judged_runs(self.workspace, self.collection, self._version, self.runs, exact=False)
 
     def curves(self, run: int, rel: int, condensed: bool) -> CurvesOfRun:
         """Return the run with this index, in the form from which curves are drawn."""
-        return self._curves(self._places[run], rel, condensed)
-
-    def _over(self, version: VersionName) -> Matrices:
-        # Weak: if each referred to the other, their large arrays would wait for the collector once nobody needs them.
-        own = ref(self)
-
-        def places() -> list[int]:
-            chosen = own()
-            assert chosen is not None, "whoever asked for another version keeps these matrices"
-            return chosen._places
-
-        other, same = self._others[version], _SameRuns(self.run_count, places)
-        return Matrices(
-            self.workspace, self.collection, other.qrels, other.topics, self.candidates, same, custom=self.custom
-        )
+        (part,) = self._slices([self.candidates[self._places[run]]])
+        return CurvesOfRun(part.runs, part.places[0], rel, condensed)
 
     def document_levels(self) -> Levels:
         """Return the judgments of the topics."""
@@ -153,32 +147,142 @@ class Matrices:
         return mean_of(self.metric(label), self._all_scores(label))
 
     def _all_scores(self, label: str) -> Floats:
-        return self._tables.get(label, lambda: self._score(self.metric(label)))
+        def score() -> Floats:
+            metric = self.metric(label)
+            scored = score_runs(self.workspace, self.collection, self._version, self.candidates, [metric])
+            table: Floats = scored.scores[0]
+            return -table if metric.is_reversed else table
 
-    def _score(self, metric: BoundMetric) -> Floats:
-        table: Floats = self._scorer.scores([metric])[0]
-        return -table if metric.is_reversed else table
+        return self._tables.get(label, score)
 
-    def _curves(self, run: int, rel: int, condensed: bool) -> CurvesOfRun:
-        (part,) = self._scorer_of([self.candidates[run]]).slices()
-        return CurvesOfRun(part.runs, part.places[0], rel, condensed)
-
-    def _scorer_of(self, chosen: Sequence[Run]) -> Scorer:
-        return replace(self._scorer, runs=chosen)
+    def _slices(self, runs: Sequence[Run]) -> Iterator[Slice]:
+        return judged_slices(self.workspace, self.collection, self._version, runs, exact=False)
 
 
 @dataclass(frozen=True, slots=True)
-class _SameRuns:
+class _SameRuns(Selection):
     """The runs that other matrices of the same candidates choose."""
 
     run_count: int
     places: Callable[[], list[int]]
-
-    def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
-        return list(stored)
 
     def count(self, candidates: Sequence[Run]) -> int:
         return self.run_count
 
     def choose(self, candidates: Sequence[Run], means: Means) -> list[int]:
         return self.places()
+
+
+_RANKS = 32
+"""The bits of a rank in a number that stands for a topic and a rank."""
+
+
+@dataclass(frozen=True)
+class JudgedPairs:
+    """The documents of one topic that any of several sets judges.
+
+    `levels` int8 [documents, sets] has the level of each document by each set, or `UNJUDGED`. Levels below 0 are 0.
+    """
+
+    topic: str
+    levels: NDArray[np.int8]
+
+
+def judged_pairs(sets: Sequence[Matrices]) -> Iterator[JudgedPairs]:
+    """Yield the judged documents of each topic that any of the sets judges, by topic in byte order."""
+    levels_by_set = [matrices.document_levels() for matrices in sets]
+    for topic in sorted({topic for levels in levels_by_set for topic in levels}, key=str.encode):
+        judged = [levels.get(topic, {}) for levels in levels_by_set]
+        documents = sorted({document for level_of in judged for document in level_of})
+        table = np.full((len(documents), len(sets)), UNJUDGED, np.int8)
+        for column, level_of in enumerate(judged):
+            table[:, column] = [
+                max(level_of[document], 0) if document in level_of else UNJUDGED for document in documents
+            ]
+        yield JudgedPairs(topic, table)
+
+
+@dataclass(frozen=True)
+class CommonPairs:
+    """The runs of `reference` and of `other`, which are the same, on the pairs that both of them judge.
+
+    Documents that one of the sets does not judge count as unjudged under both.
+    """
+
+    reference: Matrices
+    other: Matrices
+
+    def scores(self, label: str) -> tuple[Floats, Floats]:
+        """Return the scores under the two sets: float64 [runs, topics], NaN where the metric is undefined."""
+        metric = self.reference.metric(label)
+        first, second = self._runs
+        return score_all([metric], first)[0], score_all([metric], second)[0]
+
+    @cached_property
+    def topics(self) -> list[str]:
+        """The topics with a common pair, in byte order of their names."""
+        return sorted(self._counts, key=str.encode)
+
+    @cached_property
+    def _counts(self) -> Mapping[str, NDArray[np.int64]]:
+        """The number of common pairs by level under the reference and under the other set: int64 [2, levels]."""
+        counts, levels = {}, self.reference.collection.highest_level + 1
+        for pairs in judged_pairs((self.reference, self.other)):
+            common = pairs.levels[(pairs.levels != UNJUDGED).all(axis=1)]
+            if len(common):
+                counts[pairs.topic] = np.array([np.bincount(column, minlength=levels) for column in common.T])
+        return counts
+
+    @cached_property
+    def _runs(self) -> tuple[JudgedRuns, JudgedRuns]:
+        both = zip(self.reference.judged_runs(), self.other.judged_runs(), strict=True)
+        pairs = [_common_rows(*runs, *self._places) for runs in both]
+        first, second = (
+            Judgments(
+                np.array([self._counts[topic][side] for topic in self.topics]), np.zeros(len(self.topics), np.int64)
+            )
+            for side in (0, 1)
+        )
+        return JudgedRuns.of([one for one, _ in pairs], first), JudgedRuns.of([other for _, other in pairs], second)
+
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The number of each topic of the two versions among the common topics; -1 if it has no common pair."""
+        number = {topic: place for place, topic in enumerate(self.topics)}
+        first, second = (
+            np.array([number.get(topic, -1) for topic in matrices.topics], np.int64)
+            for matrices in (self.reference, self.other)
+        )
+        return first, second
+
+
+def _common_rows(
+    first: JudgedRun, second: JudgedRun, places: NDArray[np.int64], other_places: NDArray[np.int64]
+) -> tuple[JudgedRun, JudgedRun]:
+    """Return a run joined with two versions, with the rows of documents that both judge.
+
+    A document is known by its topic and rank, because both joins read the same file in the same order.
+    """
+    one, other = _keys(first, places), _keys(second, other_places)
+    _, rows, other_rows = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+    # Rows of topics without a common pair have a negative key, and come first.
+    is_common = one[rows] >= 0
+    rows, other_rows = rows[is_common], other_rows[is_common]
+    topics = one[rows] >> _RANKS
+    count = int(places.max(initial=-1)) + 1
+    retrieved = np.zeros(count, np.int64)
+    retrieved[places[places >= 0]] = first.retrieved[places >= 0]
+    starts = np.searchsorted(topics, np.arange(count + 1)).astype(np.int64)
+    rank = narrow(first.rank[rows])
+    return (
+        JudgedRun(starts, rank, np.maximum(first.level[rows], 0), retrieved),
+        JudgedRun(starts, rank, np.maximum(second.level[other_rows], 0), retrieved),
+    )
+
+
+def _keys(run: JudgedRun, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a number for each row, which grows with its common topic and rank; negative for other topics."""
+    topics = np.repeat(places, np.diff(run.starts))
+    ranks = run.rank.astype(np.int64)
+    # Rows of topics without a common pair must differ as well: their numbers are all different and below 0.
+    return np.where(topics >= 0, (topics << _RANKS) + ranks, -1 - np.arange(len(ranks)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,17 @@ from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, topics_of
 from gainboard.evaluation.judgments.versions import JudgedVersion, open_for_reading, require, require_newest
 from gainboard.evaluation.runs.join import JudgedTopics
-from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names, in_ours, scale_of
-from gainboard.evaluation.scoring.custom_metrics import NO_CUSTOM, CustomMetrics, custom_metrics
-from gainboard.evaluation.scoring.scorer import ScoredRuns, Scorer
+from gainboard.evaluation.scoring.binding import (
+    DEFAULT_METRICS,
+    NO_CUSTOM,
+    CustomMetrics,
+    bind_all,
+    custom_metrics,
+    in_our_names,
+    in_ours,
+    scale_of,
+)
+from gainboard.evaluation.scoring.scorer import ScoredRuns, kept_scores
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, Names, mean_all
@@ -81,9 +90,6 @@ class ScoreTable:
     runs: Sequence[Run]
     judged: JudgedTopics
     """The topics of the version, or those of the group."""
-    topics_missing: Sequence[int | None]
-    undefined: NDArray[np.bool_]
-    """bool [metrics, topics]: true if the metric is undefined for the topic, so that no run has a score."""
     scored: ScoredRuns
     """The scores in full precision."""
     disclosure: Disclosure | None = None
@@ -95,6 +101,14 @@ class ScoreTable:
     def topics(self) -> Sequence[str]:
         """The topics of the scores."""
         return self.judged.topics
+
+    @cached_property
+    def topics_missing(self) -> Sequence[int | None]:
+        """The number of topics that each run lacks: of the declared ones if the judgments are hidden."""
+        if self.disclosure is not None:
+            return [self.disclosure.topics_missing[run.id] for run in self.runs]
+        missing: list[int] = self.scored.topics_missing.tolist()
+        return missing
 
     @property
     def shown_version(self) -> int | None:
@@ -117,14 +131,14 @@ class ScoreTable:
         """
         if self.disclosure is not None:
             return None
-        rows = zip(self.labels(), self.undefined, strict=True)
+        rows = zip(self.labels(), self.scored.undefined, strict=True)
         return {label: [self.topics[topic] for topic in row.nonzero()[0]] for label, row in rows}
 
     def topics_scored(self) -> dict[str, int] | None:
         """Return the number of topics in the mean, by label. Return None if the judgments are hidden."""
         if self.disclosure is not None:
             return None
-        return dict(zip(self.labels(), np.count_nonzero(~self.undefined, axis=1).tolist(), strict=True))
+        return dict(zip(self.labels(), np.count_nonzero(~self.scored.undefined, axis=1).tolist(), strict=True))
 
     @property
     def withheld(self) -> Mapping[str, str]:
@@ -158,68 +172,45 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
 
     Raises Refused if the sender may not see the scores, and BadInput if the request is invalid.
     """
-    with open_for_reading(workspace, sender, name, question.qrels) as (tx, view, found):
+    with open_for_reading(workspace, sender, name, question.qrels) as (tx, view, stored):
         view.require_scores()
         if question.topics is not None:
             view.require_free_scores()  # before anything is said of metrics, versions or groups
         question.admit(view)
         custom = custom_metrics(tx, view, [*question.metrics, *question.also])
-        bound, asked = bind(view.collection, question, presets(view), custom)
+        bound, label_by_expression = bind(view.collection, question, presets(view), custom)
         if question.qrels != NEWEST:
-            require_newest(tx, view, found)
-        version = require(view, found, question.qrels)
-        chosen, disclosure = limit(
-            tx, view, bound, visible_runs(workspace, tx, view, question.runs, question.late), question.per_topic
-        )
-        group, topics = topics_of(workspace, tx, view, version, question.topics)
+            require_newest(tx, view, stored)
+        qrels = require(view, stored, question.qrels)
+        chosen = visible_runs(workspace, tx, view, question.runs, question.late)
+        chosen, disclosure = limit(tx, view, bound, chosen, question.per_topic)
+        group, topics = topics_of(workspace, tx, view, qrels, question.topics)
         refuse_more_than(question.most, len(bound), len(chosen), len(topics.topics))
-        if question.one_run:
-            _require_one(chosen, disclosure)
+        if question.one_run and len(chosen) != 1:
+            withheld = "".join(f" {run}: {why}" for run, why in (disclosure.withheld if disclosure else {}).items())
+            message = (
+                f"The format of trec_eval is for exactly one run, but the request selects {len(chosen)}. "
+                f"Name one run: `run=NAME`.{withheld}"
+            )
+            raise InvalidRequest.at("query.run", "one-run", message)
     if len(bound) * len(chosen) * (len(topics.topics) if question.per_topic else 1) > MOST_QUICK:
         may_take_long()
     if disclosure is not None:
         may_take_long()
-        all_or_none = not question.as_many_as_may
-        chosen, unpaid = charge(workspace, view, bound, version, chosen, all_or_none)
+        chosen, unpaid = charge(workspace, view, bound, qrels, chosen, not question.as_many_as_may)
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
-    judged = JudgedVersion(version, topics)
-    is_chosen = bool(question.metrics or question.also or question.defaults)
-    scorer = Scorer(workspace, view.collection, judged, chosen)
-    scored = scorer.scored(bound, is_chosen=is_chosen)
-    return ScoreTable(
-        collection=view.collection,
-        qrels=version,
-        metrics=bound,
-        label_by_expression=asked,
-        runs=chosen,
-        judged=topics,
-        topics_missing=[disclosure.topics_missing[run.id] for run in chosen]
-        if disclosure
-        else scored.topics_missing.tolist(),
-        undefined=scorer.undefined(bound, scored),
-        scored=scored,
-        disclosure=disclosure,
-        chosen=group,
-    )
-
-
-def _require_one(chosen: Sequence[Run], disclosure: Disclosure | None) -> None:
-    if len(chosen) != 1:
-        withheld = "".join(f" {name}: {why}" for name, why in (disclosure.withheld if disclosure else {}).items())
-        message = (
-            f"The format of trec_eval is for exactly one run, but the request selects {len(chosen)}. "
-            f"Name one run: `run=NAME`.{withheld}"
-        )
-        raise InvalidRequest.at("query.run", "one-run", message)
+    version, is_chosen = JudgedVersion(qrels, topics), bool(question.metrics or question.also or question.defaults)
+    scored = kept_scores(workspace, view.collection, version, chosen, bound, is_chosen=is_chosen)
+    return ScoreTable(view.collection, qrels, bound, label_by_expression, chosen, topics, scored, disclosure, group)
 
 
 def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
     """Raise InvalidRequest if the number of scores is larger than `most`."""
-    if (asked := metrics * runs * topics) > most:
+    if (count := metrics * runs * topics) > most:
         raise InvalidRequest.at(
             "query",
             "too-many",
-            f"{metrics} metrics x {runs} runs x {topics} topics are {asked:,} scores; at most {most:,} in one request. "
+            f"{metrics} metrics x {runs} runs x {topics} topics are {count:,} scores; at most {most:,} in one request. "
             "Ask for fewer metrics, or for some runs: `run=NAME`.",
         )
 
@@ -239,19 +230,13 @@ def bind(
     If the request names no metrics, the first of these that exist are used: the presets, the metrics of the collection,
     the presets of its policy, the default metrics. So the first metric, the official one, stays the same at release.
     """
-    own = () if question.metrics else presets or official_metrics(collection) or DEFAULT_METRICS
-    expressions = {
-        **in_our_names(own, "gainboard", collection.highest_level),
-        **in_our_names(question.metrics, question.names, collection.highest_level),
-        **{expression: in_ours(expression, question.names) for expression in question.also},
-    }
+    named = question.metrics or presets or official_metrics(collection) or DEFAULT_METRICS
+    names = question.names if question.metrics else "gainboard"
+    expressions = in_our_names(named, names, collection.highest_level)
+    expressions |= {expression: in_ours(expression, question.names) for expression in question.also}
     if len(expressions) > MOST_QUICK_METRICS:
         may_take_long()
     if len(expressions) > MOST_METRICS:
-        raise InvalidRequest.at(
-            "query.metric",
-            "too-many",
-            f"{len(expressions)} metrics in one request; at most {MOST_METRICS} are allowed. Send several requests.",
-        )
-    scale = scale_of(collection)
-    return bind_all(expressions, scale, question.defaults, collection.gains, custom)
+        count = f"{len(expressions)} metrics in one request; at most {MOST_METRICS} are allowed"
+        raise InvalidRequest.at("query.metric", "too-many", f"{count}. Send several requests.")
+    return bind_all(expressions, scale_of(collection), question.defaults, collection.gains, custom)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -59,9 +59,6 @@ class MatrixSettings:
                 "it is: missing=VALUE, or missing=drop-topic."
             )
             raise InvalidRequest.at("query.missing", "zero-is-best", message)
-        return self._value()
-
-    def _value(self) -> float:
         try:
             value = 0.0 if self.missing == "zero" else read_number(self.missing or "")
         except ValueError as error:
@@ -90,22 +87,29 @@ def put_matrix(
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
-        expected = _expected(workspace, tx, view, settings, missing)
+        expected = _expected_matrix(workspace, tx, view, settings, missing)
     with Intake(body, workspace.limits) as intake:
         file = intake.read(partial(_read, limits=workspace.limits, expected=expected, form=settings.form))
-    said = {"direction": settings.direction, "low": settings.low, "high": settings.high, "missing": settings.missing}
+    statements = {
+        "direction": settings.direction,
+        "low": settings.low,
+        "high": settings.high,
+        "missing": settings.missing,
+    }
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
         last = score_matrices.newest(tx, view.collection.id, matrix)
-        if last and _is_same(tx, last, file, said):
-            return last, False
-        made = score_matrices.add(
+        if last and all(getattr(last, name) == value for name, value in statements.items()):
+            axes_are_same = (list(last.runs), list(last.topics)) == (file.runs, file.topics)
+            if axes_are_same and np.array_equal(score_matrices.scores_of(tx, last), file.scores):
+                return last, False
+        stored = score_matrices.add(
             tx,
             file.scores,
             collection_id=view.collection.id,
             name=matrix,
-            **said,
+            **statements,
             filled=file.filled,
             dropped=file.dropped,
             sha256=intake.sha256,
@@ -114,23 +118,19 @@ def put_matrix(
             created_at=workspace.now(),
         )
         collections.touch(tx, view.collection.id)
-        subject, details = f"{matrix} {made.version}", {"sha256": made.sha256, "bytes": intake.size, **said}
+        subject, details = f"{matrix} {stored.version}", {"sha256": stored.sha256, "bytes": intake.size, **statements}
         audit.record(tx, principal, "score-matrix-uploaded", subject, view.collection, **details)
-        return made, True
+        return stored, True
 
 
-def _read(chunks: Chunks, *, limits: FileLimits, expected: Expected, form: MatrixForm | None) -> MatrixFile:
-    return read_score_matrix(chunks(), limits, expected, form)
-
-
-def _expected(
+def _expected_matrix(
     workspace: Workspace, tx: Transaction, view: View, settings: MatrixSettings, missing: Missing
 ) -> Expected:
     newest = qrels.find(tx, view.collection.id)
-    known = {*(view.collection.topics or ()), *(judged_topics(workspace, tx, newest).topics if newest else ())}
+    judged = judged_topics(workspace, tx, newest).topics if newest else ()
     return Expected(
         runs=frozenset(run.name for run in runs.page(tx, view.collection.id)),
-        topics=frozenset(known) if known else None,
+        topics=frozenset((*(view.collection.topics or ()), *judged)) or None,
         low=settings.low,
         high=settings.high,
         missing=missing,
@@ -139,12 +139,8 @@ def _expected(
     )
 
 
-def _is_same(tx: Transaction, last: ScoreMatrix, file: MatrixFile, said: Mapping[str, object]) -> bool:
-    if any(getattr(last, name) != value for name, value in said.items()):
-        return False
-    if (list(last.runs), list(last.topics)) != (file.runs, file.topics):
-        return False
-    return np.array_equal(score_matrices.scores_of(tx, last), file.scores)
+def _read(chunks: Chunks, *, limits: FileLimits, expected: Expected, form: MatrixForm | None) -> MatrixFile:
+    return read_score_matrix(chunks(), limits, expected, form)
 
 
 def list_matrices(
@@ -164,10 +160,10 @@ def find_matrix(
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
-        found = [each for each in _require(tx, view, matrix) if version in (None, each.version)]
-        if not found:
+        versions = [stored for stored in _require(tx, view, matrix) if version in (None, stored.version)]
+        if not versions:
             raise NotFound(f"The score matrix {matrix!r} has no version {version}. Without a number, it is the newest.")
-        return found[-1], score_matrices.scores_of(tx, found[-1])
+        return versions[-1], score_matrices.scores_of(tx, versions[-1])
 
 
 def delete_matrix(workspace: Workspace, principal: Principal, name: str, matrix: str) -> None:
@@ -175,18 +171,19 @@ def delete_matrix(workspace: Workspace, principal: Principal, name: str, matrix:
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
-        found = _require(tx, view, matrix)
+        versions = _require(tx, view, matrix)
         held = held_matrix(tx, principal, view.collection, matrix)
-        score_matrices.delete(tx, found, workspace.now())
+        score_matrices.delete(tx, versions, workspace.now())
         collections.touch(tx, view.collection.id)
-        audit.record(tx, principal, "score-matrix-deleted", matrix, view.collection, versions=len(found), **held)
+        audit.record(tx, principal, "score-matrix-deleted", matrix, view.collection, versions=len(versions), **held)
 
 
 def _require(tx: Transaction, view: View, matrix: str) -> list[ScoreMatrix]:
-    found = score_matrices.every(tx, view.collection.id, matrix) if is_slug(matrix) else []
-    if not found:
+    """Return all versions of a matrix, the newest last."""
+    versions = score_matrices.every(tx, view.collection.id, matrix) if is_slug(matrix) else []
+    if not versions:
         raise NotFound(f"{view.collection.name!r} has no score matrix {matrix!r}, or this token may not see it.")
-    return found
+    return versions
 
 
 def csv_of_matrix(matrix: ScoreMatrix, scores: NDArray[np.float64]) -> Iterator[str]:
@@ -203,8 +200,8 @@ def matrix_as_json(tx: Transaction, matrix: ScoreMatrix) -> dict[str, Any]:
     """
     named = ("name", "version", "direction", "low", "high", "missing", "filled", "dropped", "sha256", "created_at")
     text = "".join(csv_of_matrix(matrix, score_matrices.scores_of(tx, matrix)))
-    own = {name: getattr(matrix, name) for name in named} | {"dropped": list(matrix.dropped)}
-    return own | {"csv_sha256": hashlib.sha256(text.encode()).hexdigest()}
+    fields = {name: getattr(matrix, name) for name in named} | {"dropped": list(matrix.dropped)}
+    return fields | {"csv_sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def names_of(matrices: Sequence[ScoreMatrix]) -> list[str]:

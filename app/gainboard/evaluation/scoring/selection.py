@@ -13,6 +13,7 @@ from gainboard.errors import NotFound
 from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
+from gainboard.statistics.means import round_means
 from gainboard.store import runs
 from gainboard.store.database import Transaction
 from gainboard.store.records import Run
@@ -25,38 +26,34 @@ Means = Callable[[str], NDArray[np.float64]]
 """Maps a metric's label to the mean score of each candidate; NaN if a run has none."""
 
 
-class Selection(Protocol):
+class Selection:
     """A way to choose runs. The choice may depend on scores. The candidates and the number of chosen runs never do."""
+
+    __slots__ = ()
 
     def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
         """Return the runs that may be chosen, in the order of the answer if all are chosen.
 
         Raise NotFound if a named run is not stored.
         """
-
-    def count(self, candidates: Sequence[Run]) -> int:
-        """Return how many runs will be chosen."""
-
-    def choose(self, candidates: Sequence[Run], means: Means) -> list[int]:
-        """Return the indexes of the chosen runs among the candidates, in the order of the answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class AllRuns:
-    """Every run of the collection, by name."""
-
-    def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
         return list(stored)
 
     def count(self, candidates: Sequence[Run]) -> int:
+        """Return how many runs will be chosen."""
         return len(candidates)
 
     def choose(self, candidates: Sequence[Run], means: Means) -> list[int]:
+        """Return the indexes of the chosen runs among the candidates, in the order of the answer."""
         return list(range(len(candidates)))
 
 
 @dataclass(frozen=True, slots=True)
-class NamedRuns:
+class AllRuns(Selection):
+    """Every run of the collection, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRuns(Selection):
     """Runs given by name, in the order of the names."""
 
     names: tuple[str, ...]
@@ -64,22 +61,13 @@ class NamedRuns:
     def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
         return _named(stored, self.names, collection)
 
-    def count(self, candidates: Sequence[Run]) -> int:
-        return len(candidates)
-
-    def choose(self, candidates: Sequence[Run], means: Means) -> list[int]:
-        return list(range(len(candidates)))
-
 
 @dataclass(frozen=True, slots=True)
-class TopRuns:
+class TopRuns(Selection):
     """The `top` runs with the highest means of the metric `by`, best first; ties are broken by name."""
 
     top: int
     by: str
-
-    def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
-        return list(stored)
 
     def count(self, candidates: Sequence[Run]) -> int:
         return min(self.top, len(candidates))
@@ -89,13 +77,10 @@ class TopRuns:
 
 
 @dataclass(frozen=True, slots=True)
-class BestPerTeam:
+class BestPerTeam(Selection):
     """Each team's run with the highest mean of the metric `by`, best first; ties are broken by name."""
 
     by: str
-
-    def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
-        return list(stored)
 
     def count(self, candidates: Sequence[Run]) -> int:
         return len({run.team_id for run in candidates})
@@ -124,7 +109,7 @@ PooledRunT = TypeVar("PooledRunT", bound=PooledRun)
 
 
 @dataclass(frozen=True, slots=True)
-class RunsToPool:
+class RunsToPool(Selection):
     """The runs that go into a pool, by name: those named, whatever their uploads said, or those uploaded as pooled.
 
     `teams` keeps the runs of these teams, and `top` the first runs of each team by priority: a run with a number comes
@@ -138,28 +123,18 @@ class RunsToPool:
     def of(self, stored: Sequence[PooledRunT], collection: str) -> list[PooledRunT]:
         """Return the runs of the pool. Raise NotFound for a name that no run, or no team with runs, has."""
         if self.names is not None:
-            found = _named(stored, self.names, collection)
-            return sorted(found, key=lambda run: run.name.encode())
+            return sorted(_named(stored, self.names, collection), key=lambda run: run.name.encode())
         if absent := sorted(set(self.teams or ()) - {run.team for run in stored}):
             raise NotFound(f"The team {absent[0]!r} has no run in {collection!r}. Check its name.")
         pooled = [run for run in stored if run.pooled and (self.teams is None or run.team in self.teams)]
         by_team: dict[str, list[PooledRunT]] = {}
-        for run in sorted(pooled, key=_by_priority):
+        for run in sorted(pooled, key=lambda run: (run.priority is None, run.priority or 0, run.name.encode())):
             by_team.setdefault(run.team, []).append(run)
-        return sorted((run for own in by_team.values() for run in own[: self.top]), key=lambda run: run.name.encode())
+        first = [run for runs_of_team in by_team.values() for run in runs_of_team[: self.top]]
+        return sorted(first, key=lambda run: run.name.encode())
 
     def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
         return self.of(stored, collection)
-
-    def count(self, candidates: Sequence[Run]) -> int:
-        return len(candidates)
-
-    def choose(self, candidates: Sequence[Run], means: Means) -> list[int]:
-        return list(range(len(candidates)))
-
-
-def _by_priority(run: PooledRun) -> tuple[bool, int, bytes]:
-    return run.priority is None, run.priority or 0, run.name.encode()
 
 
 def _named(stored: Sequence[PooledRunT], names: Sequence[str], collection: str) -> list[PooledRunT]:
@@ -170,8 +145,7 @@ def _named(stored: Sequence[PooledRunT], names: Sequence[str], collection: str) 
 
 
 def _best_first(candidates: Sequence[Run], means: NDArray[np.float64]) -> list[int]:
-    # The same mean, summed in another order, may differ in its last bits. 12 decimals decide, as everywhere.
-    rounded = np.round(np.where(np.isnan(means), -np.inf, means), 12)
+    rounded = round_means(np.where(np.isnan(means), -np.inf, means))
     return sorted(range(len(candidates)), key=lambda place: (-rounded[place], candidates[place].name))
 
 
@@ -182,8 +156,8 @@ def visible_runs(
 
     Raises NotFound if a run does not exist or is not visible.
     """
-    here = view.collection
-    of_all = STORED_RUNS.of(workspace).get((here.id, here.revision), lambda: runs.page(tx, here.id))
-    stored = [run for run in of_all if view.sees_run(run)]
-    named = stored if names is None else NamedRuns(tuple(names)).candidates(stored, here.name)
-    return named if late == "include" else [run for run in named if not is_late(here, run)]
+    collection = view.collection
+    stored = STORED_RUNS.of(workspace).get((collection.id, collection.revision), lambda: runs.page(tx, collection.id))
+    visible = [run for run in stored if view.sees_run(run)]
+    named = visible if names is None else _named(visible, names, collection.name)
+    return named if late == "include" else [run for run in named if not is_late(collection, run)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -15,9 +15,8 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, topics_of
 from gainboard.evaluation.judgments.versions import JudgedVersion, select
-from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, scale_of, undefined
-from gainboard.evaluation.scoring.custom_metrics import refuse_custom
-from gainboard.evaluation.scoring.scorer import SCORE_SECONDS, Scorer
+from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, refuse_custom, scale_of, undefined
+from gainboard.evaluation.scoring.scorer import SCORE_SECONDS, mean_scores
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace
@@ -46,7 +45,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Point:
-    """A metric of the grid: the expression that gave it, and its values from the grid."""
+    """A metric of the grid: the expression that gave it, and its values from the grid, as its label writes them."""
 
     asked: str
     metric: BoundMetric
@@ -79,48 +78,35 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
         chosen = visible_runs(workspace, tx, view, grid.runs, grid.late)
         group, topics = topics_of(workspace, tx, view, version, grid.topics)
     metrics = [point.metric for point in points]
-    asked = len(metrics) * len(chosen) * len(topics.topics)
-    _require_at_most(asked)
-    spend(asked * SCORE_SECONDS)
-    means = Scorer(workspace, view.collection, JudgedVersion(version, topics), chosen).means(metrics)
+    count = len(metrics) * len(chosen) * len(topics.topics)
+    if count > MOST_SCORES:
+        message = (
+            f"These are means of {count:,} scores (points x runs x topics), but one sweep may have at most "
+            f"{MOST_SCORES:,}. Give fewer values, or select runs: `run=NAME`."
+        )
+        raise InvalidRequest.at("query", "too-many", message)
+    spend(count * SCORE_SECONDS)
+    means = mean_scores(workspace, view.collection, JudgedVersion(version, topics), chosen, metrics)
     scored = len(topics.topics) - undefined(metrics, topics).sum(axis=1)
     return SweptScores(view.collection, version, points, chosen, scored.tolist(), means, group)
 
 
 def _points(collection: Collection, grid: Grid) -> list[Point]:
     """Return the distinct metrics in the order of the request, then of the values, the last parameter fastest."""
-    asked = expand(grid.metrics or collection.metrics or DEFAULT_METRICS, collection.highest_level)
-    if (count := len(asked) * prod(map(len, grid.values.values()))) > MOST_POINTS:
+    expressions = expand(grid.metrics or collection.metrics or DEFAULT_METRICS, collection.highest_level)
+    if (count := len(expressions) * prod(map(len, grid.values.values()))) > MOST_POINTS:
         message = (
-            f"{len(asked)} metrics under all combinations are {count:,} points, but one sweep may have at most "
+            f"{len(expressions)} metrics under all combinations are {count:,} points, but one sweep may have at most "
             f"{MOST_POINTS:,}. Give fewer metrics or values."
         )
         raise InvalidRequest.at("query", "too-many", message)
     scale, defaults = scale_of(collection), {"gains": collection.gains}
     points: dict[str, Point] = {}
-    for expression in asked:
-        for values in _combinations(grid.values):
+    for expression in expressions:
+        for combination in product(*grid.values.values()):
+            values = dict(zip(grid.values, combination, strict=True))
             metric = resolve(expression, scale, query=values, collection=defaults)
-            points.setdefault(metric.label, Point(expression, metric, _own(metric, values)))
+            of_grid = [parameter for parameter in metric.metric.parameters if parameter.name in values]
+            written = {parameter.name: parameter.write(metric.parameters[parameter.name]) for parameter in of_grid}
+            points.setdefault(metric.label, Point(expression, metric, written))
     return list(points.values())
-
-
-def _combinations(values: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
-    for chosen in product(*values.values()):
-        yield dict(zip(values, chosen, strict=True))
-
-
-def _own(metric: BoundMetric, values: Mapping[str, str]) -> dict[str, str]:
-    """Return the values of the parameters that the metric has, as its label writes them."""
-    return {
-        each.name: each.write(metric.parameters[each.name]) for each in metric.metric.parameters if each.name in values
-    }
-
-
-def _require_at_most(scores: int) -> None:
-    if scores > MOST_SCORES:
-        message = (
-            f"These are means of {scores:,} scores (points x runs x topics), but one sweep may have at most "
-            f"{MOST_SCORES:,}."
-        )
-        raise InvalidRequest.at("query", "too-many", f"{message} Give fewer values, or select runs: `run=NAME`.")

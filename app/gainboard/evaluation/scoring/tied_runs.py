@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.judgments.versions import JudgedVersion
 from gainboard.evaluation.runs.stored_files import reread
-from gainboard.evaluation.scoring.custom_metrics import customs_of
-from gainboard.evaluation.scoring.judged_runs import judged_runs
+from gainboard.evaluation.scoring.binding import customs_of
 from gainboard.evaluation.scoring.requests import ScoreTable
+from gainboard.evaluation.scoring.scorer import judged_runs
 from gainboard.evaluation.scoring.ties import RunTies, TiedScores, TiesAsked, is_drawn, refuse_by_intent, tied_scores
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import TiedRun
-from gainboard.store.records import Collection, Run
-from gainboard.trec import Ranking
 from gainboard.vocabulary import RunOrder
 
 MOST_READ: Final = 3_000_000
@@ -49,41 +48,12 @@ def score_ties(workspace: Workspace, table: ScoreTable, asked: TiesAsked) -> lis
     and for a metric without a range. Raise Conflict for a file that cannot be read in this order.
     """
     order = table.qrels.order
-    _refuse_uploaded(table)
-    refuse_by_intent(table.metrics)
-    _refuse_too_many(workspace, table.runs, order)
-    version = JudgedVersion(table.qrels, table.judged)
-    exact = any(metric.needs_retrieval_scores for metric in table.metrics)
-    judged = judged_runs(workspace, table.collection, version, table.runs, exact)
-    judgments = version.topics.judgments
-    found = [_find(workspace, table.collection, run, order) for run in table.runs]
-    tied = [ties.tied_run(rankings, table.topics) for ties, rankings in zip(found, judged, strict=True)]
-    refuse = _refuse_too_many_draws if asked == "expected" else _refuse_too_many_orders
-    refuse(table, tied)
-    return [
-        ScoredTies(ties, tied_scores(asked, table.metrics, own, judgments, run.name))
-        for run, ties, own in zip(table.runs, found, tied, strict=True)
-    ]
-
-
-def _refuse_uploaded(table: ScoreTable) -> None:
     for _, metric in customs_of(table.metrics):
         message = f"{metric.label} was uploaded, so its scores under other orders are unknown. Leave it out."
         raise InvalidRequest.at("query.metric", "uploaded-scores", message)
-
-
-def _find(workspace: Workspace, collection: Collection, run: Run, order: RunOrder) -> RunTies:
-    def consume(rankings: Iterable[Ranking]) -> RunTies:
-        return RunTies.of(rankings, order.order_by, collection.depth)
-
-    # One document more than is kept shows whether ties go on beyond the depth.
-    key = (run.id, order)
-    return RUN_TIES.of(workspace).get(key, lambda: reread(workspace, collection, run, order, consume, further=1))
-
-
-def _refuse_too_many(workspace: Workspace, runs: Sequence[Run], order: RunOrder) -> None:
-    known = RUN_TIES.of(workspace)
-    unread = [run for run in runs if known.find((run.id, order)) is None]
+    refuse_by_intent(table.metrics)
+    kept = RUN_TIES.of(workspace)
+    unread = [run for run in table.runs if kept.find((run.id, order)) is None]
     if (documents := sum(run.retrieved for run in unread)) > MOST_READ:
         message = (
             f"The ties of {len(unread)} runs are in files with {documents:,} documents; at most {MOST_READ:,} are read "
@@ -91,11 +61,26 @@ def _refuse_too_many(workspace: Workspace, runs: Sequence[Run], order: RunOrder)
         )
         raise InvalidRequest.at("query.run", "too-many", message)
     spend(documents * READ_SECONDS)
+    version = JudgedVersion(table.qrels, table.judged)
+    exact = any(metric.needs_retrieval_scores for metric in table.metrics)
+    judged = judged_runs(workspace, table.collection, version, table.runs, exact)
+    consume = partial(RunTies.of, order_by=order.order_by, depth=table.collection.depth)
+    # One document more than is kept shows whether ties go on beyond the depth.
+    read = partial(reread, workspace, table.collection, order=order, consume=consume, further=1)
+    ties_of_runs = [kept.get((run.id, order), partial(read, run=run)) for run in table.runs]
+    tied = [ties.tied_run(run, table.topics) for ties, run in zip(ties_of_runs, judged, strict=True)]
+    refuse = _refuse_too_many_draws if asked == "expected" else _refuse_too_many_orders
+    refuse(table, tied)
+    judgments = version.topics.judgments
+    return [
+        ScoredTies(ties, tied_scores(asked, table.metrics, tied_run, judgments, run.name))
+        for run, ties, tied_run in zip(table.runs, ties_of_runs, tied, strict=True)
+    ]
 
 
 def _refuse_too_many_draws(table: ScoreTable, tied: Sequence[TiedRun]) -> None:
     drawn = [metric.label for metric in table.metrics if is_drawn(metric)]
-    documents = sum(int(each.size[each.begin[each.is_mixed]].sum()) for each in tied)
+    documents = sum(int(run.size[run.begin[run.is_mixed]].sum()) for run in tied)
     if drawn and documents > MOST_DRAWN:
         message = (
             f"The expectation of {drawn[0]} has no closed form. It needs orders of {documents:,} tied documents; at "
@@ -107,7 +92,7 @@ def _refuse_too_many_draws(table: ScoreTable, tied: Sequence[TiedRun]) -> None:
 
 def _refuse_too_many_orders(table: ScoreTable, tied: Sequence[TiedRun]) -> None:
     tried = [metric.label for metric in table.metrics if not metric.metric.sorted_is_best]
-    orders = sum(each.count_orders(topic) or 0 for each in tied for topic in each.mixed_topics) if tried else 0
+    orders = sum(run.count_orders(topic) or 0 for run in tied for topic in run.mixed_topics) if tried else 0
     if orders > MOST_ORDERS:
         message = (
             f"The range of {tried[0]} needs {orders:,} orders of tied documents; at most {MOST_ORDERS:,} are tried for "

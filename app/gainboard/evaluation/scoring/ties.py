@@ -51,24 +51,21 @@ class RunTies:
     @classmethod
     def of(cls, rankings: Iterable[Ranking], order_by: OrderBy, depth: int) -> RunTies:
         """Return the ties of rankings, which must be one document deeper than `depth` to show what is cut."""
-        found = cls(order_by)
+        ties = cls(order_by)
         for ranking in rankings:
-            found._add(ranking, depth)
-        return found
-
-    def _add(self, ranking: Ranking, depth: int) -> None:
-        self.documents += min(len(ranking.scores), depth)
-        if self.order_by == "rank":
-            return
-        keys = single_precision(ranking.scores) if self.order_by == "score32" else ranking.scores
-        self.cut += int(len(keys) > depth and keys[depth - 1] == keys[depth])
-        keys = keys[:depth]
-        starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-        sizes = np.diff(np.append(starts, len(keys)))
-        tied = sizes > 1
-        if tied.any():
-            self.groups[ranking.topic] = np.stack([starts[tied] + 1, sizes[tied]], axis=1).astype(np.int32)
-            self.tied += int(sizes[tied].sum())
+            ties.documents += min(len(ranking.scores), depth)
+            if order_by == "rank":
+                continue
+            keys = single_precision(ranking.scores) if order_by == "score32" else ranking.scores
+            ties.cut += int(len(keys) > depth and keys[depth - 1] == keys[depth])
+            keys = keys[:depth]
+            starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+            sizes = np.diff(np.append(starts, len(keys)))
+            tied = sizes > 1
+            if tied.any():
+                ties.groups[ranking.topic] = np.stack([starts[tied] + 1, sizes[tied]], axis=1).astype(np.int32)
+                ties.tied += int(sizes[tied].sum())
+        return ties
 
     @property
     def tied_share(self) -> float | None:
@@ -78,20 +75,20 @@ class RunTies:
     @property
     def nbytes(self) -> int:
         """The approximate number of bytes in memory."""
-        return sum(each.nbytes + 200 for each in self.groups.values()) + 200
+        return sum(groups.nbytes + 200 for groups in self.groups.values()) + 200
 
     def tied_run(self, run: JudgedRun, topics: Sequence[str]) -> TiedRun:
         """Return the judged run, whose `topics` are these, with the tie group of each row."""
         first = run.rank.astype(np.int64)
         size = np.ones(len(first), np.int64)
         for number, topic in enumerate(topics):
-            own = slice(*run.starts[number : number + 2])
-            if (groups := self.groups.get(topic)) is None or own.start == own.stop:
+            rows = slice(*run.starts[number : number + 2])
+            if (groups := self.groups.get(topic)) is None or rows.start == rows.stop:
                 continue
-            place = np.searchsorted(groups[:, 0], first[own], side="right") - 1
-            begin, length = groups[place].T.astype(np.int64)
-            inside = (place >= 0) & (first[own] < begin + length)
-            first[own], size[own] = np.where(inside, begin, first[own]), np.where(inside, length, 1)
+            group = np.searchsorted(groups[:, 0], first[rows], side="right") - 1
+            begin, length = groups[group].T.astype(np.int64)
+            inside = (group >= 0) & (first[rows] < begin + length)
+            first[rows], size[rows] = np.where(inside, begin, first[rows]), np.where(inside, length, 1)
         return TiedRun(run, first, size)
 
 
@@ -115,24 +112,20 @@ def range_of(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Judgments
     # Where a high score is not good, as for RBPresidual, descending levels have the lowest score.
     scores = score_all(metrics, ends)
     worst, best = scores.min(axis=1), scores.max(axis=1)
-    places = [place for place, metric in enumerate(metrics) if not metric.metric.sorted_is_best]
-    own = [metrics[place] for place in places]
-    for topic in tied.mixed_topics if own else ():
-        if (every := tied.every_order(topic, judgments)) is None:
-            raise _too_many_orders(own[0], name)
-        tried = score_all(own, every)[:, :, 0]
-        worst[places, topic], best[places, topic] = tried.min(axis=1), tried.max(axis=1)
-    found = {"worst": worst, "best": best}
-    return TiedScores(found, {which: mean_all(metrics, scores) for which, scores in found.items()})
-
-
-def _too_many_orders(metric: BoundMetric, name: str) -> InvalidRequest:
-    message = (
-        f"{metric.label} has no range for the run {name!r}: sorting tied documents need not be best for it, and a "
-        "topic has too many orders to try (a group of more than 6 tied documents, or too many groups). Leave this "
-        "metric out, or ask for `ties=expected`."
-    )
-    return InvalidRequest.at("query.ties", "too-many-orders", message)
+    unsorted = [row for row, metric in enumerate(metrics) if not metric.metric.sorted_is_best]
+    tried = [metrics[row] for row in unsorted]
+    for topic in tied.mixed_topics if tried else ():
+        if (orders := tied.every_order(topic, judgments)) is None:
+            message = (
+                f"{tried[0].label} has no range for the run {name!r}: sorting tied documents need not be best for it, "
+                "and a topic has too many orders to try (a group of more than 6 tied documents, or too many groups). "
+                "Leave this metric out, or ask for `ties=expected`."
+            )
+            raise InvalidRequest.at("query.ties", "too-many-orders", message)
+        by_order = score_all(tried, orders)[:, :, 0]
+        worst[unsorted, topic], best[unsorted, topic] = by_order.min(axis=1), by_order.max(axis=1)
+    scores_by_end = {"worst": worst, "best": best}
+    return TiedScores(scores_by_end, {end: mean_all(metrics, table) for end, table in scores_by_end.items()})
 
 
 def is_drawn(metric: BoundMetric) -> bool:
@@ -147,13 +140,14 @@ def expected_of(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Judgme
     """
     shape = (len(metrics), judgments.topics)
     expected, error = np.empty(shape), np.zeros(shape)
-    exact = [place for place, metric in enumerate(metrics) if expected_form(metric.formula)]
-    expected[exact] = expected_scores([metrics[place] for place in exact], tied, judgments)
-    if rest := [place for place in range(len(metrics)) if place not in exact]:
-        own = [metrics[place] for place in rest]
-        expected[rest] = score_all(own, JudgedRuns.of([tied.run], judgments))[:, 0]
-        drawn = [place for place in rest if is_drawn(metrics[place])]
-        for topic, scores in _drawn([metrics[place] for place in drawn], tied, judgments) if drawn else ():
+    exact = [row for row, metric in enumerate(metrics) if expected_form(metric.formula)]
+    expected[exact] = expected_scores([metrics[row] for row in exact], tied, judgments)
+    if rest := [row for row in range(len(metrics)) if row not in exact]:
+        expected[rest] = score_all([metrics[row] for row in rest], JudgedRuns.of([tied.run], judgments))[:, 0]
+        drawn = [row for row in rest if is_drawn(metrics[row])]
+        for topic in tied.mixed_topics if drawn else ():
+            runs = tied.arranged(topic, judgments, _draw_slots(tied, topic), ORDERS)
+            scores = score_all([metrics[row] for row in drawn], runs)[:, :, 0]
             expected[drawn, topic] = scores.mean(axis=1)
             error[drawn, topic] = scores.std(axis=1, ddof=1) / np.sqrt(ORDERS)
     error[np.isnan(expected)] = np.nan
@@ -161,14 +155,7 @@ def expected_of(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Judgme
     return TiedScores({"expected": expected, "standard_error": error}, means)
 
 
-def _drawn(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Judgments) -> Iterator[tuple[int, Floats]]:
-    """Yield the topics whose ties matter, with their scores under the orders that are drawn: [metrics, ORDERS]."""
-    for topic in tied.mixed_topics:
-        runs = tied.arranged(topic, judgments, _slots(tied, topic), ORDERS)
-        yield topic, score_all(metrics, runs)[:, :, 0]
-
-
-def _slots(tied: TiedRun, topic: int) -> Iterator[NDArray[np.int64]]:
+def _draw_slots(tied: TiedRun, topic: int) -> Iterator[NDArray[np.int64]]:
     from gainboard.statistics.draws import Draws  # noqa: PLC0415 (with all tests of significance)
 
     # Each topic has a stream of its own, so that draws do not change with the other runs and metrics of a request.
@@ -179,6 +166,7 @@ def _slots(tied: TiedRun, topic: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _error_of_means(metrics: Sequence[BoundMetric], error: Floats) -> Floats:
+    """Return the standard errors of the means: float64 [metrics], from those of the topics, [metrics, topics]."""
     defined = ~np.isnan(error)
     squares = np.where(defined, error, 0.0) ** 2
     # A metric that no topic defines divides 0 by 0, and NaN is the right answer.
@@ -205,18 +193,17 @@ def tied_scores(
 
 
 def as_json(
-    ties: RunTies, found: TiedScores, labels: Sequence[str], topics: Sequence[str], per_topic: bool
+    ties: RunTies, scored: TiedScores, labels: Sequence[str], topics: Sequence[str], per_topic: bool
 ) -> dict[str, Any]:
     """Return the ties and the scores of a run as JSON has them, over HTTP and offline."""
     shown: dict[str, Any] = {"tied_share": ties.tied_share, "topics_cut": ties.cut}
-    for name, means in found.means.items():
-        own: dict[str, Any] = {"mean": dict(zip(labels, map(_or_none, means.tolist()), strict=True))}
+    for name, means in scored.means.items():
+        shown[name] = {"mean": dict(zip(labels, map(_or_none, means.tolist()), strict=True))}
         if per_topic:
-            own["topics"] = {
+            shown[name]["topics"] = {
                 label: dict(zip(topics, map(_or_none, row), strict=True))
-                for label, row in zip(labels, found.scores[name].tolist(), strict=True)
+                for label, row in zip(labels, scored.scores[name].tolist(), strict=True)
             }
-        shown[name] = own
     return shown
 
 

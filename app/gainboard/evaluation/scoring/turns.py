@@ -6,8 +6,6 @@ fill all threads and all memory of a server, and requests that cost little go on
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -52,14 +50,13 @@ class DearRequests:
                 raise _busy()
             self._waiting[who] += 1
             try:
-                if not self._changed.wait_for(lambda: self._is_free(who), LONGEST_WAIT):
+                if not self._changed.wait_for(
+                    lambda: who not in self._at_work and len(self._at_work) < MOST_AT_ONCE, LONGEST_WAIT
+                ):
                     raise _busy()
                 self._at_work.add(who)
             finally:
                 self._waiting[who] -= 1
-
-    def _is_free(self, who: str) -> bool:
-        return who not in self._at_work and len(self._at_work) < MOST_AT_ONCE
 
     def give_back(self, who: str) -> None:
         """End the principal's turn."""
@@ -96,9 +93,9 @@ class Visit:
                 f"most {MOST_ANONYMOUS_SECONDS:g} second. Send a token, or ask for fewer runs, metrics or baselines."
             )
         if self.turn_of is None and self.seconds > DEAR_SECONDS:
-            own = who or ANYBODY
-            self.turns.take(own)
-            self.turn_of = own
+            turn_of = who or ANYBODY
+            self.turns.take(turn_of)
+            self.turn_of = turn_of
 
     def end(self) -> bool:
         """Give the turn back. Return whether there was one."""
@@ -132,29 +129,3 @@ def spend(seconds: float, *, is_chosen: bool = True) -> None:
         may_take_long()
     if (visit := _VISIT.get()) is not None:
         visit.spend(seconds, is_chosen=is_chosen)
-
-
-def share_heaps() -> None:
-    """Let the threads of this process share two heaps, and each heap keep what is free at its end, up to 16 MiB.
-
-    Glibc gives each thread its own heap. It takes a large block from the system, and gives it back when it is free: the
-    pages of the next block are then cleared again, which took 7 % of an upload.
-    """
-    _of_glibc("mallopt", _MOST_HEAPS, 2)
-    _of_glibc("mallopt", _LEAST_OUTSIDE, 8 << 20)
-    _of_glibc("mallopt", _MOST_KEPT, 16 << 20)
-
-
-def give_memory_back() -> None:
-    """Return all memory that is free to the system."""
-    _of_glibc("malloc_trim", 0)
-
-
-_MOST_KEPT, _LEAST_OUTSIDE, _MOST_HEAPS = -1, -3, -8
-"""The numbers of glibc's parameters M_TRIM_THRESHOLD, M_MMAP_THRESHOLD and M_ARENA_MAX."""
-
-
-def _of_glibc(name: str, *arguments: int) -> None:
-    function = getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
-    if function is not None:  # other libraries have other ways
-        function(*arguments)

@@ -22,15 +22,15 @@ def as_svg(figure: Figure) -> bytes:
 
     Raise `NotFound` if Matplotlib, the `figures` extra, is not installed.
     """
-    return _drawn(figure, "svg")
+    return _draw(figure, "svg")
 
 
 def as_png(figure: Figure) -> bytes:
     """Return the figure as a picture for slides, 200 dots an inch. The rest is as for `as_svg`."""
-    return _drawn(figure, "png")
+    return _draw(figure, "png")
 
 
-def _drawn(figure: Figure, form: Literal["svg", "png"]) -> bytes:
+def _draw(figure: Figure, form: Literal["svg", "png"]) -> bytes:
     with _one_at_a_time:
         try:
             # Matplotlib is optional, and importing it takes longer than the rest of the server.

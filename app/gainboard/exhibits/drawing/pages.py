@@ -13,9 +13,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Page
 from matplotlib.lines import Line2D
 
-from gainboard.exhibits.drawing.axes import MOST_TICKS, Which, room_of_names, set_limits, set_scale
-from gainboard.exhibits.drawing.curves import RING, draw_curves, draw_heat_map, size_of_heat_map
-from gainboard.exhibits.drawing.looks import MANY, SETTINGS, CurveLook, looks_of, shown, written
+from gainboard.exhibits.drawing.panels import (
+    MANY,
+    MOST_TICKS,
+    RING,
+    SETTINGS,
+    CurveLook,
+    Which,
+    draw_curves,
+    draw_heat_map,
+    drop_controls,
+    fit_text,
+    looks_of,
+    room_of_names,
+    set_limits,
+    set_scale,
+    size_of_heat_map,
+)
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel
 
 # Inches. They determine the size of the page; Matplotlib arranges the parts on it.
@@ -44,47 +58,45 @@ def image_bytes(figure: Figure, form: Literal["svg", "png"]) -> bytes:
         mpl.rcParams.update(SETTINGS)  # type: ignore[arg-type]  # a literal of all names
         out = BytesIO()
         if form == "png":
-            metadata: dict[str, Any] = {"Title": figure.name, "Description": written(figure.caption), "Software": None}
+            metadata: dict[str, Any] = {
+                "Title": figure.name,
+                "Description": drop_controls(figure.caption),
+                "Software": None,
+            }
             _page(figure).savefig(out, format="png", dpi=200, bbox_inches="tight", pad_inches=0.05, metadata=metadata)
             return out.getvalue()
         metadata = {
             "Title": figure.name,
-            "Description": written(figure.caption),
-            "Keywords": [written(label) for label in figure.labels],
+            "Description": drop_controls(figure.caption),
+            "Keywords": [drop_controls(label) for label in figure.labels],
             "Creator": "Gainboard",
             "Date": None,
         }
         _page(figure).savefig(out, format="svg", bbox_inches="tight", pad_inches=0.05, metadata=metadata)
-    return _described(out.getvalue(), written(figure.caption))
-
-
-def _described(svg: bytes, caption: str) -> bytes:
-    """Return the drawing with its caption as description beside the title, where screen readers look for it."""
+    # The description is beside the title, where screen readers look for it.
     title = b"</title>\n"
-    return svg.replace(title, title + f" <desc>{escape(caption)}</desc>\n".encode(), 1)
+    description = f" <desc>{escape(drop_controls(figure.caption))}</desc>\n"
+    return out.getvalue().replace(title, title + description.encode(), 1)
 
 
 def _page(figure: Figure) -> Page:
     looks = looks_of(figure.labels)
     in_row = 2 if len(figure.panels) == 4 else min(len(figure.panels), 3)
     rows = math.ceil(len(figure.panels) / in_row)
-    width, height = _size_of_panel(figure, in_row)
+    sizes = [_size(panel, figure, in_row) for panel in figure.panels]
+    width, height = max(width for width, _ in sizes), max(height for _, height in sizes)
     page = Page(figsize=(in_row * width, rows * height), layout="constrained")
     plots: list[_Plot] = []
     for number, panel in enumerate(figure.panels):
         axes = page.add_subplot(rows, in_row, number + 1, label=str(number))
         if isinstance(panel, HeatMap):
-            draw_heat_map(panel, axes, _alike(panel, figure))
+            alike = [other for other in figure.panels if isinstance(other, HeatMap) and other.scale == panel.scale]
+            draw_heat_map(panel, axes, alike)
         else:
             plots.append(_Plot(panel, axes))
     _draw_plots(plots, in_row, looks)
     _add_legend(page, figure, looks)
     return page
-
-
-def _size_of_panel(figure: Figure, in_row: int) -> tuple[float, float]:
-    sizes = [_size(panel, figure, in_row) for panel in figure.panels]
-    return max(width for width, _ in sizes), max(height for _, height in sizes)
 
 
 def _size(panel: Panel | HeatMap, figure: Figure, in_row: int) -> tuple[float, float]:
@@ -96,10 +108,6 @@ def _size(panel: Panel | HeatMap, figure: Figure, in_row: int) -> tuple[float, f
     tall = 0.15 * min(len(panel.y.categories), MOST_TICKS) + 0.8
     higher = max(height * (_HIGHER if len(figure.labels) > MANY else 1), tall)
     return max(width, wide) + room_of_names(panel.y.categories), higher + room_of_names(names)
-
-
-def _alike(panel: HeatMap, figure: Figure) -> list[HeatMap]:
-    return [other for other in figure.panels if isinstance(other, HeatMap) and other.scale == panel.scale]
 
 
 def _draw_plots(plots: Sequence[_Plot], in_row: int, looks: Mapping[str, CurveLook]) -> None:
@@ -123,14 +131,23 @@ def _draw_plots(plots: Sequence[_Plot], in_row: int, looks: Mapping[str, CurveLo
 
 
 def _set_scale(axes: Axes, which: Which, axis: Axis, panels: Sequence[Panel]) -> None:
-    series = [each.x if which == "x" else each.y for panel in panels for each in panel.series]
-    references = [each.value for panel in panels for each in panel.references if each.of == which]
-    set_scale(axes, which, axis, [*series, references])
+    numbers = [series.x if which == "x" else series.y for panel in panels for series in panel.series]
+    references = [line.value for panel in panels for line in panel.references if line.of == which]
+    set_scale(axes, which, axis, [*numbers, references])
 
 
 def _add_legend(page: Page, figure: Figure, looks: Mapping[str, CurveLook]) -> None:
     """Name the curves beside a single panel or below it, never over the curves. The page grows accordingly."""
-    handles = _handles(figure, looks)
+    styles, handles = {series.label: series.style for series in reversed(figure.series)}, list[Line2D]()
+    for label, look in looks.items():
+        if styles[label] == "intervals":
+            handle = Line2D([], [], label=fit_text(label), color=look.colour, linewidth=1.4, alpha=0.5)
+        else:
+            line = look.line() | ({"linestyle": "none"} if styles[label] == "points" else {})
+            handle = Line2D([], [], label=fit_text(label), **line, **look.marks())
+        handles.append(handle)
+    if any(series.highlighted for series in figure.series):
+        handles.append(Line2D([], [], label=fit_text(figure.highlight), **RING))
     if not handles:
         return
     style: dict[str, Any] = {"handles": handles, "frameon": False, "handlelength": 3.2}
@@ -153,18 +170,3 @@ def legend_columns(lengths: Sequence[int], width: float) -> int:
         if sum(_HANDLE + _CHARACTER * max(column) for column in columns) <= width:
             return len(columns)
     return 1
-
-
-def _handles(figure: Figure, looks: Mapping[str, CurveLook]) -> list[Line2D]:
-    styles = {series.label: series.style for series in reversed(figure.series)}
-    handles = [_handle(label, styles[label], look) for label, look in looks.items()]
-    if any(series.highlighted for series in figure.series):
-        handles.append(Line2D([], [], label=shown(figure.highlight), **RING))
-    return handles
-
-
-def _handle(label: str, style: str, look: CurveLook) -> Line2D:
-    if style == "intervals":
-        return Line2D([], [], label=shown(label), color=look.colour, linewidth=1.4, alpha=0.5)
-    line: dict[str, Any] = look.line() | ({"linestyle": "none"} if style == "points" else {})
-    return Line2D([], [], label=shown(label), **line, **look.marks())

@@ -1,37 +1,60 @@
-"""The copy of all rows of one database into another with the same schema. Each may be SQLite or PostgreSQL."""
+"""The copy of all rows of one database into another with the same schema. Each may be SQLite or PostgreSQL.
+
+A copy that is a backup has a manifest: how many rows and bytes each of its tables has.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import reduce
 from itertools import chain
-from typing import Any
+from operator import add
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     BindParameter,
+    Column,
     ColumnElement,
     Connection,
     Integer,
     LargeBinary,
     MetaData,
+    String,
     Table,
     Text,
     TypeDecorator,
     cast,
     func,
     insert,
+    inspect,
     literal,
     select,
 )
 from sqlalchemy.exc import DBAPIError
 
 from gainboard.errors import DatabaseBusy, DatabaseUnusable, NoSpace
-from gainboard.store.backup.manifest import MANIFEST, Size
 
 Told = Callable[[str, int, int], None]
 """A function that is called after every batch: the table, its rows copied so far, and all its rows."""
 _BATCH = 500
+MANIFEST = Table(
+    "backup_manifest",
+    MetaData(),
+    Column("name", String, primary_key=True),
+    Column("rows", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),  # of all values; numbers as texts
+)
+_MOST_TABLES = 1_000
+
+
+class Size(NamedTuple):
+    """The size of a table: its rows, and the bytes of their values."""
+
+    rows: int
+    bytes: int
 
 
 class _Verbatim(TypeDecorator[str]):
@@ -59,17 +82,29 @@ def copy(
     The source's transaction sees one state throughout. `most` bounds what is copied of a table. Raise DatabaseUnusable
     if there is more, or with the driver's message.
     """
-    return {
-        table.name: _copy_table(table, source, target, told, most(table.name) if most else None)
-        for table in tables(target)
-    }
+    rows: dict[str, int] = {}
+    for table in tables(target):
+        bound = most(table.name) if most else None
+        with in_words(f"read the table {table.name}"):
+            expected, done, size = counted(source, table, bound.rows if bound else None), 0, 0
+        _require_within(table, expected, size, bound)
+        told(table.name, done, expected)
+        for batch in _batches(table, source):
+            size += sum(map(_bytes, chain.from_iterable(row.values() for row in batch)))
+            _require_within(table, expected, size, bound)
+            with in_words(f"write the table {table.name}"):
+                target.execute(insert(table), batch)
+            done += len(batch)
+            told(table.name, done, expected)
+        rows[table.name] = done
+    return rows
 
 
 def tables(connection: Connection) -> list[Table]:
     """Return the existing tables, whatever version they are of. Each comes after the tables that it refers to."""
-    found = MetaData()
-    found.reflect(connection)
-    ours = [table for table in found.sorted_tables if table.name not in ("alembic_version", MANIFEST.name)]
+    reflected = MetaData()
+    reflected.reflect(connection)
+    ours = [table for table in reflected.sorted_tables if table.name not in ("alembic_version", MANIFEST.name)]
     for column in (column for table in ours for column in table.columns):
         generic = column.type.as_generic()
         column.type = _Verbatim(connection.dialect.name == "postgresql") if isinstance(generic, JSON) else generic
@@ -109,21 +144,6 @@ def _words(error: BaseException) -> str:
     return str(getattr(error, "orig", error)).strip().rstrip(".")
 
 
-def _copy_table(table: Table, source: Connection, target: Connection, told: Told, most: Size | None) -> int:
-    with in_words(f"read the table {table.name}"):
-        expected, done, size = counted(source, table, most.rows if most else None), 0, 0
-    _require_within(table, expected, size, most)
-    told(table.name, done, expected)
-    for batch in _batches(table, source):
-        size += sum(map(_bytes, chain.from_iterable(row.values() for row in batch)))
-        _require_within(table, expected, size, most)
-        with in_words(f"write the table {table.name}"):
-            target.execute(insert(table), batch)
-        done += len(batch)
-        told(table.name, done, expected)
-    return done
-
-
 def _require_within(table: Table, rows: int, size: int, most: Size | None) -> None:
     if most is not None and (rows > most.rows or size > most.bytes):
         raise DatabaseUnusable(
@@ -147,3 +167,26 @@ def _batches(table: Table, source: Connection) -> Iterator[list[dict[str, Any]]]
         result = source.execute(select(table).order_by(*table.primary_key), execution_options=options)
         for batch in result.partitions():
             yield [row._asdict() for row in batch]
+
+
+def write_manifest(connection: Connection, tables: list[Table]) -> None:
+    """Store the size of each table in a copy that is complete."""
+    MANIFEST.create(connection)
+    for table in tables:
+        # SQLite need not read a binary value to know its length.
+        values = (each if isinstance(each.type, LargeBinary) else cast(each, LargeBinary) for each in table.columns)
+        lengths = (func.coalesce(func.length(value), 0) for value in values)
+        size = func.coalesce(func.sum(reduce(add, lengths)), 0)
+        counts = connection.execute(select(func.count(), size).select_from(table)).one()
+        connection.execute(insert(MANIFEST).values(name=table.name, rows=counts[0], bytes=counts[1]))
+
+
+def read_manifest(connection: Connection, what: str) -> Mapping[str, Size]:
+    """Return the sizes that the manifest states. Raise DatabaseUnusable if there is none, or it is not one."""
+    if not inspect(connection).has_table(MANIFEST.name):
+        raise DatabaseUnusable(f"{what} has no table {MANIFEST.name}, so it is no backup as a whole. Restore another.")
+    stated = connection.execute(select(MANIFEST).limit(_MOST_TABLES)).all()
+    # SQLite takes any type in any column, and the file may have been crafted.
+    if not all(type(number) is int for row in stated for number in (row.rows, row.bytes)):
+        raise DatabaseUnusable(f"The manifest of {what} has sizes that are no numbers. Restore another backup.")
+    return {row.name: Size(row.rows, row.bytes) for row in stated}

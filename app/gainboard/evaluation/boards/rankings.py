@@ -1,26 +1,31 @@
-"""One run by rank: how much of it is judged, what it gains, and its precision by recall."""
+"""Rankings by rank: the curves of one run over all topics, and the levels of one topic in all runs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.judgments.versions import JudgedVersion, select
 from gainboard.evaluation.scoring.binding import scale_of
-from gainboard.evaluation.scoring.judged_runs import judged_runs
+from gainboard.evaluation.scoring.scorer import judged_runs
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import CurvesOfRun, JudgedRuns, judged_share, query_parameters
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
+from gainboard.vocabulary import LateShown
 
 Floats = NDArray[np.float64]
 DEPTH: Final = 100
 """The deepest rank that is shown unless the request names another."""
+MOST_RANKS: Final = 2_000_000
+"""The most runs x ranks in one request: about 20 MB of JSON."""
 
 
 @dataclass(frozen=True)
@@ -84,4 +89,81 @@ def run_profile(
         curves.gain(setting, 2.0, depth)["CG"],
         curves.ideal_gain(setting, depth),
         curves.precision_recall(),
+    )
+
+
+@dataclass(frozen=True)
+class TopicRanking:
+    """One run's ranking of the topic. `ranks` int64 and `levels` int8 are those of its judged documents.
+
+    `retrieved` is the number of documents in the whole ranking. Documents at other ranks are not judged.
+    """
+
+    run: Run
+    retrieved: int
+    ranks: NDArray[np.int64]
+    levels: NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class TopicRankings:
+    """The rankings of one topic to some depth, and its judgments.
+
+    `counts` int64 [h+1] is the number of documents judged at level 0, 1, ..., h, and `negative` the number below 0.
+    `ideal` int8 has the levels of the ideal ranking by rank: all relevant documents, the highest level first.
+    """
+
+    collection: Collection
+    qrels: Qrels
+    topic: str
+    depth: int
+    counts: NDArray[np.int64]
+    negative: int
+    ideal: NDArray[np.int8]
+    rankings: Sequence[TopicRanking]
+
+
+def topic_rankings(
+    workspace: Workspace,
+    principal: Principal,
+    name: str,
+    topic: str,
+    *,
+    depth: int = DEPTH,
+    qrels: VersionName = NEWEST,
+    late: LateShown = "include",
+) -> TopicRankings:
+    """Return the rankings of a topic by all visible runs, in the order of the runs.
+
+    Raise JudgmentsHidden unless the judgments are shown, and NotFound for a topic that the qrels do not have.
+    """
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_judgments()
+        collection = view.collection
+        version = JudgedVersion.of(workspace, tx, select(tx, view, qrels))
+        chosen = visible_runs(workspace, tx, view, None, late)
+    if topic not in version.topics.topics:
+        message = f"The qrels of {name!r}, {version.qrels.named}, have no topic {topic!r}."
+        raise NotFound(message)
+    if (ranks := len(chosen) * depth) > MOST_RANKS:
+        message = (
+            f"{len(chosen):,} runs x {depth:,} ranks are {ranks:,}; at most {MOST_RANKS:,} in one request. "
+            "Ask for a smaller depth."
+        )
+        raise InvalidRequest.at("query.depth", "too-many", message)
+    number, judgments = version.topics.topics.index(topic), version.topics.judgments
+    judged = judged_runs(workspace, collection, version, chosen, exact=False)
+    return TopicRankings(
+        collection,
+        version.qrels,
+        topic,
+        depth,
+        judgments.level_counts[number],
+        int(judgments.negative_counts[number]),
+        judgments.ideal_levels(number, depth),
+        [
+            TopicRanking(run, int(rankings.retrieved[number]), *rankings.levels_by_rank(number, depth))
+            for run, rankings in zip(chosen, judged, strict=True)
+        ],
     )

@@ -1,8 +1,12 @@
-"""Scores under two judgment sets, cheap and trusted: which topics both judge, and a board that is corrected."""
+"""Boards whose means are not those of the metrics.
+
+Scores are standardised by topic over reference runs that the request names, or the means under a cheap judgment set are
+corrected by a trusted one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -12,15 +16,87 @@ from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.principals import Sender
-from gainboard.evaluation.scoring.custom_metrics import is_custom
+from gainboard.evaluation.scoring.binding import is_custom
 from gainboard.evaluation.scoring.requests import Question, ScoreTable, score
+from gainboard.evaluation.scoring.scorer import ScoredRuns
 from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics import BoundMetric
+from gainboard.metrics import BoundMetric, mean_all
 from gainboard.statistics.corrected_means import LEAST_OTHERS, LEAST_TRUSTED, TwiceJudged
+from gainboard.statistics.means import Standardisation, standardised
 from gainboard.store.records import Qrels, VersionName
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
+LEAST_REFERENCE = 2
+"""Fewer runs have no spread."""
+MOST_REFERENCE = 200
+"""An address holds about so many names."""
+
+
+@dataclass(frozen=True)
+class Standard:
+    """A form of standardised scores, and the names of the reference runs.
+
+    The request names them, so the scores of a run do not change when another run arrives.
+    """
+
+    form: Standardisation
+    reference: Sequence[str]
+
+
+def standard_of(form: Standardisation | None, reference: Sequence[str]) -> Standard | None:
+    """Return the standard that a request asks for; None if it asks for none.
+
+    Raise InvalidRequest for a form without reference runs, and for reference runs without a form.
+    """
+    names = list(dict.fromkeys(reference))
+    if form is None and not names:
+        return None
+    if form is None:
+        raise InvalidRequest.at(
+            "query.standardise", "missing", "Reference runs need a form: standardise=normal, linear or empirical."
+        )
+    if len(names) < LEAST_REFERENCE:
+        raise InvalidRequest.at(
+            "query.reference",
+            "too-few-runs",
+            f"Standardised scores need at least {LEAST_REFERENCE} reference runs; the request names {len(names)}. Name "
+            "them, each with reference=RUN. Keep the list: with another one, all scores change.",
+        )
+    return Standard(form, names)
+
+
+def standardise(scores: ScoreTable, standard: Standard) -> tuple[ScoreTable, Mapping[str, list[str]]]:
+    """Return the table with standardised scores, and by label the topics on which the reference runs score alike.
+
+    These topics have no standardised scores. Raise InvalidRequest if a reference run is not among the runs, or has no
+    scores, and if a mean is geometric.
+    """
+    place = {run.name: number for number, run in enumerate(scores.runs)}
+    if absent := [name for name in standard.reference if name not in place]:
+        message = f"The reference run {absent[0]!r} is not on this board. Name runs of the board: reference=RUN."
+        raise InvalidRequest.at("query.reference", "unknown-run", message)
+    references = np.array([place[name] for name in standard.reference], np.intp)
+    table, undefined, alike = scores.scored.scores.copy(), scores.scored.undefined.copy(), {}
+    for row, metric in enumerate(scores.metrics):
+        if metric.is_geometric:
+            message = f"Standardised scores have no geometric mean. Leave out mean=geometric of {metric.label}."
+            raise InvalidRequest.at("query.metric", "geometric-mean", message)
+        defined = np.flatnonzero(~scores.scored.undefined[row])
+        by_topic = scores.scored.scores[row][:, defined]
+        if (lacking := np.isnan(by_topic[references]).any(axis=1)).any():
+            name = standard.reference[int(np.argmax(lacking))]
+            message = f"{name!r} has no scores under {metric.label}, so it cannot be a reference run."
+            raise InvalidRequest.at("query.reference", "no-scores", message)
+        standardised_scores = np.where(np.isnan(by_topic), np.nan, standardised(by_topic, references, standard.form))
+        table[row][:, defined] = standardised_scores
+        lost = defined[np.isnan(standardised_scores[references[0]])]
+        undefined[row, lost] = True
+        alike[metric.label] = [scores.topics[topic] for topic in lost]
+    scored = ScoredRuns(table, mean_all(scores.metrics, table), undefined, scores.scored.topics_missing)
+    return replace(scores, scored=scored), alike
+
+
 ASSUMED: Final = "The trusted topics are a random sample of all topics."
 """Without this, the correction says nothing. Nothing in the data can show it, so whoever asks must know it."""
 Refuse = Callable[[str, str], InvalidRequest]
@@ -51,9 +127,9 @@ class TopicsJudgedTwice:
         # A topic that people have judged, and for which they find nothing relevant, has no true score.
         has_truth = np.array([bool(trusted[1][place[t]]) if t in place else True for t in cheap[0]], np.bool_)
         counts = cheap[1] & has_truth
-        sample, known = np.flatnonzero(counts & is_trusted), set(cheap[0])
+        sample, in_cheap = np.flatnonzero(counts & is_trusted), set(cheap[0])
         lost = {cheap[0][number] for number in np.flatnonzero(~counts).tolist()}
-        lost |= {topic for topic in trusted[0] if topic not in known}
+        lost |= {topic for topic in trusted[0] if topic not in in_cheap}
         return cls(
             np.array([place[cheap[0][number]] for number in sample.tolist()], np.intp),
             sample,
@@ -134,22 +210,22 @@ class CorrectedBoard:
     @cached_property
     def means(self) -> Floats:
         """The corrected means."""
-        return self._table(lambda each: each.sample.corrected(each.weight).means)
+        return self._table(lambda metric: metric.sample.corrected(metric.weight).means)
 
     @cached_property
     def intervals(self) -> tuple[Floats, Floats]:
         """The lower and the upper ends of the 95 % intervals of the corrected means."""
-        return self._table(lambda each: each.interval[0]), self._table(lambda each: each.interval[1])
+        return self._table(lambda metric: metric.interval[0]), self._table(lambda metric: metric.interval[1])
 
     @cached_property
     def uncorrected(self) -> Floats:
         """The means under the cheap judgments alone, over the same topics."""
-        return self._table(lambda each: each.sample.by_cheap().means)
+        return self._table(lambda metric: metric.sample.by_cheap().means)
 
     def _table(self, values: Callable[[CorrectedMetric], Floats]) -> Floats:
         table = np.full((len(self.by_metric), self.run_count), np.nan)
-        for row, each in enumerate(self.by_metric):
-            table[row, each.runs] = values(each)
+        for row, metric in enumerate(self.by_metric):
+            table[row, metric.runs] = values(metric)
         return table
 
 
@@ -172,20 +248,13 @@ def correct(
     # A run that came between the two readings is in one of them only.
     runs = np.array([number for number, run in enumerate(scores.runs) if run.id in place], np.intp)
     same = np.array([place[scores.runs[number].id] for number in runs.tolist()], np.intp)
-    return CorrectedBoard(trusted.qrels, _by_metric(scores, trusted, (runs, same), refuse), len(scores.runs))
-
-
-def _by_metric(
-    scores: ScoreTable, trusted: ScoreTable, runs: tuple[Places, Places], refuse: Refuse
-) -> list[CorrectedMetric]:
-    found = []
+    by_metric = []
     for row, metric in enumerate(scores.metrics):
         require_correctable(metric, refuse)
         topics = TopicsJudgedTwice.of(
-            (scores.topics, ~scores.undefined[row]), (trusted.topics, ~trusted.undefined[row])
+            (scores.topics, ~scores.scored.undefined[row]), (trusted.topics, ~trusted.scored.undefined[row])
         )
         topics.require_enough(metric.label, refuse)
-        tables = (scores.scored.scores[row][runs[0]], trusted.scored.scores[row][runs[1]])
-        sample = topics.scores(*tables)
-        found.append(CorrectedMetric(topics, sample, runs[0], sample.weight() if len(runs[0]) else 0.0))
-    return found
+        sample = topics.scores(scores.scored.scores[row][runs], trusted.scored.scores[row][same])
+        by_metric.append(CorrectedMetric(topics, sample, runs, sample.weight() if len(runs) else 0.0))
+    return CorrectedBoard(trusted.qrels, by_metric, len(scores.runs))
