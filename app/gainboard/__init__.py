@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gainboard.evaluation.boards.file_boards import FileBoard, FileComparison, compare, leaderboard
+    from gainboard.evaluation.boards.file_boards import FileBoard, FilePairs, compare, leaderboard
     from gainboard.evaluation.scoring.file_scores import FileScores, score
 
 __version__ = "0.2.0"
-__all__ = ["FileBoard", "FileComparison", "FileScores", "__version__", "compare", "leaderboard", "score"]
+__all__ = ["FileBoard", "FilePairs", "FileScores", "__version__", "compare", "leaderboard", "score"]
 
 
 def __getattr__(name: str) -> Any:

@@ -33,7 +33,7 @@ class _Columns:
         return import_module("polars").DataFrame(self.columns(), infer_schema_length=None)
 
 
-class BoardRow(NamedTuple):
+class FileRank(NamedTuple):
     """A run on a board, with its means by label. Without a test of the runs, it has no rank set and no groups."""
 
     rank: int
@@ -49,7 +49,7 @@ class FileBoard(_Columns):
 
     by: str
     metrics: Sequence[str]
-    rows: Sequence[BoardRow]
+    rows: Sequence[FileRank]
     groups: BoardGroups | str
     """The test of all pairs, or why there is none."""
     notes: Sequence[str]
@@ -89,7 +89,7 @@ def leaderboard(
     groups = tested_groups(metric, [scores.runs[run] for run in tested], scores.by_topic[tested, place])
     letters, rank_sets = (groups.letters, groups.rank_sets) if isinstance(groups, BoardGroups) else ({}, {})
     rows = [
-        BoardRow(rank, name, dict(zip(scores.metrics, own, strict=True)), rank_sets.get(name), letters.get(name, ()))
+        FileRank(rank, name, dict(zip(scores.metrics, own, strict=True)), rank_sets.get(name), letters.get(name, ()))
         for rank, run in ranked
         for name, own in [(scores.runs[run], scores.means[run].tolist())]
     ]
@@ -97,7 +97,7 @@ def leaderboard(
 
 
 @dataclass(frozen=True)
-class FileComparison(_Columns):
+class FilePairs(_Columns):
     """Pairs of runs under each metric: differences by topic, intervals, tests, and topics that decide."""
 
     pairs: Sequence[PairComparison]
@@ -105,7 +105,7 @@ class FileComparison(_Columns):
     """The notes of `FileScores`."""
 
     def __repr__(self) -> str:
-        return f"<FileComparison: {len(self.pairs)} pairs of runs under metrics>"
+        return f"<FilePairs: {len(self.pairs)} pairs of runs under metrics>"
 
     def columns(self) -> dict[str, list[Any]]:
         """Return a row for each pair under each metric, with the levels of all tests; `holm` is that of the t-test.
@@ -146,7 +146,7 @@ def compare(
     baseline: str | Sequence[str] | None = None,
     margin: float | None = None,
     **options: Any,
-) -> FileComparison:
+) -> FilePairs:
     """Compare two runs, or every other run with each `baseline`, as the service and `gainboard compare` do.
 
     Everything else is as for `gainboard.score`. Levels are corrected for exactly these pairs, under each metric.
@@ -169,4 +169,4 @@ def compare(
     tables = np.ascontiguousarray(scores.by_topic.swapaxes(0, 1))
     pairs = pair_up(scores.runs, baselines)
     of = ScoredPairs(scores.bound, scores.runs, scores.topics, tables, scores.means.T, scores.undefined, pairs)
-    return FileComparison(list(of.compared(margin)), scores.notes)
+    return FilePairs(list(of.compared(margin)), scores.notes)

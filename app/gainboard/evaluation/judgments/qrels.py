@@ -70,7 +70,7 @@ def publish(
     collection = admit(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
         file = intake.read(partial(_read, collection=collection, columns=columns, limits=workspace.limits))
-        upload = _Upload(workspace, principal, collection, judgments, intake, file, draft)
+        upload = _QrelsUpload(workspace, principal, collection, judgments, intake, file, draft)
         with workspace.database.reading() as tx:
             if same := upload.same(tx):
                 return Published(same, created=False)
@@ -98,7 +98,7 @@ def _read(chunks: Chunks, *, collection: Collection, columns: str | None, limits
 
 
 @dataclass(frozen=True)
-class _Upload:
+class _QrelsUpload:
     """A file of judgments that was read for a set of a collection, whose settings may change until it is stored."""
 
     workspace: Workspace
