@@ -1,6 +1,6 @@
 """The short form of the table of costs: small bodies, of which only the answers are compared."""
 
-from tests.proofs.costs import HOSTILE, participant_of, send, set_up
+from benchmarks.hostile_bodies import HOSTILE, participant_of, send, set_up
 
 SCALE = 50
 

@@ -170,21 +170,6 @@ def test_an_upload_whose_sender_leaves_is_over(shared):
     assert campaign.submit(client=own).status_code == 201
 
 
-def test_limits_say_what_is_left_to_a_team(shared):
-    times = {"opens_at": _in(-9), "closes_at": _in(99)}
-    campaign, own = _campaign(shared, presets=["AP"], quotas={"per_day": 3, "total": 2, "concurrent": 4}, **times)
-    campaign.submit(client=own)
-    found = _limits(own)
-    assert (found["submissions_left"], found["answers_left"]) == (1, 200)
-    team = found["team"]
-    assert {name: each["left"] for name, each in team["runs"].items()} == {"per_day": 2, "total": 1, "concurrent": 4}
-    assert datetime.fromisoformat(team["runs"]["per_day"]["resets_at"]).time().isoformat() == "00:00:00"
-    assert [datetime.fromisoformat(team[name]) for name in times] == [
-        datetime.fromisoformat(at) for at in times.values()
-    ]
-    assert team["bits_left"] == pytest.approx(200 * 9.967226258835993)
-
-
 @pytest.mark.parametrize(
     ("policy", "bits"),
     [

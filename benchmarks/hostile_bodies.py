@@ -1,6 +1,6 @@
 """Measures what hostile bodies cost a server: its CPU time and its memory, for every row of a table of bounds.
 
-    python -m tests.proofs.costs
+    python -m benchmarks.hostile_bodies
 
 A real server is sent each body by a participant (runs) or an organiser (qrels), with the plain readers and with the
 compiled ones. The table is Markdown. The exit code is 1 if a body is answered otherwise than it should be, or if a
@@ -21,7 +21,6 @@ import httpx
 
 from benchmarks.processes import forget_peak, memory, peak_memory, spend
 from benchmarks.servers import FAST, PLAIN, gainboard
-from tests.proofs import asked
 
 MIB = 1 << 20
 MILLION = 1_000_000
@@ -53,7 +52,7 @@ class Hostile:
     """The most by which memory may grow."""
 
     @property
-    def bound(self):
+    def bound(self) -> str:
         found = [f"at most {self.seconds:g} s"] if self.seconds else []
         found += [f"{self.times:g} x {self.like}"] if self.like else []
         return ", ".join([*found, *([f"at most {self.most_mib} MiB"] if self.most_mib else [])]) or "(to compare)"
@@ -68,7 +67,7 @@ class Cost(NamedTuple):
     kind: str
 
 
-def run_lines(scale, topics=MILLION // TOPIC_LINES):
+def run_lines(scale: int, topics: int = MILLION // TOPIC_LINES) -> list[bytes]:
     """Return the lines of a valid run. With many topics, each has few documents."""
     each = MILLION // topics
     return [
@@ -78,49 +77,49 @@ def run_lines(scale, topics=MILLION // TOPIC_LINES):
     ]
 
 
-def interleaved(scale):
+def interleaved(scale: int) -> list[bytes]:
     """Return the lines of 10,000 topics: the first line of each topic, the second line of each, and so on."""
     lines, each = run_lines(scale, 10_000), MILLION // 10_000
     return [line for place in range(each) for line in lines[place::each]]
 
 
-def qrels_lines(scale):
+def qrels_lines(scale: int) -> list[bytes]:
     return [b"%d 0 doc-%d %d\n" % (n // TOPIC_LINES, n % TOPIC_LINES, n % 2) for n in range(MILLION // scale)]
 
 
-def squeezed(data, mebibytes):
+def squeezed(data: bytes, mebibytes: int) -> bytes:
     """Return one gzip member of so many MiB of the same byte: a compressed stretch, repeated, needs no history."""
     deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     stretch = deflate.compress(data * (16 * MIB)) + deflate.flush(zlib.Z_FULL_FLUSH)
     return gzip.compress(b"")[:10] + stretch * (mebibytes // 16) + b"\x03\x00" + bytes(8)
 
 
-def _tagged(tag, scale):
+def _tagged(tag: bytes, scale: int) -> bytes:
     return b"".join(run_lines(scale)).replace(b"tag", tag)
 
 
-def _of_a(scale):
+def _of_a(scale: int) -> bytes:
     return gzip.compress(b"a\n" * (MILLION // scale))
 
 
-def _too_many_topics(scale):
+def _too_many_topics(scale: int) -> bytes:
     return b"".join(b"%d Q0 d 1 1 tag\n" % (n % 300_000) for n in range(max(20_000, MILLION // scale)))
 
 
-def _without_length(scale):
+def _without_length(scale: int) -> Iterator[bytes]:
     return repeat(b"1 Q0 d 1 1 tag\n" * 4369, 4801)  # the limit is the server's, whatever the scale
 
 
-def _with_garbage(scale):
+def _with_garbage(scale: int) -> bytes:
     return gzip.compress(b"".join(run_lines(scale)), 1) + b"x"
 
 
-def _last_score(scale):
+def _last_score(scale: int) -> bytes:
     lines = run_lines(scale)
     return b"".join([*lines[:-1], lines[-1].replace(b" tag", b"x tag")])
 
 
-def _score_in_each_topic(scale):
+def _score_in_each_topic(scale: int) -> bytes:
     lines = run_lines(scale)
     lines[::1010] = [line.replace(b" tag", b"x tag") for line in lines[::1010]]  # of 1,000 faults, reading would end
     return b"".join(lines)
@@ -147,7 +146,7 @@ HOSTILE = [
 ]
 
 
-def send(hostile, client, path, scale):
+def send(hostile: Hostile, client: httpx.Client, path: str, scale: int) -> tuple[int, str]:
     """Send a body, and return the status and the kind of the answer."""
     method, end = ("POST", "/runs") if hostile.is_run else ("PUT", "-qrels/qrels")
     query = {"name": f"r{HOSTILE.index(hostile)}"} if hostile.is_run else {}
@@ -159,7 +158,7 @@ def send(hostile, client, path, scale):
     return answer.status_code, codes.pop() if len(codes) == 1 else problem["type"].removeprefix("/problems/")
 
 
-def set_up(organiser):
+def set_up(organiser: httpx.Client) -> str:
     """Make a collection for runs, with few judgments, and one for qrels, without runs. Return the path of the first."""
     for name in ("costs", "costs-qrels"):
         organiser.post("/v1/collections", json={"name": name, "levels": 1}).raise_for_status()
@@ -167,12 +166,13 @@ def set_up(organiser):
     return "/v1/collections/costs"
 
 
-def participant_of(organiser, path):
+def participant_of(organiser: httpx.Client, path: str) -> str:
     sent = {"role": "participant", "team": "own"}
-    return organiser.post(f"{path}/tokens", json=sent).raise_for_status().json()["token"]
+    token: str = organiser.post(f"{path}/tokens", json=sent).raise_for_status().json()["token"]
+    return token
 
 
-def measure(column, scale=1):
+def measure(column: str, scale: int = 1) -> Iterator[tuple[Hostile, Cost]]:
     with TemporaryDirectory() as folder, gainboard(Path(folder), column) as server:
         path = set_up(server.client)
         headers = {"Authorization": f"Bearer {participant_of(server.client, path)}"}
@@ -181,7 +181,7 @@ def measure(column, scale=1):
                 yield hostile, _cost(server.process, hostile, own if hostile.is_run else server.client, path, scale)
 
 
-def _cost(process, hostile, client, path, scale):
+def _cost(process: int, hostile: Hostile, client: httpx.Client, path: str, scale: int) -> Cost:
     answers = []
     forget_peak(process)
     before = memory(process) or 0
@@ -191,7 +191,7 @@ def _cost(process, hostile, client, path, scale):
     return Cost(min(each.cpu or 0.0 for each in spent), grown, *answers[0])
 
 
-def verdict(hostile, cost, costs):
+def verdict(hostile: Hostile, cost: Cost, costs: dict[str, Cost]) -> str:
     """Return what does not hold, or `holds`."""
     if (cost.status, cost.kind) != (hostile.status, hostile.kind):
         return f"answered {cost.status} {cost.kind}"
@@ -203,13 +203,12 @@ def verdict(hostile, cost, costs):
     return "holds"
 
 
-def main():
-    parsed = asked(__doc__, PLAIN, FAST, scale=1)
+def main() -> int:
     failed = 0
-    for column in parsed.names or [PLAIN, FAST]:
+    for column in (PLAIN, FAST):
         print(f"\n| body ({column} readers) | answer | CPU s | memory MiB | bound | verdict |\n{'| --- ' * 6}|")
         costs = {}
-        for hostile, cost in measure(column, parsed.scale):
+        for hostile, cost in measure(column):
             costs[hostile.name] = cost
             said = verdict(hostile, cost, costs)
             failed += said != "holds"
