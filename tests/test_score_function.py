@@ -191,6 +191,11 @@ def test_boards_and_comparisons_are_those_of_the_commands(prepared):  # noqa: F8
     assert [*board.to_pandas()] == ["rank", "run", *board.metrics, "best_rank", "worst_rank", "groups"]
     assert found.to_polars().columns == [*found.to_pandas()]
     assert gainboard.score(prepared / "qrels.txt", runs, ["AP"]).to_polars(topics=True).shape == (4 * 12, 3)
+    by_default = gainboard.leaderboard(prepared / "qrels.txt", runs, by="P@5")
+    assert ("P@5" in by_default.by, len(by_default.metrics)) == (True, 4)
+    assert gainboard.leaderboard(prepared / "qrels.txt", runs, ["map"], names="trec_eval", by="P_5").by == by_default.by
+    with pytest.raises(BadInput, match="'sakai2006' stands for several metrics"):
+        gainboard.leaderboard(prepared / "qrels.txt", runs, by="sakai2006")
     for given, why in (({}, "the number of runs is 4"), ({"baseline": "x"}, "no run 'x'"), ({"margin": 0}, "above 0")):
         with pytest.raises(BadInput, match=why):
             gainboard.compare(prepared / "qrels.txt", runs, ["AP"], **given)

@@ -165,8 +165,13 @@ class PairsOverHalves(Analysis[P], Generic[P, C]):
         self.metrics, self.trials = params.metrics, trials
         self.topics = topics_for_halves(matrices, self.metrics)
         self.topics.require_drawable(self.trials, "trials")
-        self.seconds_a_pair, pairs = seconds_a_pair, pair_count(matrices.run_count)
-        self.blocks = pair_blocks(matrices.run_count, pairs * seconds_a_pair, PART_SECONDS)
+        self.seconds_a_pair = seconds_a_pair
+
+    @cached_property
+    def blocks(self) -> list[slice]:
+        """The pairs in blocks. A request that is refused for its size makes none."""
+        runs = self.matrices.run_count
+        return pair_blocks(runs, pair_count(runs) * self.seconds_a_pair, PART_SECONDS)
 
     @abstractmethod
     def join(self, blocks: Sequence[Arrays]) -> C:

@@ -13,6 +13,7 @@ import numpy as np
 from gainboard.errors import BadInput
 from gainboard.evaluation.boards.leaderboard import BoardGroups, rank_by_mean, tested_groups
 from gainboard.evaluation.boards.pair_statistics import PairComparison, ScoredPairs, pair_up
+from gainboard.evaluation.scoring.binding import DEFAULT_METRICS
 from gainboard.evaluation.scoring.file_scores import score
 from gainboard.notation.sources import Table
 
@@ -78,10 +79,16 @@ def leaderboard(
 
     Everything else is as for `gainboard.score`. Runs that share a letter under `groups` are not told apart by the
     bootstrap range test (alpha 0.05); the rank set of a run has the ranks that it may have by the same test.
+
+    Raise BadInput if `by` is a preset of several metrics, and what `gainboard.score` raises.
     """
     expressions = [metrics] if isinstance(metrics, str) else list(metrics)
+    if by and not expressions and options.get("names", "gainboard") == "gainboard":
+        expressions = list(DEFAULT_METRICS)
     scores = score(qrels, runs, [*expressions, *([by] if by and by not in expressions else [])], **options)
-    chosen = scores.asked[by] if by else scores.metrics[0]
+    chosen = scores.asked.get(by) if by else scores.metrics[0]
+    if chosen is None:
+        raise BadInput(f"{by!r} stands for several metrics, and one can rank. Use one of: {', '.join(scores.metrics)}.")
     place = scores.metrics.index(chosen)
     metric, means = scores.bound[place], scores.means[:, place]
     ranked = rank_by_mean(scores.runs, -means if metric.is_reversed else means)

@@ -202,6 +202,11 @@ class ScoredRuns:
     undefined: NDArray[np.bool_]
     topics_missing: NDArray[np.int64]
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the large arrays."""
+        return self.scores.nbytes + self.undefined.nbytes
+
     @cached_property
     def intervals(self) -> tuple[Floats, Floats]:
         """The lower and the upper ends of the confidence intervals of the means, float64 [metrics, runs] both."""
@@ -212,7 +217,7 @@ MOST_SCORED_BYTES = 10 << 20
 SCORE_SECONDS = 1.5e-6
 """The approximate time for one score of one run on one topic, in the middle of the catalogue."""
 SCORED_RUNS: WorkspaceCache[tuple[int, bytes], ScoredRuns] = WorkspaceCache(
-    MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes + (1 << 10)
+    MOST_SCORED_BYTES, lambda scored: scored.nbytes + (1 << 10)
 )
 """Scores by the id of the qrels version, and by a hash of runs, metrics and topics.
 
@@ -248,7 +253,7 @@ def kept_scores(
         spend(len(bound) * len(chosen) * len(topics.topics) * SCORE_SECONDS, is_chosen=is_chosen)
         scored = score_runs(workspace, collection, version, chosen, bound)
         # The cache keeps the last value whatever its size, and would remove all others for this one.
-        if scored.scores.nbytes <= MOST_SCORED_BYTES:
+        if scored.nbytes <= MOST_SCORED_BYTES:
             kept.keep(key, scored)
     return scored
 
