@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,12 +19,12 @@ from gainboard.evaluation.scoring.file_scores import score
 from gainboard.notation.sources import Table
 
 
-class _Columns:
+class _Columns(ABC):
     """An answer with columns, and so with frames of both kinds."""
 
+    @abstractmethod
     def columns(self) -> dict[str, list[Any]]:
         """Return the columns by name. What is undefined is None, or NaN among scores."""
-        raise NotImplementedError
 
     def to_pandas(self) -> Any:
         """Return the columns as a frame. Raise ModuleNotFoundError without pandas."""
