@@ -126,15 +126,15 @@ def test_the_matrices_of_a_job_go_with_the_next_one(elsewhere):
 
 
 def check_what_is_made_of_the_result_alone(kind, found):
-    result = find_kind(kind).result.model_validate(found)
-    tables = find_kind(kind).tables(result)
+    result = find_kind(kind).result_model.model_validate(found)
+    tables = result.tables()
     assert len({table.name for table in tables}) == len(tables)
     for table in tables:
         rows = as_csv(table).splitlines()
         assert len(rows) == len(table.rows) + 1
         assert all(len(row) == len(table.columns) for row in table.rows)
         assert as_latex(table)
-    figures = find_kind(kind).figures(result)
+    figures = result.figures()
     assert len({figure.name for figure in figures}) == len(figures)
 
 

@@ -8,11 +8,10 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import (
     unsure,
 )
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import (
     CORRECTION,
@@ -157,6 +156,33 @@ class SensitivityResult(TopicsResult):
     beats_baseline: list[str] = Field(description="Metrics that are more sensitive at every level")
     uncertain_marks: list[str] = Field(description="Metrics of which that is so only under some of the seeds")
 
+    def tables(self) -> Sequence[Table | LongTable]:
+        """Return sensitivity by metric, the most sensitive first, all pairs if the result has them, and the groups."""
+        shown: list[Table | LongTable] = [_sensitivity(self)]
+        if all(metric.pairs is not None for metric in self.metrics):
+            shown.append(_pairs(self))
+        letters = [
+            (metric.metric, level.alpha, run, "".join(letters))
+            for metric in self.metrics
+            for level in metric.levels
+            for run, letters in sorted((level.groups or {}).items(), key=_best_first)
+        ]
+        if letters:
+            caption = "Groups. Runs that share a letter do not differ significantly."
+            shown.append(Table("groups", caption, (METRIC, Column("alpha"), Column("run"), Column("groups")), letters))
+        return shown
+
+    def figures(self) -> Sequence[Figure]:
+        """Return the ASL curves of all metrics."""
+        series = [curve(self, metric.metric, metric.asl_curve) for metric in self.metrics]
+        panel = Panel(
+            Axis("run pairs, sorted by ASL", counts=True),
+            Axis("ASL", limits=(0, None)),
+            series,
+            [Reference(alpha, f"alpha {alpha:g}") for alpha in self.alphas],
+        )
+        return (Figure("asl-curves", f"ASL curves. {_title(self)}.", (panel,)),)
+
 
 def curve_points(pairs: int) -> Indices:
     """Return which points of a curve over all pairs are listed: all, or `MOST_POINTS` of them: intp [points]."""
@@ -165,8 +191,18 @@ def curve_points(pairs: int) -> Indices:
     return np.rint(np.linspace(0, pairs - 1, MOST_POINTS)).astype(np.intp)
 
 
-class Sensitivity(Analysis[SensitivityParams]):
+@enter
+class Sensitivity(Analysis[SensitivityParams, SensitivityResult]):
     """The pairs of runs that each metric separates, and the differences that this needs."""
+
+    name = "bootstrap-sensitivity"
+    title = "Discriminative power"
+    question = "which-metric"
+    summary = "How many pairs of runs each metric tells apart, and which difference of means that needs."
+    # 1: in max-T, an infinite t counts only for its own pair; 2: pairs and marks may be uncertain; 3: levels of
+    # resamples are above 0 before a correction, Wilcoxon's are exact with ties, and differences have ranges;
+    # 4: ranges are stretched, and levels that few topics allow are noted
+    changes = 4
 
     compares_pairs = True
 
@@ -294,23 +330,6 @@ def _title(result: SensitivityResult) -> str:
     return f"{find_test(result.test).title}{drawn}{corrected}, {len(result.runs)} runs, {result.topics} topics"
 
 
-def tables(result: SensitivityResult) -> Sequence[Table | LongTable]:
-    """Return sensitivity by metric, the most sensitive first, all pairs if the result has them, and the groups."""
-    shown: list[Table | LongTable] = [_sensitivity(result)]
-    if all(metric.pairs is not None for metric in result.metrics):
-        shown.append(_pairs(result))
-    letters = [
-        (metric.metric, level.alpha, run, "".join(letters))
-        for metric in result.metrics
-        for level in metric.levels
-        for run, letters in sorted((level.groups or {}).items(), key=_best_first)
-    ]
-    if letters:
-        caption = "Groups. Runs that share a letter do not differ significantly."
-        shown.append(Table("groups", caption, (METRIC, Column("alpha"), Column("run"), Column("groups")), letters))
-    return shown
-
-
 def _sensitivity(result: SensitivityResult) -> Table:
     metrics = {metric.metric: metric.levels for metric in result.metrics}
     levels = [level for metric in metrics.values() for level in metric]
@@ -374,34 +393,3 @@ def curve(result: SensitivityResult, label: str, asls: Sequence[Number]) -> Seri
     """Return the ASL curve of a metric. Long curves have only some of their ranks."""
     ranks = result.asl_curve_ranks or range(1, len(asls) + 1)
     return Series(label, list(ranks), asls, style="line")
-
-
-def figures(result: SensitivityResult) -> Sequence[Figure]:
-    """Return the ASL curves of all metrics."""
-    series = [curve(result, metric.metric, metric.asl_curve) for metric in result.metrics]
-    panel = Panel(
-        Axis("run pairs, sorted by ASL", counts=True),
-        Axis("ASL", limits=(0, None)),
-        series,
-        [Reference(alpha, f"alpha {alpha:g}") for alpha in result.alphas],
-    )
-    return (Figure("asl-curves", f"ASL curves. {_title(result)}.", (panel,)),)
-
-
-BOOTSTRAP_SENSITIVITY = enter(
-    JobKind(
-        name="bootstrap-sensitivity",
-        title="Discriminative power",
-        question="which-metric",
-        summary="How many pairs of runs each metric tells apart, and which difference of means that needs.",
-        # 1: in max-T, an infinite t counts only for its own pair; 2: pairs and marks may be uncertain; 3: levels of
-        # resamples are above 0 before a correction, Wilcoxon's are exact with ties, and differences have ranges;
-        # 4: ranges are stretched, and levels that few topics allow are noted
-        changes=4,
-        params=SensitivityParams,
-        result=SensitivityResult,
-        analysis=Sensitivity,
-        tables=tables,
-        figures=figures,
-    )
-)

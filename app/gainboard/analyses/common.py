@@ -11,8 +11,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.analyses.analysis import Analysis, Arrays
+from gainboard.analyses.job_kinds import Analysis, Arrays
 from gainboard.analyses.params import MetricsParams
+from gainboard.analyses.result_models import JobResult
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.metrics import BoundMetric
@@ -20,6 +21,7 @@ from gainboard.statistics.draws import Draws, Indices
 from gainboard.statistics.pairs import pair_blocks, pair_count, pieces
 
 P = TypeVar("P", bound=MetricsParams)
+R = TypeVar("R", bound=JobResult)
 C = TypeVar("C")
 LEAST_TO_HALVE = 4
 """The least number of topics from which two halves tell anything."""
@@ -152,7 +154,7 @@ def named_pairs(matrices: Matrices) -> list[tuple[str, str]]:
     return [(first, second) for place, first in enumerate(names) for second in names[place + 1 :]]
 
 
-class PairsOverHalves(Analysis[P], Generic[P, C]):
+class PairsOverHalves(Analysis[P, R], Generic[P, R, C]):
     """An analysis that counts for each pair of runs what drawn topics say of it, on topics that halve.
 
     A part is a block of the pairs under one metric, and blocks of a metric are neighbours. `C` are the counts of all.

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import CORRECTION, CORRECTION_TITLES, Alpha, PairTests, Test
 from gainboard.analyses.params import DrawCount, Metrics, MetricsParams, Seed
@@ -84,9 +83,35 @@ class ConcordanceResult(TopicsResult):
     comparisons: list[MetricComparison]
     consistency: list[list[Number]] = Field(description="Of each two metrics, in the order of `metrics`")
 
+    def tables(self) -> Sequence[Table]:
+        """Return the classes of each two metrics, the most consistent first, and the significant pairs of each."""
+        ordered = sorted(self.comparisons, key=lambda each: -(each.consistency or 0))
+        caption = f"Pairs of runs by class: active, mixed or passive; agreement or disagreement. {_title(self)}."
+        about_metrics = f"Pairs that differ significantly. {_title(self)}."
+        notes = [self.note] if self.note else []
+        return (
+            table(MetricComparison, "concordance", caption, ordered),
+            table(SignificantPairs, "significant", about_metrics, self.metrics, notes=notes),
+        )
 
-class Concordance(Analysis[ConcordanceParams]):
+    def figures(self) -> Sequence[Figure]:
+        """Return the map of consistency."""
+        labels = [each.metric for each in self.metrics]
+        scale = Axis("consistency: AA / (AA + AD + MA + MD)", limits=(None, 1))
+        caption = f"Consistency of significance between metrics. {_title(self)}."
+        return (Figure("consistency", caption, (HeatMap(labels, labels, self.consistency, scale),)),)
+
+
+@enter
+class Concordance(Analysis[ConcordanceParams, ConcordanceResult]):
     """The classes of all pairs of runs under each two of the metrics, with one significance test."""
+
+    name = "concordance"
+    title = "Agreement of metrics"
+    question = "which-metric"
+    summary = "On which pairs of runs two metrics agree, disagree, or only one of them tells a difference."
+    # 1: levels of resamples are above 0 before Holm's correction, and Wilcoxon's are exact with ties
+    changes = 2  # 2: ranges are stretched; levels that few topics allow are noted
 
     compares_pairs = True
 
@@ -154,40 +179,3 @@ def _title(result: ConcordanceResult) -> str:
     corrected = CORRECTION_TITLES[result.correction]
     test = find_test(result.test).title
     return f"{test}, alpha {result.alpha:g}{corrected}, {result.pairs} pairs of runs, {result.topics} topics"
-
-
-def tables(result: ConcordanceResult) -> Sequence[Table]:
-    """Return the classes of each two metrics, the most consistent first, and the significant pairs of each metric."""
-    ordered = sorted(result.comparisons, key=lambda each: -(each.consistency or 0))
-    caption = f"Pairs of runs by class: active, mixed or passive; agreement or disagreement. {_title(result)}."
-    about_metrics = f"Pairs that differ significantly. {_title(result)}."
-    notes = [result.note] if result.note else []
-    return (
-        table(MetricComparison, "concordance", caption, ordered),
-        table(SignificantPairs, "significant", about_metrics, result.metrics, notes=notes),
-    )
-
-
-def figures(result: ConcordanceResult) -> Sequence[Figure]:
-    """Return the map of consistency."""
-    labels = [each.metric for each in result.metrics]
-    scale = Axis("consistency: AA / (AA + AD + MA + MD)", limits=(None, 1))
-    caption = f"Consistency of significance between metrics. {_title(result)}."
-    return (Figure("consistency", caption, (HeatMap(labels, labels, result.consistency, scale),)),)
-
-
-CONCORDANCE = enter(
-    JobKind(
-        name="concordance",
-        title="Agreement of metrics",
-        question="which-metric",
-        summary="On which pairs of runs two metrics agree, disagree, or only one of them tells a difference.",
-        # 1: levels of resamples are above 0 before Holm's correction, and Wilcoxon's are exact with ties
-        changes=2,  # 2: ranges are stretched; levels that few topics allow are noted
-        params=ConcordanceParams,
-        result=ConcordanceResult,
-        analysis=Concordance,
-        tables=tables,
-        figures=figures,
-    )
-)

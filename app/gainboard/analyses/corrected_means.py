@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import MOST_TESTED_PAIRS, PAIRS, refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.judgments import SECONDS_A_JUDGMENT
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import MOST_LISTED
@@ -200,9 +199,62 @@ class CorrectedMeansResult(JobResult):
     resamples: int
     metrics: list[CorrectedUnderMetric]
 
+    def tables(self) -> Sequence[Table]:
+        """Return the means of the runs, the best first under each metric, the samples behind them, and the pairs."""
+        title, metrics = _title(self), self.metrics
+        notes = [
+            f"This holds only under a condition. {self.assumes}",
+            "Worth is the number of trusted topics that alone would give an interval as narrow.",
+            f"Ranks and groups are by the bootstrap range of corrected means at {self.alpha:g}, with "
+            f"{self.resamples:,} resamples.",
+        ]
+        runs = fields(CorrectedRun, "rank", "run", "corrected", "worth", "trusted", "cheap", "rank_set", "groups")
+        counts = ("metric", "trusted_topics", "topics", "topics_left_out", "weight")
+        samples = fields(CorrectedUnderMetric, *counts, "correlation", "difference_correlation", "pairs_told_apart")
+        shown = [
+            table(
+                runs, "means", f"Means of the runs. {title}.", metrics, each=best_first, in_sections=True, notes=notes
+            ),
+            table(samples, "samples", f"Topics and weight under each metric. {title}.", metrics),
+        ]
+        listed = [metric for metric in metrics if metric.pairs]
+        if listed:
+            note = "Benjamini and Hochberg's method controls the false discovery rate, and Holm's any false discovery."
+            levels = ("asl", "asl_holm", "asl_benjamini_hochberg", "asl_range")
+            pairs = fields(CorrectedPair, "runs", "corrected", "interval", "worth", "trusted", "cheap", *levels)
+            caption = f"Differences of pairs of runs. {title}."
+            shown.append(table(pairs, "pairs", caption, listed, each="pairs", in_sections=True, notes=[note]))
+        return shown
 
-class CorrectedMeans(Analysis[CorrectedMeansParams]):
+    def figures(self) -> Sequence[Figure]:
+        """Return a figure for each metric: the corrected means with their intervals, and those under each set alone."""
+        shown = []
+        for number, metric in enumerate(self.metrics, start=1):
+            runs = best_first(metric)[::-1]
+            places = list(range(len(runs)))
+            ends = [end for each in runs for end in (*each.corrected.interval, None)]
+            at = [place for place_of_run in places for place in (place_of_run, place_of_run, None)]
+            series = [
+                Series("corrected", [each.corrected.mean for each in runs], places, "points"),
+                Series("cheap alone", [each.cheap.mean for each in runs], places, "points"),
+                Series("trusted alone", [each.trusted.mean for each in runs], places, "points"),
+                Series("95 % interval, corrected", ends, at, "intervals"),
+            ]
+            panel = Panel(Axis(f"mean {metric.metric}"), Axis("", categories=[each.run for each in runs]), series)
+            caption = f"Means of the runs under {metric.metric}. {_title(self)}."
+            shown.append(Figure(f"means-{number}", caption, (panel,)))
+        return shown
+
+
+@enter
+class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
     """The scores of all runs under a cheap and a trusted set, metric by metric: each metric is a part."""
+
+    name = "corrected-means"
+    title = "Judges corrected by people"
+    question = "judges"
+    summary = "Means under cheap judgments of all topics, corrected by people who judged a random sample of them."
+    changes = 1  # ranges are stretched
 
     compares_pairs = True
 
@@ -362,68 +414,6 @@ def _title(result: CorrectedMeansResult) -> str:
     return f"Judged by {result.judgment_set}, corrected by {result.trusted} ({weighted}); 95 % intervals by Student's t"
 
 
-def tables(result: CorrectedMeansResult) -> Sequence[Table]:
-    """Return the means of the runs, the best first under each metric, the samples behind them, and the pairs."""
-    title, metrics = _title(result), result.metrics
-    notes = [
-        f"This holds only under a condition. {result.assumes}",
-        "Worth is the number of trusted topics that alone would give an interval as narrow.",
-        f"Ranks and groups are by the bootstrap range of corrected means at {result.alpha:g}, with "
-        f"{result.resamples:,} resamples.",
-    ]
-    runs = fields(CorrectedRun, "rank", "run", "corrected", "worth", "trusted", "cheap", "rank_set", "groups")
-    counts = ("metric", "trusted_topics", "topics", "topics_left_out", "weight")
-    samples = fields(CorrectedUnderMetric, *counts, "correlation", "difference_correlation", "pairs_told_apart")
-    shown = [
-        table(runs, "means", f"Means of the runs. {title}.", metrics, each=best_first, in_sections=True, notes=notes),
-        table(samples, "samples", f"Topics and weight under each metric. {title}.", metrics),
-    ]
-    listed = [metric for metric in metrics if metric.pairs]
-    if listed:
-        note = "Benjamini and Hochberg's method controls the false discovery rate, and Holm's any false discovery."
-        levels = ("asl", "asl_holm", "asl_benjamini_hochberg", "asl_range")
-        pairs = fields(CorrectedPair, "runs", "corrected", "interval", "worth", "trusted", "cheap", *levels)
-        caption = f"Differences of pairs of runs. {title}."
-        shown.append(table(pairs, "pairs", caption, listed, each="pairs", in_sections=True, notes=[note]))
-    return shown
-
-
 def best_first(metric: CorrectedUnderMetric) -> list[CorrectedRun]:
     """Return the runs of a metric in the order of their ranks."""
     return sorted(metric.runs, key=lambda each: (each.rank, each.run))
-
-
-def figures(result: CorrectedMeansResult) -> Sequence[Figure]:
-    """Return a figure for each metric: the corrected means with their intervals, and those under each set alone."""
-    shown = []
-    for number, metric in enumerate(result.metrics, start=1):
-        runs = best_first(metric)[::-1]
-        places = list(range(len(runs)))
-        ends = [end for each in runs for end in (*each.corrected.interval, None)]
-        at = [place for place_of_run in places for place in (place_of_run, place_of_run, None)]
-        series = [
-            Series("corrected", [each.corrected.mean for each in runs], places, "points"),
-            Series("cheap alone", [each.cheap.mean for each in runs], places, "points"),
-            Series("trusted alone", [each.trusted.mean for each in runs], places, "points"),
-            Series("95 % interval, corrected", ends, at, "intervals"),
-        ]
-        panel = Panel(Axis(f"mean {metric.metric}"), Axis("", categories=[each.run for each in runs]), series)
-        caption = f"Means of the runs under {metric.metric}. {_title(result)}."
-        shown.append(Figure(f"means-{number}", caption, (panel,)))
-    return shown
-
-
-CORRECTED_MEANS = enter(
-    JobKind(
-        name="corrected-means",
-        title="Judges corrected by people",
-        question="judges",
-        summary="Means under cheap judgments of all topics, corrected by people who judged a random sample of them.",
-        params=CorrectedMeansParams,
-        result=CorrectedMeansResult,
-        analysis=CorrectedMeans,
-        tables=tables,
-        figures=figures,
-        changes=1,  # ranges are stretched
-    )
-)

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import MOST_PAIRS, common_topics, refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import MetricsParams, Names
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
@@ -132,9 +131,69 @@ class DifficultyResult(TopicsResult):
     reference: list[str] | None = Field(description="The reference runs; null without `standardise`")
     metrics: list[DifficultyOfMetric]
 
+    def tables(self) -> Sequence[Table]:
+        """Return the components of each metric, and the topics, the hardest first."""
+        runs = f"{len(self.runs)} runs"
+        negative = [
+            f"The estimate for {name} under {metric.metric} is negative, and shown as 0."
+            for metric in self.metrics
+            for name in metric.negative_components
+        ]
+        about = f"Variance components of {runs} x {self.topics} topics."
+        components = table(DifficultyOfMetric, "components", about, self.metrics, notes=negative)
+        about = f"Topics over {runs}, the hardest first under each metric."
+        topics = table(
+            DifficultyOfTopic,
+            "topics",
+            about,
+            self.metrics,
+            each=lambda metric: sorted(metric.by_topic, key=lambda topic: topic.mean),
+        )
+        return (components, topics, _standardised(self)) if self.standardise else (components, topics)
 
-class Difficulty(Analysis[DifficultyParams]):
+    def figures(self) -> Sequence[Figure]:
+        """Return the means of all topics in the order of the first metric, and discrimination by mean."""
+        by_first = self.metrics[0].by_topic
+        order = sorted(range(len(by_first)), key=lambda place: by_first[place].mean)
+        places = list(range(len(order)))
+        means = [
+            Series(metric.metric, places, [metric.by_topic[place].mean for place in order]) for metric in self.metrics
+        ]
+        first = self.metrics[0].metric
+        names = [by_first[place].topic for place in order]
+        by_mean = [
+            Series(
+                metric.metric,
+                [each.mean for each in metric.by_topic],
+                [each.discrimination for each in metric.by_topic],
+                style="points",
+            )
+            for metric in self.metrics
+        ]
+        runs = f"{len(self.runs)} runs"
+        return (
+            Figure(
+                "topics",
+                f"Mean score of each topic over {runs}, the hardest by {first} first.",
+                (Panel(Axis(f"topics, sorted by {first}", categories=names), Axis("mean over runs"), means),),
+            ),
+            Figure(
+                "discrimination",
+                f"Discrimination of each topic by its mean over {runs}.",
+                (Panel(Axis("mean over runs"), Axis("discrimination", limits=(None, 1)), by_mean),),
+            ),
+        )
+
+
+@enter
+class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
     """Each metric's topics one by one, and how much of the variance is the runs', the topics', and neither's."""
+
+    name = "difficulty"
+    title = "Difficulty of topics"
+    question = "collection"
+    summary = "Which topics are hard, and how much of the scores is due to the runs, to the topics, and to neither."
+    changes = 1  # empirical scores leave out topics on which all reference runs score alike
 
     compares_pairs = True
     """Components are not of pairs, but a run that is there twice counts twice, and makes runs look more alike."""
@@ -256,27 +315,6 @@ class Difficulty(Analysis[DifficultyParams]):
         ]
 
 
-def tables(result: DifficultyResult) -> Sequence[Table]:
-    """Return the components of each metric, and the topics, the hardest first."""
-    runs = f"{len(result.runs)} runs"
-    negative = [
-        f"The estimate for {name} under {metric.metric} is negative, and shown as 0."
-        for metric in result.metrics
-        for name in metric.negative_components
-    ]
-    about = f"Variance components of {runs} x {result.topics} topics."
-    components = table(DifficultyOfMetric, "components", about, result.metrics, notes=negative)
-    about = f"Topics over {runs}, the hardest first under each metric."
-    topics = table(
-        DifficultyOfTopic,
-        "topics",
-        about,
-        result.metrics,
-        each=lambda metric: sorted(metric.by_topic, key=lambda topic: topic.mean),
-    )
-    return (components, topics, _standardised(result)) if result.standardise else (components, topics)
-
-
 def _standardised(result: DifficultyResult) -> Table:
     left_out = [
         f"All reference runs score alike under {metric.metric} on {len(topics)} of {len(metric.by_topic)} "
@@ -293,53 +331,3 @@ def _standardised(result: DifficultyResult) -> Table:
         in_sections=True,
         notes=left_out,
     )
-
-
-def figures(result: DifficultyResult) -> Sequence[Figure]:
-    """Return the means of all topics in the order of the first metric, and discrimination by mean."""
-    by_first = result.metrics[0].by_topic
-    order = sorted(range(len(by_first)), key=lambda place: by_first[place].mean)
-    places = list(range(len(order)))
-    means = [
-        Series(metric.metric, places, [metric.by_topic[place].mean for place in order]) for metric in result.metrics
-    ]
-    first = result.metrics[0].metric
-    names = [by_first[place].topic for place in order]
-    by_mean = [
-        Series(
-            metric.metric,
-            [each.mean for each in metric.by_topic],
-            [each.discrimination for each in metric.by_topic],
-            style="points",
-        )
-        for metric in result.metrics
-    ]
-    runs = f"{len(result.runs)} runs"
-    return (
-        Figure(
-            "topics",
-            f"Mean score of each topic over {runs}, the hardest by {first} first.",
-            (Panel(Axis(f"topics, sorted by {first}", categories=names), Axis("mean over runs"), means),),
-        ),
-        Figure(
-            "discrimination",
-            f"Discrimination of each topic by its mean over {runs}.",
-            (Panel(Axis("mean over runs"), Axis("discrimination", limits=(None, 1)), by_mean),),
-        ),
-    )
-
-
-DIFFICULTY = enter(
-    JobKind(
-        name="difficulty",
-        title="Difficulty of topics",
-        question="collection",
-        summary="Which topics are hard, and how much of the scores is due to the runs, to the topics, and to neither.",
-        changes=1,  # empirical scores leave out topics on which all reference runs score alike
-        params=DifficultyParams,
-        result=DifficultyResult,
-        analysis=Difficulty,
-        tables=tables,
-        figures=figures,
-    )
-)

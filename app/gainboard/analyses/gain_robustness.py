@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from gainboard.analyses import rank_correlation, stability, swap_rate
-from gainboard.analyses.analysis import Analysis, Arrays
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses import rank_correlation, stability
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import Expression, Metrics, Seeds
 from gainboard.analyses.rank_correlation import CorrelationParams, RankCorrelation, RankCorrelationOfRuns
@@ -84,12 +83,57 @@ class GainRobustnessResult(SubsetsResult):
         description="For each metric: its labels under the settings, correlated"
     )
 
+    def tables(self) -> Sequence[Table]:
+        """Return stability, required differences and correlation with the first setting, then details of stability and
+        swaps.
+        """
+        stable, swaps = _parts(self)
+        rows = [
+            (
+                metric.metric,
+                setting,
+                *(found.coefficients[name][0][found.metrics.index(label)] for name in COEFFICIENTS),
+                len((found.swops or {})[label]),
+            )
+            for metric, found in zip(self.metrics, self.rank_correlation, strict=True)
+            for setting, label in zip(self.settings, metric.labels, strict=True)
+        ]
+        columns = (
+            METRIC_SECTION,
+            Column("gains"),
+            Column("Kendall's tau-b", digits=4),
+            Column("Spearman's rho", digits=4),
+            Column("swops"),
+        )
+        caption = f"Rankings of {len(self.runs)} runs under several gain settings, against that under the first one."
+        return (
+            Table("correlation-with-first", caption, columns, rows),
+            *(replace(table, name=f"stability-{table.name}") for table in stable.tables()),
+            *(replace(table, name=f"swap-rate-{table.name}") for table in swaps.tables()),
+        )
 
-class GainRobustness(Analysis[RobustnessParams]):
+    def figures(self) -> Sequence[Figure]:
+        """Return the stability and swap-rate curves of all metrics under all settings."""
+        stable, swaps = _parts(self)
+        return (
+            *(replace(figure, name="stability-curves") for figure in stable.figures()),
+            *(replace(figure, name="swap-rate-curves") for figure in swaps.figures()),
+        )
+
+
+@enter
+class GainRobustness(Analysis[RobustnessParams, GainRobustnessResult]):
     """Stability and swap rate of each metric under each setting, and its ranking against that of the first one.
 
     Swap rates are computed under each of the `seeds`, the others under the first.
     """
+
+    name = "gain-robustness"
+    title = "Robustness to gains"
+    question = "which-metric"
+    summary = "Whether stability, swap rate and the ranking of the runs depend on the gains of the relevance levels."
+    # the versions of the kinds whose analyses it runs
+    changes = Stability.changes + SwapRate.changes + RankCorrelation.changes
 
     compares_pairs = True
 
@@ -98,7 +142,7 @@ class GainRobustness(Analysis[RobustnessParams]):
         every = list(dict.fromkeys(label for each in params.labels.values() for label in each))
         # Not validated again: there are more labels than a request may name metrics.
         drawn = params.model_dump(include={"trials", "subset_size", "seed", "seeds"}) | {"metrics": every}
-        self._members: list[Analysis[Any]] = [
+        self._members: list[Analysis[Any, Any]] = [
             Stability(matrices, params.model_copy(update={"metrics": every})),
             SwapRate(matrices, SwapRateParams.model_construct(**drawn)),
             *(
@@ -137,45 +181,6 @@ def _distinct(labels: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(labels))
 
 
-def tables(result: GainRobustnessResult) -> Sequence[Table]:
-    """Return stability, required differences and correlation with the first setting, then details of stability and
-    swaps.
-    """
-    stable, swaps = _parts(result)
-    rows = [
-        (
-            metric.metric,
-            setting,
-            *(found.coefficients[name][0][found.metrics.index(label)] for name in COEFFICIENTS),
-            len((found.swops or {})[label]),
-        )
-        for metric, found in zip(result.metrics, result.rank_correlation, strict=True)
-        for setting, label in zip(result.settings, metric.labels, strict=True)
-    ]
-    columns = (
-        METRIC_SECTION,
-        Column("gains"),
-        Column("Kendall's tau-b", digits=4),
-        Column("Spearman's rho", digits=4),
-        Column("swops"),
-    )
-    caption = f"Rankings of {len(result.runs)} runs under several gain settings, against that under the first one."
-    return (
-        Table("correlation-with-first", caption, columns, rows),
-        *(replace(table, name=f"stability-{table.name}") for table in stability.tables(stable)),
-        *(replace(table, name=f"swap-rate-{table.name}") for table in swap_rate.tables(swaps)),
-    )
-
-
-def figures(result: GainRobustnessResult) -> Sequence[Figure]:
-    """Return the stability and swap-rate curves of all metrics under all settings."""
-    stable, swaps = _parts(result)
-    return (
-        *(replace(figure, name="stability-curves") for figure in stability.figures(stable)),
-        *(replace(figure, name="swap-rate-curves") for figure in swap_rate.figures(swaps)),
-    )
-
-
 def _parts(result: GainRobustnessResult) -> tuple[StabilityResult, SwapRateResult]:
     return part_of(StabilityResult, result, result.stability), part_of(SwapRateResult, result, result.swap_rate)
 
@@ -183,20 +188,3 @@ def _parts(result: GainRobustnessResult) -> tuple[StabilityResult, SwapRateResul
 def part_of(model: type[R], result: GainRobustnessResult, part: ResultModel) -> R:
     """Return the result of a member as a job of its kind has it: with the head and the topics of the whole."""
     return model.model_construct(**dict(result) | dict(part))
-
-
-GAIN_ROBUSTNESS = enter(
-    JobKind(
-        name="gain-robustness",
-        title="Robustness to gains",
-        question="which-metric",
-        summary="Whether stability, swap rate and the ranking of the runs depend on the gains of the relevance levels.",
-        # the versions of the kinds whose analyses it runs
-        changes=stability.STABILITY.changes + swap_rate.SWAP_RATE.changes + rank_correlation.RANK_CORRELATION.changes,
-        params=RobustnessParams,
-        result=GainRobustnessResult,
-        analysis=GainRobustness,
-        tables=tables,
-        figures=figures,
-    )
-)

@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, JsonValue
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels, as_text
 from gainboard.analyses.params import Params
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
@@ -71,9 +70,45 @@ class GainVectorsResult(TopicsResult):
     metric: str = Field(description="The metric whose parameters all curves have")
     ranks: list[int] = Field(description="The ranks of all curves")
 
+    def tables(self) -> Sequence[Table]:
+        """Return all curves by rank, and precision by recall."""
+        by_rank = [
+            (run.name, *row)
+            for run in self.runs
+            for row in zip(self.ranks, run.CG, run.DCG, run.nCG, run.nDCG, strict=True)
+        ]
+        by_recall = [(run.name, *run.precision_recall) for run in self.runs]
+        return (
+            Table(
+                "gain-by-rank",
+                f"Mean gain at each rank, with the parameters of {self.metric}.",
+                (Column("run"), Column("rank"), *(Column(name, digits=4) for name in CURVES)),
+                by_rank,
+            ),
+            Table(
+                "precision-recall",
+                "Interpolated precision at the eleven points of recall.",
+                (Column("run"), *(Column(f"{recall:g}", digits=4, group="recall") for recall in RECALL)),
+                by_recall,
+            ),
+        )
 
-class GainVectors(Analysis[GainVectorsParams]):
+    def figures(self) -> Sequence[Figure]:
+        """Return one figure for each curve."""
+        ranks = Axis("rank")
+        curves = [_curve(self, name, name, self.ranks, ranks) for name in CURVES]
+        recall = Axis("recall", limits=(0, 1))
+        return (*curves, _curve(self, "precision-recall", "interpolated precision", RECALL, recall))
+
+
+@enter
+class GainVectors(Analysis[GainVectorsParams, GainVectorsResult]):
     """CG, DCG, nCG and nDCG at every rank, averaged over topics, under the parameters and the cut-off of `metric`."""
+
+    name = "gain-vectors"
+    title = "Gain by rank"
+    question = "which-runs"
+    summary = "How much each run gains down its ranking, as curves of CG, DCG, nCG and nDCG averaged over the topics."
 
     def __init__(self, matrices: Matrices, params: GainVectorsParams) -> None:
         super().__init__(matrices, params)
@@ -122,38 +157,6 @@ class GainVectors(Analysis[GainVectorsParams]):
         }
 
 
-def tables(result: GainVectorsResult) -> Sequence[Table]:
-    """Return all curves by rank, and precision by recall."""
-    by_rank = [
-        (run.name, *row)
-        for run in result.runs
-        for row in zip(result.ranks, run.CG, run.DCG, run.nCG, run.nDCG, strict=True)
-    ]
-    by_recall = [(run.name, *run.precision_recall) for run in result.runs]
-    return (
-        Table(
-            "gain-by-rank",
-            f"Mean gain at each rank, with the parameters of {result.metric}.",
-            (Column("run"), Column("rank"), *(Column(name, digits=4) for name in CURVES)),
-            by_rank,
-        ),
-        Table(
-            "precision-recall",
-            "Interpolated precision at the eleven points of recall.",
-            (Column("run"), *(Column(f"{recall:g}", digits=4, group="recall") for recall in RECALL)),
-            by_recall,
-        ),
-    )
-
-
-def figures(result: GainVectorsResult) -> Sequence[Figure]:
-    """Return one figure for each curve."""
-    ranks = Axis("rank")
-    curves = [_curve(result, name, name, result.ranks, ranks) for name in CURVES]
-    recall = Axis("recall", limits=(0, 1))
-    return (*curves, _curve(result, "precision-recall", "interpolated precision", RECALL, recall))
-
-
 def label_of_curve(result: GainVectorsResult, name: str) -> str:
     """Return the label of CG, DCG, nCG or nDCG with the parameters of the curves, to the last rank."""
     label: str = result.metric if name.endswith("DCG") else without(result.metric, "base")
@@ -167,19 +170,3 @@ def _curve(result: GainVectorsResult, name: str, title: str, x: Sequence[float],
     label = label_of_curve(result, name) if name in CURVES else f"parameters of {result.metric}"
     caption = f"{title} by {axis.title}, mean over {result.topics} topics: {label}."
     return Figure(name, caption, (Panel(axis, Axis(title, limits=(0, None)), series),))
-
-
-GAIN_VECTORS = enter(
-    JobKind(
-        name="gain-vectors",
-        title="Gain by rank",
-        question="which-runs",
-        summary="How much each run gains down its ranking, as curves of CG, DCG, nCG and nDCG averaged "
-        "over the topics.",
-        params=GainVectorsParams,
-        result=GainVectorsResult,
-        analysis=GainVectors,
-        tables=tables,
-        figures=figures,
-    )
-)

@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from gainboard.analyses.analysis import Arrays, Change
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Arrays, Change, enter
 from gainboard.analyses.params import AnyParams, Judgments, Version
-from gainboard.analyses.rejudge import as_arrays, as_row, cost_of, newest_job
+from gainboard.analyses.rejudge import as_arrays, as_row, cost_of
 from gainboard.analyses.result_models import JobResult
 from gainboard.analyses.result_tables import Shown, fields, table
 from gainboard.errors import Conflict
@@ -21,7 +20,6 @@ from gainboard.evaluation.judgments.versions import index_of
 from gainboard.evaluation.runs.stored_files import rejudged
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
-from gainboard.exhibits.figures import Figure
 from gainboard.store import collections, qrels
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
@@ -60,9 +58,30 @@ class JudgeResult(JobResult):
     )
     judged_runs: Annotated[int, Shown()] = Field(description="Runs that were judged")
 
+    def tables(self) -> Sequence[Table]:
+        """Return the table of one row: the version, and how many runs are judged by it."""
+        columns = fields(JudgeResult, "version", "judged_runs", "published")
+        return (table(columns, "judged", "Runs judged by a version of the judgments.", [self]),)
 
-class JudgingRuns(Change[JudgeParams]):
+
+@enter
+class JudgingRuns(Change[JudgeParams, JudgeResult]):
     """Joins of the runs with the version. `result` also joins newer runs."""
+
+    name = "judge"
+    title = "Judge all runs"
+    question = "change"
+    summary = "Judges all stored runs by a version of the judgments, and publishes it."
+
+    @classmethod
+    def find_same(cls, tx: Transaction, collection: Collection, params: JudgeParams) -> StoredJob | None:
+        if is_open := cls.newest_job(tx, collection, params, "running", "queued"):
+            return is_open
+        version = qrels.find(tx, collection.id, params.version())
+        newest = qrels.find(tx, collection.id, VersionName(params.judgments))
+        if version is None or unjudged(tx, collection, {}, version.id) or (params.publish and version != newest):
+            return None
+        return cls.newest_job(tx, collection, params, "succeeded")
 
     def __init__(self, matrices: Matrices, params: JudgeParams) -> None:
         super().__init__(matrices, params)
@@ -106,42 +125,3 @@ class JudgingRuns(Change[JudgeParams]):
         if self.params.publish and version != qrels.find(tx, collection.id, named._replace(version=None)):
             publish_judged(tx, principal, collection, version, self.matrices.workspace.now())
         return True
-
-
-def _find_same(tx: Transaction, collection: Collection, asked: JudgeParams) -> StoredJob | None:
-    if is_open := newest_job(tx, collection, JUDGE, asked, "running") or newest_job(
-        tx, collection, JUDGE, asked, "queued"
-    ):
-        return is_open
-    version = qrels.find(tx, collection.id, asked.version())
-    newest = qrels.find(tx, collection.id, VersionName(asked.judgments))
-    if version is None or unjudged(tx, collection, {}, version.id) or (asked.publish and version != newest):
-        return None
-    return newest_job(tx, collection, JUDGE, asked, "succeeded")
-
-
-def tables(result: JudgeResult) -> Sequence[Table]:
-    """Return the table of one row: the version, and how many runs are judged by it."""
-    columns = fields(JudgeResult, "version", "judged_runs", "published")
-    return (table(columns, "judged", "Runs judged by a version of the judgments.", [result]),)
-
-
-def figures(result: JudgeResult) -> Sequence[Figure]:
-    """Return no figure: a few numbers are a table."""
-    return ()
-
-
-JUDGE = enter(
-    JobKind(
-        name="judge",
-        title="Judge all runs",
-        question="change",
-        summary="Judges all stored runs by a version of the judgments, and publishes it.",
-        params=JudgeParams,
-        result=JudgeResult,
-        analysis=JudgingRuns,
-        tables=tables,
-        figures=figures,
-        find_same=_find_same,
-    )
-)

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, StringConstraints
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.judged_labels import (
     EXPECTED,
     BiasAtLevel,
@@ -176,13 +175,47 @@ class JudgeAgreementResult(JobResult):
     krippendorff: KrippendorffAlpha
     sets: list[JudgedSet]
 
+    def tables(self) -> Sequence[Table]:
+        """Return labels, confusion of levels, leniency, topics, rankings, verdicts and runs."""
+        return (*_tables_of_labels(self), *_tables_of_rankings(self))
 
-class JudgeAgreement(Analysis[JudgeAgreementParams]):
+    def figures(self) -> Sequence[Figure]:
+        """Return the map of the labels, and the differences of the runs' means of each set (Bland and Altman)."""
+        scale = Axis("share of the reference's level", limits=(0, 1))
+        panels = []
+        for each in self.sets:
+            sums = [sum(row) for row in each.confusion]
+            shares = [
+                [count / total if total else None for count in row]
+                for row, total in zip(each.confusion, sums, strict=True)
+            ]
+            panels.append(HeatMap(self.levels, self.levels, shares, scale, title=_name(each)))
+        caption = f"Levels in each set (columns) of the documents of each level in {_reference(self)} (rows)."
+        figures = [Figure("confusion", caption, panels)]
+        for number, each in enumerate(self.sets, start=1):
+            if shown := [metric for metric in each.metrics if metric.reason is None][:MOST_PANELS]:
+                caption = (
+                    f"Means of runs under {_name(each)} minus those under {_reference(self)}, by the mean of both "
+                    f"(Bland and Altman), over {_scored(self)}."
+                )
+                figures.append(Figure(f"run-means-{number}", caption, [_panel(metric) for metric in shown]))
+        return figures
+
+
+@enter
+class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
     """One or more judgment sets, compared with the reference set that the matrices are over.
 
     The first part compares the labels of all sets together, the next ones those of each set with the reference, and
     the others the rankings under each set and metric.
     """
+
+    name = "judge-agreement"
+    title = "Agreement of judgment sets"
+    question = "judges"
+    summary = "Whether other judgments, of a second assessor or a language model, label alike and rank the runs alike."
+    # 2: pairs have Benjamini and Hochberg's correction, and rank-biased overlap is null where there are ties
+    changes = 2
 
     compares_pairs = True
 
@@ -363,11 +396,6 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
         return [collection.level_name(level) for level in range(collection.highest_level + 1)]
 
 
-def tables(result: JudgeAgreementResult) -> Sequence[Table]:
-    """Return the labels, the confusion of levels, the leniency, the topics, the rankings, the verdicts and the runs."""
-    return (*_tables_of_labels(result), *_tables_of_rankings(result))
-
-
 def _name(each: JudgedSet) -> str:
     return str(VersionName(each.judgments, each.qrels_version))
 
@@ -474,28 +502,6 @@ def _scored(result: JudgeAgreementResult) -> str:
     return "the common pairs" if result.pairs == "common" else "all pairs that each set judges"
 
 
-def figures(result: JudgeAgreementResult) -> Sequence[Figure]:
-    """Return the map of the labels, and the differences of the runs' means of each set (Bland and Altman)."""
-    scale = Axis("share of the reference's level", limits=(0, 1))
-    panels = []
-    for each in result.sets:
-        sums = [sum(row) for row in each.confusion]
-        shares = [
-            [count / total if total else None for count in row] for row, total in zip(each.confusion, sums, strict=True)
-        ]
-        panels.append(HeatMap(result.levels, result.levels, shares, scale, title=_name(each)))
-    caption = f"Levels in each set (columns) of the documents of each level in {_reference(result)} (rows)."
-    figures = [Figure("confusion", caption, panels)]
-    for number, each in enumerate(result.sets, start=1):
-        if shown := [metric for metric in each.metrics if metric.reason is None][:MOST_PANELS]:
-            caption = (
-                f"Means of runs under {_name(each)} minus those under {_reference(result)}, by the mean of both "
-                f"(Bland and Altman), over {_scored(result)}."
-            )
-            figures.append(Figure(f"run-means-{number}", caption, [_panel(metric) for metric in shown]))
-    return figures
-
-
 def _panel(metric: RankingUnderSets) -> Panel:
     series = []
     for label, is_flagged in (("run", False), ("flagged run", True)):
@@ -512,21 +518,3 @@ def _panel(metric: RankingUnderSets) -> Panel:
         Reference(high, "limits of agreement"),
     ]
     return Panel(Axis("mean of both"), Axis("set minus reference"), series, references, title=metric.metric)
-
-
-JUDGE_AGREEMENT = enter(
-    JobKind(
-        name="judge-agreement",
-        title="Agreement of judgment sets",
-        question="judges",
-        summary="Whether other judgments, of a second assessor or a language model, label alike and rank "
-        "the runs alike.",
-        # 2: pairs have Benjamini and Hochberg's correction, and rank-biased overlap is null where there are ties
-        changes=2,
-        params=JudgeAgreementParams,
-        result=JudgeAgreementResult,
-        analysis=JudgeAgreement,
-        tables=tables,
-        figures=figures,
-    )
-)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Arrays
+from gainboard.analyses.job_kinds import Arrays
 from gainboard.analyses.judged_labels import LIMITS
 from gainboard.analyses.result_models import Number, ResultModel
 from gainboard.analyses.result_tables import Shown

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import Params, SetVersion, Version
 from gainboard.analyses.result_models import JobResult, Number, ResultModel
@@ -128,12 +127,47 @@ class JudgmentsResult(JobResult):
     by_topic: list[TopicCounts]
     against: CrossedJudgments | None = Field(None, description="Only if another version was named")
 
+    def tables(self) -> Sequence[Table]:
+        """Return the levels, the topics, and the table of the two versions."""
+        relevant = self.relevant
+        total = LevelCount(level=1, name="relevant, at any level", documents=relevant.documents, mean=relevant.mean)
+        notes = [
+            f"{each.relevant} are relevant at the {name}: {_some(each.topics)}."
+            for name, each in (("minimum", relevant.minimum), ("maximum", relevant.maximum))
+        ]
+        about = f"Judged documents of {self.topics} topics by relevance level; L0 is nonrelevant."
+        levels = table(LevelCount, "levels", about, [*self.levels, total], notes=notes)
+        about = "Judged and relevant documents of each topic, and those at each level."
+        columns: list[Part] = [TopicCounts, *(Column(each.name, group="level") for each in self.levels)]
+        topics = table(columns, "topics", about, [(each, *each.per_level) for each in self.by_topic])
+        return (levels, topics) if self.against is None else (levels, topics, _crossed(self, self.against))
 
-class JudgmentCounts(Analysis[JudgmentsParams]):
+    def figures(self) -> Sequence[Figure]:
+        """Return R by topic, the largest first, with the share of each level."""
+        topics = sorted(self.by_topic, key=lambda each: (-each.relevant, each.topic))
+        places = list(range(len(topics)))
+        levels = self.levels
+        series = [
+            Series(f"{levels[low].name} or higher", places, [sum(each.per_level[low:]) for each in topics])
+            for low in range(1, len(levels))
+        ]
+        axis = Axis("topics, sorted by R", categories=[each.topic for each in topics])
+        panel = Panel(axis, Axis("relevant documents", limits=(0, None)), series)
+        caption = f"Relevant documents of each of {self.topics} topics: at any level (R), and at the higher ones."
+        return (Figure("relevant", caption, (panel,)),)
+
+
+@enter
+class JudgmentCounts(Analysis[JudgmentsParams, JudgmentsResult]):
     """Judged and relevant documents by topic and level; with `against`, a table of that version's levels and these.
 
     Documents below level 0 count as level 0: judged and nonrelevant.
     """
+
+    name = "judgments"
+    title = "Judgments in numbers"
+    question = "collection"
+    summary = "How many documents were judged at each level, by topic, and what another version changes."
 
     def __init__(self, matrices: Matrices, params: JudgmentsParams) -> None:
         super().__init__(matrices, params)
@@ -215,22 +249,6 @@ def _shares(counts: Counts) -> list[float | None]:
     return [count / total if total else None for count in counts.tolist()]
 
 
-def tables(result: JudgmentsResult) -> Sequence[Table]:
-    """Return the levels, the topics, and the table of the two versions."""
-    relevant = result.relevant
-    total = LevelCount(level=1, name="relevant, at any level", documents=relevant.documents, mean=relevant.mean)
-    notes = [
-        f"{each.relevant} are relevant at the {name}: {_some(each.topics)}."
-        for name, each in (("minimum", relevant.minimum), ("maximum", relevant.maximum))
-    ]
-    about = f"Judged documents of {result.topics} topics by relevance level; L0 is nonrelevant."
-    levels = table(LevelCount, "levels", about, [*result.levels, total], notes=notes)
-    about = "Judged and relevant documents of each topic, and those at each level."
-    columns: list[Part] = [TopicCounts, *(Column(each.name, group="level") for each in result.levels)]
-    topics = table(columns, "topics", about, [(each, *each.per_level) for each in result.by_topic])
-    return (levels, topics) if result.against is None else (levels, topics, _crossed(result, result.against))
-
-
 def _some(topics: Sequence[str], most: int = 5) -> str:
     more = f" and {len(topics) - most} more" if len(topics) > most else ""
     return f"topic{'s' if len(topics) > 1 else ''} {', '.join(topics[:most])}{more}"
@@ -245,33 +263,3 @@ def _crossed(result: JudgmentsResult, found: CrossedJudgments) -> Table:
     columns = (Column(str(there)), *(Column(name, group=str(here)) for name in (*found.levels, UNJUDGED)))
     caption = f"Documents by their levels in qrels {there} (rows) and {here}."
     return Table("crossed", caption, columns, rows)
-
-
-def figures(result: JudgmentsResult) -> Sequence[Figure]:
-    """Return R by topic, the largest first, with the share of each level."""
-    topics = sorted(result.by_topic, key=lambda each: (-each.relevant, each.topic))
-    places = list(range(len(topics)))
-    levels = result.levels
-    series = [
-        Series(f"{levels[low].name} or higher", places, [sum(each.per_level[low:]) for each in topics])
-        for low in range(1, len(levels))
-    ]
-    axis = Axis("topics, sorted by R", categories=[each.topic for each in topics])
-    panel = Panel(axis, Axis("relevant documents", limits=(0, None)), series)
-    caption = f"Relevant documents of each of {result.topics} topics: at any level (R), and at the higher ones."
-    return (Figure("relevant", caption, (panel,)),)
-
-
-JUDGMENTS = enter(
-    JobKind(
-        name="judgments",
-        title="Judgments in numbers",
-        question="collection",
-        summary="How many documents were judged at each level, by topic, and what another version changes.",
-        params=JudgmentsParams,
-        result=JudgmentsResult,
-        analysis=JudgmentCounts,
-        tables=tables,
-        figures=figures,
-    )
-)

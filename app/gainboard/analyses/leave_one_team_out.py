@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, JsonValue, model_validator
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import GroupTopics, MetricsParams, Names, TopicNotJudged, Topics
 from gainboard.analyses.result_models import JobResult, Number, ResultModel
@@ -168,6 +167,51 @@ class LeaveOneTeamOutResult(JobResult):
     teams: list[PooledTeam]
     metrics: list[LeftOutUnderMetric]
 
+    def tables(self) -> Sequence[Table]:
+        """Return the teams with their documents and changes, and the runs."""
+        notes, documents = [self.note] if self.note else [], {each.team: each for each in self.teams}
+        teams = [
+            (
+                *(metric.metric, team, documents[team.team]),
+                max((abs(run.change) for run in team.runs if run.change is not None), default=None),
+                max(abs(run.rank_without - run.rank) for run in team.runs),
+                team,
+            )
+            for metric in self.metrics
+            for team in metric.teams
+        ]
+        columns = (
+            *(METRIC_SECTION, fields(TeamLeftOut, "team"), PooledTeam),
+            *(Column("score", digits=4, group="largest change"), Column("rank", group="largest change")),
+            fields(TeamLeftOut, "tau", "topics_undefined"),
+        )
+        runs = [
+            (metric.metric, run, team.team, run)
+            for metric in self.metrics
+            for team in metric.teams
+            for run in team.runs
+        ]
+        changes = fields(RunLeftOut, "mean", "mean_without", "change", "rank", "rank_without")
+        of_runs = (METRIC_SECTION, fields(RunLeftOut, "run"), Column("team"), changes)
+        about_runs = f"Runs by the judgments without those that only their team brought. {_title(self)}."
+        return (
+            table(columns, "teams", f"Each team left out of the pool. {_title(self)}.", teams, notes=notes),
+            table(of_runs, "runs", about_runs, runs, notes=notes),
+        )
+
+    def figures(self) -> Sequence[Figure]:
+        """Return the means without the team's own documents against those by all judgments."""
+        series = []
+        for metric in self.metrics:
+            runs = [run for team in metric.teams for run in team.runs]
+            means, without = [run.mean for run in runs], [run.mean_without for run in runs]
+            series.append(Series(metric.metric, means, without, style="points"))
+        panel = Panel(
+            Axis("mean by all judgments"), Axis("mean without the team's own documents"), series, has_diagonal=True
+        )
+        caption = f"Means of runs without the judgments that only their team brought. {_title(self)}."
+        return (Figure("means", caption, (panel,)),)
+
 
 @dataclass(frozen=True)
 class Pools:
@@ -187,8 +231,17 @@ class MeansWithout:
     undefined: Sequence[str]
 
 
-class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
+@enter
+class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
     """Each team's scores and ranks under each metric, with and without the judgments that only this team brought."""
+
+    name = "leave-one-team-out"
+    title = "Fairness to new systems"
+    question = "collection"
+    summary = (
+        "What each team would score, had its own documents not been judged: whether the pool is deep enough for others."
+    )
+    changes = 2  # 1: the share of judged documents in no pool, and a warning; 2: topics of the pool left out
 
     compares_pairs = True
 
@@ -396,64 +449,3 @@ def _title(result: LeaveOneTeamOutResult) -> str:
     runs = f"{len(result.contributors)} contributing runs of {len(result.teams)} teams"
     outside = f"{result.in_no_pool:,} of {result.judged:,} judged documents in no pool"
     return f"Pool of depth {result.pool_depth}{estimated}, {runs}, {outside}"
-
-
-def tables(result: LeaveOneTeamOutResult) -> Sequence[Table]:
-    """Return the teams with their documents and changes, and the runs."""
-    notes, documents = [result.note] if result.note else [], {each.team: each for each in result.teams}
-    teams = [
-        (
-            *(metric.metric, team, documents[team.team]),
-            max((abs(run.change) for run in team.runs if run.change is not None), default=None),
-            max(abs(run.rank_without - run.rank) for run in team.runs),
-            team,
-        )
-        for metric in result.metrics
-        for team in metric.teams
-    ]
-    columns = (
-        *(METRIC_SECTION, fields(TeamLeftOut, "team"), PooledTeam),
-        *(Column("score", digits=4, group="largest change"), Column("rank", group="largest change")),
-        fields(TeamLeftOut, "tau", "topics_undefined"),
-    )
-    runs = [
-        (metric.metric, run, team.team, run) for metric in result.metrics for team in metric.teams for run in team.runs
-    ]
-    changes = fields(RunLeftOut, "mean", "mean_without", "change", "rank", "rank_without")
-    of_runs = (METRIC_SECTION, fields(RunLeftOut, "run"), Column("team"), changes)
-    about_runs = f"Runs by the judgments without those that only their team brought. {_title(result)}."
-    return (
-        table(columns, "teams", f"Each team left out of the pool. {_title(result)}.", teams, notes=notes),
-        table(of_runs, "runs", about_runs, runs, notes=notes),
-    )
-
-
-def figures(result: LeaveOneTeamOutResult) -> Sequence[Figure]:
-    """Return the means without the team's own documents against those by all judgments."""
-    series = []
-    for metric in result.metrics:
-        runs = [run for team in metric.teams for run in team.runs]
-        means, without = [run.mean for run in runs], [run.mean_without for run in runs]
-        series.append(Series(metric.metric, means, without, style="points"))
-    panel = Panel(
-        Axis("mean by all judgments"), Axis("mean without the team's own documents"), series, has_diagonal=True
-    )
-    caption = f"Means of runs without the judgments that only their team brought. {_title(result)}."
-    return (Figure("means", caption, (panel,)),)
-
-
-LEAVE_ONE_TEAM_OUT = enter(
-    JobKind(
-        name="leave-one-team-out",
-        title="Fairness to new systems",
-        question="collection",
-        summary="What each team would score, had its own documents not been judged: whether the pool is "
-        "deep enough for others.",
-        changes=2,  # 1: the share of judged documents in no pool, and a warning; 2: topics of the pool left out
-        params=LeaveOneTeamOutParams,
-        result=LeaveOneTeamOutResult,
-        analysis=LeaveOneTeamOut,
-        tables=tables,
-        figures=figures,
-    )
-)

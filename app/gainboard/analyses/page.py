@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from gainboard.analyses.job_kinds import JobKind, every_kind
+from gainboard.analyses.job_kinds import Kind, every_kind, schema_of
 from gainboard.analyses.params import Params
 from gainboard.analyses.report_kinds import ReportKind, ReportParams, every_report_kind
 from gainboard.analyses.result_models import JobResult
@@ -30,8 +30,8 @@ def kinds_page() -> str:
     return "\n".join([*lines, *(line for kind in every_kind() for line in _kind(kind))])
 
 
-def _kind(kind: JobKind[Any, Any]) -> Iterator[str]:
-    described = kind.schema
+def _kind(kind: Kind) -> Iterator[str]:
+    described = schema_of(kind.params_model)
     own = {name: field for name, field in described["properties"].items() if name not in Params.model_fields}
     yield f"### {kind.name}\n"
     yield f"{kind.definition}\n"
@@ -40,13 +40,13 @@ def _kind(kind: JobKind[Any, Any]) -> Iterator[str]:
     yield from _result(kind)
 
 
-def _result(kind: JobKind[Any, Any]) -> Iterator[str]:
+def _result(kind: Kind) -> Iterator[str]:
     """Yield the table of the fields of a result, without those of every result and the parameters it repeats."""
-    name, described = kind.result.__name__, kind.result_schema
+    name, described = kind.result_model.__name__, schema_of(kind.result_model, "serialization")
     common = JobResult.model_json_schema(mode="serialization")["properties"]
 
     def is_own(each: str, field: Mapping[str, Any]) -> bool:
-        is_repeated = each in kind.params.model_fields and not ("description" in field or "$ref" in str(field))
+        is_repeated = each in kind.params_model.model_fields and not ("description" in field or "$ref" in str(field))
         return each != "kind" and field != common.get(each) and not is_repeated
 
     own = {each: field for each, field in described["properties"].items() if is_own(each, field)}
@@ -72,7 +72,7 @@ def reports_page() -> str:
 
 
 def _report(kind: ReportKind[Any]) -> Iterator[str]:
-    described, common = kind.schema, ReportParams.model_json_schema()["properties"]
+    described, common = schema_of(kind.params_model), ReportParams.model_json_schema()["properties"]
     own = {name: field for name, field in described["properties"].items() if field != common.get(name)}
     yield f"### {kind.name}\n"
     yield f"{kind.reference}.\n"

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, common_topics, refuse, require_at_most
+from gainboard.analyses.job_kinds import Arrays
 from gainboard.analyses.result_models import Number, ResultRow
 from gainboard.analyses.result_tables import Shown
 from gainboard.evaluation.scoring.matrices import Floats, Matrices

@@ -9,9 +9,8 @@ import numpy as np
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from gainboard.acceleration.serving import load_noted
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import AnyParams, GroupTopics, Names, Seed, SetVersion, Topics
 from gainboard.analyses.result_models import JobResult, ResultModel
@@ -202,9 +201,58 @@ class PoolResult(JobResult):
     costs: list[PoolCosts]
     pool: list[PooledDocumentsOfTopic]
 
+    def tables(self) -> Sequence[Table | LongTable]:
+        """Return the pool, its counts by topic and by team, and the costs of other depths."""
+        columns = [Column(name) for name in ("topic", "document", "place", *DETAILS)]
+        caption = f"The pool of depth {self.depth} in the order {self.order}: {self.documents:,} documents."
+        by_topic_and_team = [
+            (each.topic, team.team, contributed, unique)
+            for each in self.topics
+            for team, contributed, unique in zip(self.teams, each.contributed, each.unique, strict=True)
+        ]
+        return (
+            LongTable("pool", caption, columns, lambda: _rows(self))
+            if self.documents > MOST_ROWS
+            else Table("pool", caption, columns, [*_rows(self)]),
+            table(PoolTopic, "topics", "Documents of the pool by topic.", self.topics),
+            table(PoolTeam, "teams", f"{BY_TEAM}, and those that it alone gives.", self.teams),
+            table(
+                [Column(name) for name in ("topic", "team", "contributed", "unique")],
+                "topics-teams",
+                f"{BY_TEAM} of each topic.",
+                by_topic_and_team,
+            ),
+            _costs(self),
+            *_costs_in_detail(self),
+        )
 
-class Pooling(Analysis[PoolParams]):
+    def figures(self) -> Sequence[Figure]:
+        """Return the figure of the costs by depth: all documents, and those that each team alone gives."""
+        if len(self.costs) < 2:
+            return ()
+        depths: list[float | None] = [each.depth for each in self.costs]
+        most = sorted(range(len(self.teams)), key=lambda at: -self.costs[-1].unique[at])[:MOST_TEAMS_DRAWN]
+        x = Axis("Depth of the pool", limits=(0, None), counts=True)
+        total = [Series("documents to judge", depths, [each.documents for each in self.costs])]
+        alone = [Series(self.teams[at].team, depths, [each.unique[at] for each in self.costs]) for at in sorted(most)]
+        panels = [
+            Panel(x, Axis("Documents", limits=(0, None), counts=True), total, title="All documents"),
+            Panel(x, Axis("Documents", limits=(0, None), counts=True), alone, title="Only of this team"),
+        ]
+        caption = "Documents to judge by depth of the pool, and those that only one team gives"
+        left = f" (the {MOST_TEAMS_DRAWN} teams that give most)" if len(self.teams) > MOST_TEAMS_DRAWN else ""
+        return (Figure("costs", f"{caption}{left}.", panels),)
+
+
+@enter
+class Pooling(Analysis[PoolParams, PoolResult]):
     """The first documents of each run, run by run; then the pool of them."""
+
+    name = "pool"
+    title = "Pool of documents to judge"
+    question = "collection"
+    summary = "Which documents people should judge, and what a deeper pool would cost."
+    about_runs_alone = True
 
     def __init__(self, matrices: Matrices, params: PoolParams) -> None:
         super().__init__(matrices, params)
@@ -297,32 +345,6 @@ def _topic_counts(pool: Pool) -> list[PoolTopic]:
 BY_TEAM = "Documents that each team gives to the pool"
 
 
-def tables(result: PoolResult) -> Sequence[Table | LongTable]:
-    """Return the pool, its counts by topic and by team, and the costs of other depths."""
-    columns = [Column(name) for name in ("topic", "document", "place", *DETAILS)]
-    caption = f"The pool of depth {result.depth} in the order {result.order}: {result.documents:,} documents."
-    by_topic_and_team = [
-        (each.topic, team.team, contributed, unique)
-        for each in result.topics
-        for team, contributed, unique in zip(result.teams, each.contributed, each.unique, strict=True)
-    ]
-    return (
-        LongTable("pool", caption, columns, lambda: _rows(result))
-        if result.documents > MOST_ROWS
-        else Table("pool", caption, columns, [*_rows(result)]),
-        table(PoolTopic, "topics", "Documents of the pool by topic.", result.topics),
-        table(PoolTeam, "teams", f"{BY_TEAM}, and those that it alone gives.", result.teams),
-        table(
-            [Column(name) for name in ("topic", "team", "contributed", "unique")],
-            "topics-teams",
-            f"{BY_TEAM} of each topic.",
-            by_topic_and_team,
-        ),
-        _costs(result),
-        *_costs_in_detail(result),
-    )
-
-
 def _rows(result: PoolResult) -> Iterator[list[str | int]]:
     return (row for each in result.pool for row in pool_rows(each, details=True))
 
@@ -363,37 +385,3 @@ def _costs_in_detail(result: PoolResult) -> tuple[Table, Table]:
             "costs-teams", "Documents that each team gives, and gives alone, by depth.", [Column("team"), *own], by_team
         ),
     )
-
-
-def figures(result: PoolResult) -> Sequence[Figure]:
-    """Return the figure of the costs by depth: all documents, and those that each team alone gives."""
-    if len(result.costs) < 2:
-        return ()
-    depths: list[float | None] = [each.depth for each in result.costs]
-    most = sorted(range(len(result.teams)), key=lambda at: -result.costs[-1].unique[at])[:MOST_TEAMS_DRAWN]
-    x = Axis("Depth of the pool", limits=(0, None), counts=True)
-    total = [Series("documents to judge", depths, [each.documents for each in result.costs])]
-    alone = [Series(result.teams[at].team, depths, [each.unique[at] for each in result.costs]) for at in sorted(most)]
-    panels = [
-        Panel(x, Axis("Documents", limits=(0, None), counts=True), total, title="All documents"),
-        Panel(x, Axis("Documents", limits=(0, None), counts=True), alone, title="Only of this team"),
-    ]
-    caption = "Documents to judge by depth of the pool, and those that only one team gives"
-    left = f" (the {MOST_TEAMS_DRAWN} teams that give most)" if len(result.teams) > MOST_TEAMS_DRAWN else ""
-    return (Figure("costs", f"{caption}{left}.", panels),)
-
-
-POOL = enter(
-    JobKind(
-        name="pool",
-        title="Pool of documents to judge",
-        question="collection",
-        summary="Which documents people should judge, and what a deeper pool would cost.",
-        params=PoolParams,
-        result=PoolResult,
-        analysis=Pooling,
-        tables=tables,
-        figures=figures,
-        about_runs_alone=True,
-    )
-)

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import (
     MOST_KEPT,
     MOST_PAIRS,
@@ -18,7 +17,7 @@ from gainboard.analyses.common import (
     refuse,
     require_at_most,
 )
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import DrawCount, Params, Seed
 from gainboard.analyses.result_models import CountedTopics, JobResult, Number, ResultModel
@@ -205,12 +204,59 @@ class RankCorrelationResult(RankCorrelations, JobResult):
 
     kind: Literal["rank-correlation"]
 
+    def tables(self) -> Sequence[Table]:
+        """Return a matrix for each coefficient, the means, and the other parts that were asked for."""
+        labels, shown = self.metrics, []
+        under_each = [Column(label, digits=4) for label in labels]
+        for name, matrix in self.coefficients.items():
+            rows = [(label, *values) for label, values in zip(labels, matrix, strict=True)]
+            caption = f"{NAMES[name]} between the rankings of {len(self.runs)} runs."
+            notes = _ties(self, name)
+            shown.append(Table(name.replace("_", "-"), caption, (Column("metric"), *under_each), rows, notes=notes))
+        means = list(zip(self.runs, *(self.means[label] for label in labels), strict=True))
+        shown.append(Table("means", f"Mean scores, in the order of {labels[0]}.", (Column("run"), *under_each), means))
+        if self.swops is not None:
+            ties = self.half_ties or {}
+            counts = [(label, len(pairs), ties[label]) for label, pairs in self.swops.items()]
+            caption = f"Pairs of runs ordered otherwise than by {self.against}, and pairs that only one of both ties."
+            shown.append(Table("swops", caption, (Column("metric"), Column("swops"), Column("half ties")), counts))
+        if self.sweep is not None:
+            shown.append(_sweep_table(self.sweep))
+        if self.accuracy is not None:
+            shown.append(_accuracy(self, self.accuracy))
+        return shown
 
-class RankCorrelation(Analysis[CorrelationParams]):
+    def figures(self) -> Sequence[Figure]:
+        """Return a map of each coefficient, the curves of the means with marked swops, and the curves of the sweep."""
+        labels = self.metrics
+        shown = [
+            Figure(
+                name.replace("_", "-"),
+                f"{NAMES[name]} between metrics.",
+                (HeatMap(labels, labels, matrix, Axis(NAMES[name], limits=(None, 1))),),
+            )
+            for name, matrix in self.coefficients.items()
+        ]
+        places, first = list(range(len(self.runs))), labels[0]
+        series = [Series(label, places, self.means[label], highlighted=risen(self, label)) for label in labels]
+        panel = Panel(Axis(f"runs, sorted by {first}", categories=self.runs), Axis("mean score"), series)
+        caption = f"Mean scores of runs in the order of {first}; an increase in a curve is a swop with it."
+        shown.append(Figure("means", caption, (panel,), highlight=f"swop with {first}: above the run before"))
+        return [*shown, _sweep_curves(self.sweep)] if self.sweep is not None else shown
+
+
+@enter
+class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
     """Coefficients between all metrics, swops against one metric, the curve of a swept parameter, and accuracy.
 
     The label of a metric may name a qrels version, as `on_version` writes it.
     """
+
+    name = "rank-correlation"
+    title = "Correlation of rankings"
+    question = "which-metric"
+    summary = "How similarly the metrics, or gain settings of one metric, rank the runs."
+    changes = 2  # near-duplicates are named; rank-biased overlap is null where there are ties
 
     compares_pairs = True
 
@@ -353,29 +399,6 @@ class RankCorrelation(Analysis[CorrelationParams]):
         return {"accuracy": TauAccuracies(**self._topics.described(), **shown)}
 
 
-def tables(result: RankCorrelationResult) -> Sequence[Table]:
-    """Return a matrix for each coefficient, the means, and the other parts that were asked for."""
-    labels, shown = result.metrics, []
-    under_each = [Column(label, digits=4) for label in labels]
-    for name, matrix in result.coefficients.items():
-        rows = [(label, *values) for label, values in zip(labels, matrix, strict=True)]
-        caption = f"{NAMES[name]} between the rankings of {len(result.runs)} runs."
-        notes = _ties(result, name)
-        shown.append(Table(name.replace("_", "-"), caption, (Column("metric"), *under_each), rows, notes=notes))
-    means = list(zip(result.runs, *(result.means[label] for label in labels), strict=True))
-    shown.append(Table("means", f"Mean scores, in the order of {labels[0]}.", (Column("run"), *under_each), means))
-    if result.swops is not None:
-        ties = result.half_ties or {}
-        counts = [(label, len(pairs), ties[label]) for label, pairs in result.swops.items()]
-        caption = f"Pairs of runs ordered otherwise than by {result.against}, and pairs that only one of both ties."
-        shown.append(Table("swops", caption, (Column("metric"), Column("swops"), Column("half ties")), counts))
-    if result.sweep is not None:
-        shown.append(_sweep_table(result.sweep))
-    if result.accuracy is not None:
-        shown.append(_accuracy(result, result.accuracy))
-    return shown
-
-
 def _ties(result: RankCorrelationResult, name: Coefficient) -> list[str]:
     """Return why a coefficient of rankings without ties is undefined, and under which metrics; else nothing."""
     coefficients, tied = result.coefficients[name], result.ties
@@ -428,25 +451,6 @@ def _accuracy(result: RankCorrelationResult, found: TauAccuracies) -> Table:
     return Table("accuracy", f"Kendall's tau-b over {result.resamples} topic resamples.", columns, rows)
 
 
-def figures(result: RankCorrelationResult) -> Sequence[Figure]:
-    """Return a map of each coefficient, the curves of the means with marked swops, and the curves of the sweep."""
-    labels = result.metrics
-    shown = [
-        Figure(
-            name.replace("_", "-"),
-            f"{NAMES[name]} between metrics.",
-            (HeatMap(labels, labels, matrix, Axis(NAMES[name], limits=(None, 1))),),
-        )
-        for name, matrix in result.coefficients.items()
-    ]
-    places, first = list(range(len(result.runs))), labels[0]
-    series = [Series(label, places, result.means[label], highlighted=risen(result, label)) for label in labels]
-    panel = Panel(Axis(f"runs, sorted by {first}", categories=result.runs), Axis("mean score"), series)
-    caption = f"Mean scores of runs in the order of {first}; an increase in a curve is a swop with it."
-    shown.append(Figure("means", caption, (panel,), highlight=f"swop with {first}: above the run before"))
-    return [*shown, _sweep_curves(result.sweep)] if result.sweep is not None else shown
-
-
 def risen(result: RankCorrelations, label: str) -> list[int]:
     """Return the indexes, in the order of the first metric, where the mean rises: swops with that metric."""
     means, first = result.means[label], result.means[result.metrics[0]]
@@ -474,19 +478,3 @@ def _sweep_curves(sweep: SweptTaus) -> Figure:
     ]
     caption = f"{sweep.metric} with another {sweep.parameter}: its correlation with other metrics."
     return Figure("sweep", caption, panels)
-
-
-RANK_CORRELATION = enter(
-    JobKind(
-        name="rank-correlation",
-        title="Correlation of rankings",
-        question="which-metric",
-        summary="How similarly the metrics, or gain settings of one metric, rank the runs.",
-        changes=2,  # near-duplicates are named; rank-biased overlap is null where there are ties
-        params=CorrelationParams,
-        result=RankCorrelationResult,
-        analysis=RankCorrelation,
-        tables=tables,
-        figures=figures,
-    )
-)

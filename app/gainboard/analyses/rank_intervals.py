@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import MOST_KEPT, MOST_PAIRS, refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import CORRECTION, CORRECTION_TITLES, Decision, PairTests, Test
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
@@ -92,6 +91,35 @@ class RankIntervalsResult(TopicsResult):
     note: str | None = Field(description="A warning about too few resamples, or about levels that few topics allow")
     metrics: list[RanksUnderMetric]
 
+    def tables(self) -> Sequence[Table]:
+        """Return the runs with their ranks, the best first under each metric."""
+        columns = fields(RankOfRun, "rank", "run", "mean", "rank_set", "percentiles", "expected_rank", "share_first")
+        notes = [
+            "Rank sets follow from the pairs of runs that the test tells apart at 0.05.",
+            "Percentiles are per run, and anti-conservative when runs are close.",
+            *([note] if (note := self.note) else []),
+        ]
+        caption = f"Ranks of the runs. {_title(self)}."
+        return (table(columns, "ranks", caption, self.metrics, each=best_first, in_sections=True, notes=notes),)
+
+    def figures(self) -> Sequence[Figure]:
+        """Return a figure for each metric: the rank sets and the percentiles of the runs, the best first."""
+        shown = []
+        for number, metric in enumerate(self.metrics, start=1):
+            runs = best_first(metric)
+            places = list(range(len(runs)))
+            series = [Series("rank", places, [each.rank for each in runs], style="points")]
+            series += [
+                Series(title, places, [getattr(each, member)[end] for each in runs], style="line")
+                for member, title in (("rank_set", "rank set"), ("percentiles", "percentiles"))
+                for end in (0, 1)
+            ]
+            runs_axis = Axis(f"runs, sorted by {metric.metric}", categories=[each.run for each in runs])
+            panel = Panel(runs_axis, Axis("rank", limits=(0, None), counts=True), series)
+            caption = f"Ranks that each run may have under {metric.metric}. {_title(self)}."
+            shown.append(Figure(f"ranks-{number}", caption, (panel,)))
+        return shown
+
 
 @lru_cache(maxsize=1)
 def _resamples(seed: int, count: int, topics: int) -> Indices:
@@ -101,8 +129,18 @@ def _resamples(seed: int, count: int, topics: int) -> Indices:
     return drawn
 
 
-class RankIntervals(Analysis[RankIntervalsParams]):
+@enter
+class RankIntervals(Analysis[RankIntervalsParams, RankIntervalsResult]):
     """Each run's set of ranks by a significance test, and its ranks over bootstrap samples of the topics."""
+
+    name = "rank-intervals"
+    title = "Ranks that are sure"
+    question = "which-runs"
+    summary = (
+        "The ranks that each run may have, by a significance test of all pairs and by bootstrap samples of the topics."
+    )
+    # 1: rank sets are by the bootstrap range; 2: whose ranges are stretched; levels that few topics allow are noted
+    changes = 2
 
     compares_pairs = True
 
@@ -187,18 +225,6 @@ class RankIntervals(Analysis[RankIntervalsParams]):
         ]
 
 
-def tables(result: RankIntervalsResult) -> Sequence[Table]:
-    """Return the runs with their ranks, the best first under each metric."""
-    columns = fields(RankOfRun, "rank", "run", "mean", "rank_set", "percentiles", "expected_rank", "share_first")
-    notes = [
-        "Rank sets follow from the pairs of runs that the test tells apart at 0.05.",
-        "Percentiles are per run, and anti-conservative when runs are close.",
-        *([note] if (note := result.note) else []),
-    ]
-    caption = f"Ranks of the runs. {_title(result)}."
-    return (table(columns, "ranks", caption, result.metrics, each=best_first, in_sections=True, notes=notes),)
-
-
 def best_first(metric: RanksUnderMetric) -> list[RankOfRun]:
     """Return the runs of a metric in the order of their ranks."""
     return sorted(metric.ranks, key=lambda each: (each.rank, each.run))
@@ -211,40 +237,3 @@ def _title(result: RankIntervalsResult) -> str:
         f"{find_test(result.test).title}{drawn}{corrected}, alpha {result.alpha:g}; {result.resamples} "
         f"bootstrap samples of {result.topics} topics"
     )
-
-
-def figures(result: RankIntervalsResult) -> Sequence[Figure]:
-    """Return a figure for each metric: the rank sets and the percentiles of the runs, the best first."""
-    shown = []
-    for number, metric in enumerate(result.metrics, start=1):
-        runs = best_first(metric)
-        places = list(range(len(runs)))
-        series = [Series("rank", places, [each.rank for each in runs], style="points")]
-        series += [
-            Series(title, places, [getattr(each, member)[end] for each in runs], style="line")
-            for member, title in (("rank_set", "rank set"), ("percentiles", "percentiles"))
-            for end in (0, 1)
-        ]
-        runs_axis = Axis(f"runs, sorted by {metric.metric}", categories=[each.run for each in runs])
-        panel = Panel(runs_axis, Axis("rank", limits=(0, None), counts=True), series)
-        caption = f"Ranks that each run may have under {metric.metric}. {_title(result)}."
-        shown.append(Figure(f"ranks-{number}", caption, (panel,)))
-    return shown
-
-
-RANK_INTERVALS = enter(
-    JobKind(
-        name="rank-intervals",
-        title="Ranks that are sure",
-        question="which-runs",
-        summary="The ranks that each run may have, by a significance test of all pairs and by bootstrap "
-        "samples of the topics.",
-        # 1: rank sets are by the bootstrap range; 2: whose ranges are stretched; levels that few topics allow are noted
-        changes=2,
-        params=RankIntervalsParams,
-        result=RankIntervalsResult,
-        analysis=RankIntervals,
-        tables=tables,
-        figures=figures,
-    )
-)

@@ -6,10 +6,15 @@ is there. NaN is null in JSON.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict  # that of Python 3.11 is not enough for pydantic
+
+from gainboard.exhibits import LongTable, Table
+from gainboard.exhibits.figures import Figure
 
 Number = float | None
 """A number, or null where it is undefined."""
@@ -62,7 +67,7 @@ class NearDuplicate(ResultModel):
     first_ranks: int | None = Field(description="How many ranks were compared; null for all")
 
 
-class JobResult(ResultModel):
+class JobResult(ResultModel, ABC):
     """The fields that every result begins with."""
 
     kind: str = Field(description="The kind of job")
@@ -77,6 +82,14 @@ class JobResult(ResultModel):
     near_duplicates: list[NearDuplicate] | None = Field(
         None, description="Runs that distort comparisons of pairs; only of kinds that compare pairs of runs"
     )
+
+    @abstractmethod
+    def tables(self) -> Sequence[Table | LongTable]:
+        """Return the tables that show the result. They are made from it alone."""
+
+    def figures(self) -> Sequence[Figure]:
+        """Return the figures that show the result: none where a few numbers are a table."""
+        return ()
 
 
 class CountedTopics(ResultModel):

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.common import (
     MOST_KEPT,
     MOST_PAIRS,
@@ -20,7 +19,7 @@ from gainboard.analyses.common import (
     require_at_most,
     subsets,
 )
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, ResultRow, SubsetsResult
@@ -113,9 +112,42 @@ class StabilityResult(StabilityOfMetrics, SubsetsResult):
 
     kind: Literal["stability"]
 
+    def tables(self) -> Sequence[Table]:
+        """Return each metric's curve, and its value where the minority rate is 5 %."""
+        caption = f"Minority rate and proportion of ties over {self.trials} subsets of {self.subset_size} topics."
+        return (_at_5_percent(self), table(FuzzinessPoint, "curves", caption, self.metrics, each="curve"))
 
-class Stability(PairsOverHalves[StabilityParams, StabilityCounts]):
+    def figures(self) -> Sequence[Figure]:
+        """Return the stability curves of all metrics."""
+        series = [
+            Series(
+                metric.metric,
+                [point.proportion_of_ties for point in metric.curve],
+                [point.minority_rate for point in metric.curve],
+            )
+            for metric in self.metrics
+        ]
+        panel = Panel(
+            Axis("proportion of ties", limits=(0, None)),
+            Axis("minority rate", limits=(0, None)),
+            series,
+            (Reference(0.05, "5 %"),),
+        )
+        caption = f"Minority rate against proportion of ties, {self.trials} subsets of {self.subset_size} topics."
+        return (Figure("curves", caption, (panel,)),)
+
+
+@enter
+class Stability(PairsOverHalves[StabilityParams, StabilityResult, StabilityCounts]):
     """Each metric's curve of proportion of ties and minority rate, over one family of topic subsets."""
+
+    name = "stability"
+    title = "Stability over topics"
+    question = "which-metric"
+    summary = "How often the order of two runs turns round when other topics are drawn, for each metric."
+    # metrics that do not cross 5 % are groups of their own, all are compared at an equal rate; parts have blocks of
+    # pairs
+    changes = 2
 
     def __init__(self, matrices: Matrices, params: StabilityParams) -> None:
         self.fuzziness = sorted(params.fuzziness)
@@ -189,12 +221,6 @@ def _sorted(metrics: Sequence[StabilityOfMetric], column: str) -> list[str]:
     return [label for _, label in sorted(known, key=itemgetter(0))]
 
 
-def tables(result: StabilityResult) -> Sequence[Table]:
-    """Return each metric's curve, and its value where the minority rate is 5 %."""
-    caption = f"Minority rate and proportion of ties over {result.trials} subsets of {result.subset_size} topics."
-    return (_at_5_percent(result), table(FuzzinessPoint, "curves", caption, result.metrics, each="curve"))
-
-
 CROSSES, BELOW, ABOVE = "crosses 5 %", "below 5 % at every fuzziness", "above 5 % at every fuzziness"
 
 
@@ -261,41 +287,3 @@ def incomparable(result: StabilityResult) -> str:
 
 def _percent(rate: float) -> str:
     return f"{100 * rate:.2f} %"
-
-
-def figures(result: StabilityResult) -> Sequence[Figure]:
-    """Return the stability curves of all metrics."""
-    series = [
-        Series(
-            metric.metric,
-            [point.proportion_of_ties for point in metric.curve],
-            [point.minority_rate for point in metric.curve],
-        )
-        for metric in result.metrics
-    ]
-    panel = Panel(
-        Axis("proportion of ties", limits=(0, None)),
-        Axis("minority rate", limits=(0, None)),
-        series,
-        (Reference(0.05, "5 %"),),
-    )
-    caption = f"Minority rate against proportion of ties, {result.trials} subsets of {result.subset_size} topics."
-    return (Figure("curves", caption, (panel,)),)
-
-
-STABILITY = enter(
-    JobKind(
-        name="stability",
-        title="Stability over topics",
-        question="which-metric",
-        summary="How often the order of two runs turns round when other topics are drawn, for each metric.",
-        # metrics that do not cross 5 % are groups of their own, all are compared at an equal rate; parts have blocks of
-        # pairs
-        changes=2,
-        params=StabilityParams,
-        result=StabilityResult,
-        analysis=Stability,
-        tables=tables,
-        figures=figures,
-    )
-)

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.common import (
     MOST_KEPT,
     PAIRS,
@@ -16,7 +15,7 @@ from gainboard.analyses.common import (
     require_at_most,
     subsets,
 )
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Arrays, enter
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed, Seeds
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
 from gainboard.analyses.result_tables import METRIC, METRIC_SECTION, Shown, fields, table
@@ -136,12 +135,63 @@ class SwapRateResult(TopicsResult):
     rule: Rule
     metrics: list[SwapRateOfMetric]
 
+    def tables(self) -> Sequence[Table]:
+        """Return the four columns of the papers' tables, the rates by bin, and the difference by each rule."""
+        columns = (
+            *(METRIC_SECTION, Column("rule")),
+            fields(SwapsByRule, "absolute_difference_required"),
+            fields(SwapRateOfMetric, "maximum_performance"),
+            fields(SwapsByRule, "relative_difference_required", "discrimination_power"),
+            fields(SwapsByRule, "exceptions", "comparisons_in_exceptions"),
+        )
+        rules = [
+            (metric.metric, rule, difference, metric, difference, difference)
+            for metric in self.metrics
+            for rule, difference in metric.by_rule.items()
+        ]
+        about_bins = f"Swap rate by the size of the difference, {self.trials} trials."
+        about_rules = "Difference required for a swap rate of at most 5 %, by each rule."
+        return (
+            required(self),
+            table(SwapBin, "bins", about_bins, self.metrics, each="bins"),
+            table(columns, "rules", about_rules, rules),
+        )
 
-class SwapRate(PairsOverHalves[SwapRateParams, SwapCounts]):
+    def figures(self) -> Sequence[Figure]:
+        """Return the swap-rate curves of all metrics."""
+        series = [
+            Series(
+                metric.metric,
+                [each.from_ for each in metric.bins],
+                [each.swap_rate for each in metric.bins],
+            )
+            for metric in self.metrics
+        ]
+        panel = Panel(
+            Axis("performance difference", unit="lower edge of the bin"),
+            Axis("swap rate", limits=(0, None)),
+            series,
+            (Reference(0.05, "5 %"),),
+        )
+        return (Figure("curves", "Swap rate by the size of the difference between two runs.", (panel,)),)
+
+
+@enter
+class SwapRate(PairsOverHalves[SwapRateParams, SwapRateResult, SwapCounts]):
     """Each metric's swap rate by the size of the difference, and the difference at which it falls to 5 %.
 
     The counts are those of all metrics under each seed in turn.
     """
+
+    name = "swap-rate"
+    title = "Swap rate"
+    question = "which-metric"
+    summary = (
+        "How likely two runs swap places on other topics, by the size of their difference, and the "
+        "difference that is enough."
+    )
+    # the first bin at or below 5 % decides, and bins with few comparisons do not; parts have blocks of pairs
+    changes = 2
 
     def __init__(self, matrices: Matrices, params: SwapRateParams) -> None:
         super().__init__(matrices, params, trials=params.trials, seconds_a_pair=params.trials * SECONDS_A_COMPARISON)
@@ -237,29 +287,6 @@ def why_none(counts: SwapCounts, rule: Rule) -> str:
     return "higher bins exceed 5 %"
 
 
-def tables(result: SwapRateResult) -> Sequence[Table]:
-    """Return the four columns of the papers' tables, the rates by bin, and the difference by each rule."""
-    columns = (
-        *(METRIC_SECTION, Column("rule")),
-        fields(SwapsByRule, "absolute_difference_required"),
-        fields(SwapRateOfMetric, "maximum_performance"),
-        fields(SwapsByRule, "relative_difference_required", "discrimination_power"),
-        fields(SwapsByRule, "exceptions", "comparisons_in_exceptions"),
-    )
-    rules = [
-        (metric.metric, rule, difference, metric, difference, difference)
-        for metric in result.metrics
-        for rule, difference in metric.by_rule.items()
-    ]
-    about_bins = f"Swap rate by the size of the difference, {result.trials} trials."
-    about_rules = "Difference required for a swap rate of at most 5 %, by each rule."
-    return (
-        required(result),
-        table(SwapBin, "bins", about_bins, result.metrics, each="bins"),
-        table(columns, "rules", about_rules, rules),
-    )
-
-
 def required(result: SwapRateResult, seed: int = 0) -> Table:
     """Return the four columns of the papers' tables, under one of the seeds, counted from 0."""
     caption = f"Difference required for a swap rate of at most 5 %, topic sets of {result.subset_size}."
@@ -283,40 +310,3 @@ def exceptions(metrics: Sequence[SwapRateOfMetric]) -> list[str]:
             noun = "comparison" if count == 1 else "comparisons"
             higher.append(f"{metric.metric} from {edges} ({count:,} {noun})")
     return notes + ([f"Bins above the difference that exceed 5 %: {'; '.join(higher)}."] if higher else [])
-
-
-def figures(result: SwapRateResult) -> Sequence[Figure]:
-    """Return the swap-rate curves of all metrics."""
-    series = [
-        Series(
-            metric.metric,
-            [each.from_ for each in metric.bins],
-            [each.swap_rate for each in metric.bins],
-        )
-        for metric in result.metrics
-    ]
-    panel = Panel(
-        Axis("performance difference", unit="lower edge of the bin"),
-        Axis("swap rate", limits=(0, None)),
-        series,
-        (Reference(0.05, "5 %"),),
-    )
-    return (Figure("curves", "Swap rate by the size of the difference between two runs.", (panel,)),)
-
-
-SWAP_RATE = enter(
-    JobKind(
-        name="swap-rate",
-        title="Swap rate",
-        question="which-metric",
-        summary="How likely two runs swap places on other topics, by the size of their difference, and the "
-        "difference that is enough.",
-        # the first bin at or below 5 % decides, and bins with few comparisons do not; parts have blocks of pairs
-        changes=2,
-        params=SwapRateParams,
-        result=SwapRateResult,
-        analysis=SwapRate,
-        tables=tables,
-        figures=figures,
-    )
-)

@@ -11,14 +11,12 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
-from gainboard.analyses.job_kinds import CATALOGUE, JobKind
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.params import AnyParams
 from gainboard.analyses.result_models import JobResult, ResultModel
 from gainboard.analyses.result_tables import Shown, fields, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
-from gainboard.exhibits.figures import Figure
 
 TOLERANCE: Final = 1e-12
 """The largest relative difference of two numbers that are equal except in their last digits."""
@@ -79,6 +77,22 @@ class VerifyResult(JobResult):
     message: str
     environment: str = Field(description="The versions of what computed it again")
     compared: list[ResultComparison]
+
+    def tables(self) -> Sequence[Table]:
+        """Return the table of the results, and the table of the places that differ."""
+        columns = fields(ResultComparison, "kind", "message", "numbers", "differing", "largest", "id")
+        about = f"Stored results, computed again by {self.environment}."
+        verified = table(columns, "verified", about, self.compared)
+        differences = [
+            (each.kind, difference, str(difference.stored), str(difference.computed))
+            for each in self.compared
+            for difference in each.differences
+        ]
+        if not differences:
+            return (verified,)
+        form = (Column("kind"), Difference, Column("stored"), Column("computed"))
+        about = f"The first {MOST_SHOWN} differences of each result."
+        return (verified, table(form, "differences", about, differences))
 
 
 @dataclass(frozen=True)
@@ -194,8 +208,15 @@ def compare(stored: Any, computed: Any) -> Comparing:
     return comparing
 
 
-class Verification(Analysis[VerifyParams]):
+@enter
+class Verification(Analysis[VerifyParams, VerifyResult]):
     """The parts of all results that are verified, one after the other."""
+
+    name = "verify"
+    title = "Verification"
+    question = "collection"
+    summary = "Computes a stored result again, and tells whether it is the same."
+    is_offered = False
 
     def __init__(self, matrices: Matrices, params: VerifyParams, again: Sequence[Recomputation] = ()) -> None:
         super().__init__(matrices, params)
@@ -222,41 +243,3 @@ class Verification(Analysis[VerifyParams]):
             "environment": self.params.environment,
             "compared": compared,
         }
-
-
-def tables(result: VerifyResult) -> Sequence[Table]:
-    """Return the table of the results, and the table of the places that differ."""
-    columns = fields(ResultComparison, "kind", "message", "numbers", "differing", "largest", "id")
-    about = f"Stored results, computed again by {result.environment}."
-    verified = table(columns, "verified", about, result.compared)
-    differences = [
-        (each.kind, difference, str(difference.stored), str(difference.computed))
-        for each in result.compared
-        for difference in each.differences
-    ]
-    if not differences:
-        return (verified,)
-    form = (Column("kind"), Difference, Column("stored"), Column("computed"))
-    about = f"The first {MOST_SHOWN} differences of each result."
-    return (verified, table(form, "differences", about, differences))
-
-
-def figures(result: VerifyResult) -> Sequence[Figure]:
-    """Return no figure: a few numbers are a table."""
-    return ()
-
-
-VERIFY = CATALOGUE.enter(
-    JobKind(
-        name="verify",
-        title="Verification",
-        question="collection",
-        summary="Computes a stored result again, and tells whether it is the same.",
-        params=VerifyParams,
-        result=VerifyResult,
-        analysis=Verification,
-        tables=tables,
-        figures=figures,
-    ),
-    is_offered=False,
-)

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from gainboard.analyses.job_kinds import every_kind, find_kind
-from gainboard.analyses.verify import VERIFY
+from gainboard.analyses.job_kinds import every_kind, find_kind, schema_of
+from gainboard.analyses.verify import VerifyResult
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
@@ -77,7 +77,8 @@ ON_LAUNCH = (
     KeyReused,
     KeyInUse,
 )
-JOB_RESULT: Any = Annotated[Union[tuple(kind.result for kind in (*every_kind(), VERIFY))], Field(discriminator="kind")]  # noqa: UP007
+_RESULT_MODELS = (*(kind.result_model for kind in every_kind()), VerifyResult)
+JOB_RESULT: Any = Annotated[Union[_RESULT_MODELS], Field(discriminator="kind")]  # noqa: UP007
 """The model of every result of a job, told apart by its kind."""
 
 
@@ -125,9 +126,9 @@ def list_job_kinds() -> KindsAnswer:
             KindAnswer(
                 name=kind.name,
                 definition=kind.definition,
-                params=kind.schema,
+                params=schema_of(kind.params_model),
                 example=kind.example(),
-                result=kind.result_schema,
+                result=schema_of(kind.result_model, "serialization"),
             )
             for kind in every_kind()
         ]

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
-from gainboard.analyses.judge import JUDGE, JudgeParams
+from gainboard.analyses.judge import JudgeParams, JudgingRuns
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
@@ -85,7 +85,7 @@ def _judged_by_job(
 ) -> Response:
     """Start the job that judges all runs by a draft, and return the answer that says so."""
     asked = JudgeParams(judgments=version.judgments, qrels=version.version, publish=publish)
-    job = launch(context.workspace, context.principal, collection, JUDGE, asked)
+    job = launch(context.workspace, context.principal, collection, JudgingRuns, asked)
     context.engine.wake()
     location = address(context.request, f"/v1/jobs/{job.id}")
     return answer(show(version, in_use=False, job=job.id, also=also), 202, Location=location, Retry_After="1")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
+from gainboard.analyses.job_kinds import schema_of
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.analyses.result_models import ReportResult
 from gainboard.api.answers import address
@@ -111,7 +112,7 @@ def list_report_kinds() -> ReportKindsAnswer:
                 title=kind.title,
                 reference=kind.reference,
                 definition=kind.definition,
-                params=kind.schema,
+                params=schema_of(kind.params_model),
                 example=kind.example(),
             )
             for kind in every_report_kind()

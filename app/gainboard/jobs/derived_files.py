@@ -16,7 +16,6 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from gainboard.analyses.job_kinds import find_kind
 from gainboard.errors import JobNotFinished, NoResult, NotFound
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits.latex import as_latex
@@ -120,7 +119,7 @@ def make_derived_files(workspace: Workspace, claim: Claim, making: StoredJob) ->
 
 def _draw_figures(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Made:
     if isinstance(work, StoredJob):
-        figures = find_kind(work.kind).figures(read_back(workspace, work))
+        figures = read_back(workspace, work).figures()
     else:
         figures = [each.exhibit for each in lay_out(workspace, work).figures]
     write_figures(writer, figures)

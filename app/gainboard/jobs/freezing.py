@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic_core import to_json
 
 from gainboard.analyses.job_kinds import find_kind
-from gainboard.analyses.verify import VERIFY
+from gainboard.analyses.verify import Verification
 from gainboard.errors import Conflict, InvalidRequest
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.policy import is_late
@@ -187,7 +187,7 @@ def _held(tx: Transaction, collection: Collection) -> Held:
 
 def _is_current(job: StoredJob) -> bool:
     """Return whether a job's result is of this version, and can be computed again from files."""
-    if job.kind in DERIVED_KINDS or job.kind == VERIFY.name:
+    if job.kind in DERIVED_KINDS or job.kind == Verification.name:
         return False
     kind = find_kind(job.kind)
     return not kind.is_for_organisers and kind.engine_version == job.engine_version
@@ -211,7 +211,7 @@ def _frozen(tx: Transaction, collection: Collection, held: Held) -> dict[str, An
             {
                 "id": job.id,
                 "kind": job.kind,
-                "title": find_kind(job.kind).shown_title,
+                "title": find_kind(job.kind).title,
                 "params": job.params,
                 "sha256": job.result_sha256,
                 "engine_version": job.engine_version,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from gainboard.analyses.job_kinds import JobKind, find_kind
+from gainboard.analyses.job_kinds import Kind, find_kind
 from gainboard.analyses.pair_tests import ComparedPairs
 from gainboard.analyses.report_kinds import find_report_kind
 from gainboard.analyses.result_models import JobResult
@@ -113,7 +113,7 @@ class _Result(NamedTuple):
     """A result that may be imported: its kind, its bytes and what they say."""
 
     frozen: FrozenResult
-    kind: JobKind[Any, JobResult]
+    kind: Kind
     body: bytes
     read: JobResult
     tested: Sequence[ComparedPairs]
@@ -311,9 +311,9 @@ class Importing:
             if because := _unknown(each):
                 self.left_out.append(NotImported(each.id, each.kind, because))
                 continue
-            kind: JobKind[Any, JobResult] = find_kind(each.kind)
+            kind = find_kind(each.kind)
             try:
-                read = read_result(kind.result, body)
+                read = read_result(kind.result_model, body)
             except ValidationError as error:
                 raise unusable(f"{path} is no result of the kind {each.kind}: {first_faults(error)}") from error
             # A number as text, or a field that nobody knows, would be read and not written again.
@@ -384,11 +384,11 @@ class Importing:
                 raise unusable(f"the result {each.id} is about {unknown[0]}, which is not there")
             version, *others = (versions[name] for name in named)
             candidates = [stored[name] for name in each.runs]
-            params = kind.params.model_validate(each.params)
+            params = kind.params_model.model_validate(each.params)
             if identity(kind, params, collection, version, candidates, others) != each.id:
                 raise unusable(f"the id {each.id} is not that of the request that it stands beside")
             try:
-                made = exhibits_of(kind, with_pairs(read, tested))
+                made = exhibits_of(with_pairs(read, tested))
                 exhibits = names_of(made, tested)
             except (LookupError, ValueError, TypeError, ArithmeticError) as error:
                 raise unusable(f"no tables can be made of the result {each.id}: {error}") from error
@@ -437,7 +437,7 @@ class Importing:
         named = {"qrels": {name: about.get("qrels_version")}, "judgments": {name: about.get("judgment_set", OFFICIAL)}}
         try:
             kind = find_report_kind(each.name)
-            params = kind.params.model_validate(each.params | named)
+            params = kind.params_model.model_validate(each.params | named)
             plan = report_planning.planned(self.workspace, tx, view, kind, params)
         except (KeyError, ValidationError, GainboardError) as error:
             return f"this version cannot plan it: {getattr(error, 'message', str(error))[:200]}"
@@ -472,7 +472,7 @@ def _unknown(each: FrozenResult) -> str | None:
     if each.judgments is None or each.version is None:
         return "it is about no version of the judgments"
     try:
-        settled = kind.params.model_validate(each.params)
+        settled = kind.params_model.model_validate(each.params)
     except ValidationError as error:
         return f"its parameters are unknown here: {first_faults(error)}"
     return None if settled.shown() == each.params else "its parameters are written in another way here"

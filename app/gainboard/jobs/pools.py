@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from gainboard.analyses.params import AnyParams, TopicNotJudged
-from gainboard.analyses.pool import POOL, PoolResult
+from gainboard.analyses.pool import Pooling, PoolResult
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
@@ -27,7 +27,7 @@ def find_pool(workspace: Workspace, principal: Principal, name: str, identity: s
     collection, and what `require_result` raises.
     """
     seen = find_work(workspace, principal, JOBS, identity)
-    if seen.work.kind != POOL.name or seen.collections[0].name != name:
+    if seen.work.kind != Pooling.name or seen.collections[0].name != name:
         message = f"The job {identity!r} has made no pool of {name!r}. Name a job of kind `pool`."
         raise InvalidRequest.at(location, "no-pool", message)
     result = read_back(workspace, seen.work)

@@ -141,7 +141,7 @@ def _named(exhibit: E, name: str, before: str) -> E:
 def lay_out(workspace: Workspace, report: StoredReport) -> Answer:
     """Return the tables and figures of the report, whose jobs have succeeded."""
     kind = find_report_kind(report.name)
-    params = kind.params.model_validate(report.params)
+    params = kind.params_model.model_validate(report.params)
     chapters: dict[str, Sequence[ReportItem]] = {}
     for chapter in report.chapters:
         results = {key: read_back(workspace, job) for key, job in chapter.jobs.items()}

@@ -135,7 +135,7 @@ def _about(workspace: Workspace, tx: Transaction, view: View, params: ReportPara
 
 def params_of(needed: Needed, collection: str, params: ReportParams) -> Params:
     """Return the parameters of a job, with the report's own where the plan gives none."""
-    model = find_kind(needed.kind).params
+    model: Any = find_kind(needed.kind).params_model
     version = params.qrels.get(collection)
     of_report = {name: getattr(params, name) for name in ("seed", "drop_identical", "type", "topics")}
     of_report |= {"judgments": params.judgments.get(collection, OFFICIAL)}

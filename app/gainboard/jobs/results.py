@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from gainboard.analyses.bootstrap_sensitivity import SensitivityResult
-from gainboard.analyses.job_kinds import JobKind, find_kind
+from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.pair_tests import ComparedPairs
 from gainboard.analyses.result_models import JobResult
 from gainboard.errors import JobNotFinished, NoResult, ResultOutdated, RowDamaged
@@ -79,9 +79,8 @@ def read_back(workspace: Workspace, job: StoredJob) -> JobResult:
     require_result(job)
     summary = find_file(workspace, job, SUMMARY)
     body = b"".join(read_file(workspace, summary) if summary else content(workspace, job))
-    kind: JobKind[Any, JobResult] = find_kind(job.kind)
     try:
-        return read_result(kind.result, body)
+        return read_result(find_kind(job.kind).result_model, body)
     except ValidationError as error:
         raise _unreadable("job", job) from error
 
@@ -121,9 +120,9 @@ def _collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def exhibits_of(kind: JobKind[Any, R], result: R) -> Exhibits:
+def exhibits_of(result: JobResult) -> Exhibits:
     """Return the tables and figures of a job's result. Near-duplicates have a table of their own, if there are any."""
-    tables: list[Table | LongTable] = [*kind.tables(result)]
+    tables: list[Table | LongTable] = [*result.tables()]
     if result.near_duplicates:
         rows = [
             (
@@ -138,7 +137,7 @@ def exhibits_of(kind: JobKind[Any, R], result: R) -> Exhibits:
         columns = (Column("run"), Column("repeats"), Column("ranks"), Column("topics that differ"), Column("which"))
         caption = "Runs that repeat an earlier run except on a few topics."
         tables.append(Table("near-duplicates", caption, columns, rows))
-    return Exhibits(tuple(tables), tuple(kind.figures(result)))
+    return Exhibits(tuple(tables), tuple(result.figures()))
 
 
 def with_pairs(result: R, tested: Sequence[ComparedPairs]) -> R:

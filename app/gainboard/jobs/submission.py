@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from gainboard.analyses.job_kinds import JobKind
+from gainboard.analyses.job_kinds import Change, Kind
 from gainboard.analyses.labels import Labels, located
 from gainboard.analyses.params import AnyParams, GroupTopics
-from gainboard.analyses.rejudge import REJUDGE, RejudgeParams
+from gainboard.analyses.rejudge import RejudgeParams, Rejudging
 from gainboard.errors import BadExpression, BadGains, Conflict, InvalidRequest, TooManyJobs
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
@@ -58,7 +58,7 @@ class JobSpec:
     """A settled request, with everything that its result depends on. Equal ones have equal ids."""
 
     workspace: Workspace = field(repr=False)
-    kind: JobKind[Any, Any]
+    kind: Kind
     params: AnyParams
     collection: Collection
     version: JudgedVersion
@@ -86,7 +86,7 @@ class JobSpec:
 
 
 def identity(
-    kind: JobKind[Any, Any],
+    kind: Kind,
     settled: AnyParams,
     collection: Collection,
     version: Qrels,
@@ -137,7 +137,7 @@ def settle(collection: Collection, params: AnyParams, custom: CustomMetrics = NO
     return settled
 
 
-def specify(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any, Any], params: AnyParams) -> JobSpec:
+def specify(workspace: Workspace, tx: Transaction, view: View, kind: Kind, params: AnyParams) -> JobSpec:
     """Settle a request of a principal who may ask for the kind. Raise BadInput if the request is invalid."""
     kind.admit(view)
     collection = view.collection
@@ -184,7 +184,7 @@ def of_type(stored: Sequence[Run], wanted: str | None) -> list[Run]:
     return [run for run in stored if wanted in (None, run.type)]
 
 
-def admit(workspace: Workspace, principal: Principal, name: str, kind: JobKind[Any, Any]) -> None:
+def admit(workspace: Workspace, principal: Principal, name: str, kind: Kind) -> None:
     """Raise what the principal should get who may not ask for this kind of job about the collection."""
     with workspace.database.reading() as tx:
         kind.admit(open_collection(tx, principal, name))
@@ -194,7 +194,7 @@ def launch(
     workspace: Workspace,
     principal: Principal,
     name: str,
-    kind: JobKind[Any, Any],
+    kind: Kind,
     params: AnyParams,
     chunk_seconds: float = CHUNK_SECONDS,
 ) -> StoredJob:
@@ -205,7 +205,7 @@ def launch(
         view = open_collection(tx, principal, name)
         token = principal.require_token()
         kind.admit(view)
-        if kind.find_same is not None and (same := kind.find_same(tx, view.collection, params)):
+        if issubclass(kind, Change) and (same := kind.find_same(tx, view.collection, params)):
             return same
         spec = specify(workspace, tx, view, kind, params)
         # A failed or cancelled job is queued again instead.
@@ -223,7 +223,7 @@ def launch(
 
 def sized(asked: JobSpec, chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
     """Return the sizes of the chunks of a settled request. Raise BadInput if its analysis is impossible."""
-    return sizes_of_chunks(asked.kind.analysis(asked.matrices, asked.params).parts(), chunk_seconds)
+    return sizes_of_chunks(asked.kind(asked.matrices, asked.params).parts(), chunk_seconds)
 
 
 def require_room(tx: Transaction, token: Token, wanted: Sequence[JobSpec]) -> None:
@@ -382,4 +382,4 @@ def change_order(workspace: Workspace, principal: Principal, name: str, asked: R
             return None
     if change_unpublished(workspace, principal, name, order):
         return None
-    return launch(workspace, principal, name, REJUDGE, asked)
+    return launch(workspace, principal, name, Rejudging, asked)

@@ -13,11 +13,9 @@ import numpy as np
 from pydantic_core import to_json
 
 from gainboard import __version__
-from gainboard.analyses import Analysis
-from gainboard.analyses.analysis import Arrays
-from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.job_kinds import Analysis, Arrays, find_kind
 from gainboard.analyses.result_models import JobResult
-from gainboard.analyses.verify import SECONDS_A_COMPARISON, VERIFY, Recomputation, Verification, VerifyParams
+from gainboard.analyses.verify import SECONDS_A_COMPARISON, Recomputation, Verification, VerifyParams
 from gainboard.errors import Conflict, NotFound
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
@@ -40,7 +38,7 @@ from gainboard.vocabulary import OFFICIAL
 NOTHING: Arrays = {"nothing": np.zeros(0)}
 
 
-def open_stored(workspace: Workspace, job: StoredJob) -> Analysis[Any]:
+def open_stored(workspace: Workspace, job: StoredJob) -> Analysis[Any, Any]:
     """Return the analysis of a stored job, over the runs and versions that the job names."""
     return open_analysis(workspace, job.kind, job.params, job.collection_id, job.qrels_id, job.run_ids)
 
@@ -52,10 +50,10 @@ def open_analysis(
     collection_id: int,
     qrels_id: int | None,
     run_ids: Sequence[int],
-) -> Analysis[Any]:
+) -> Analysis[Any, Any]:
     """Return the analysis of a settled request, over these runs and this version."""
     kind = find_kind(kind_name)
-    params = kind.params.model_validate(asked)
+    params = kind.params_model.model_validate(asked)
     with workspace.database.reading() as tx:
         collection, candidates = collections.of_id(tx, collection_id), runs.of_ids(tx, run_ids)
         main = no_version(collection)
@@ -64,11 +62,10 @@ def open_analysis(
         custom = stored_custom_metrics(tx, collection) if names_custom(asked) else NO_CUSTOM
         others = stored_versions(workspace, tx, collection, params.versions().values())
     data = narrowed(collection, main, others, candidates, params)
-    analysis: Analysis[Any] = kind.analysis(matrices_of(workspace, data, params, custom), params)
-    return analysis
+    return kind(matrices_of(workspace, data, params, custom), params)
 
 
-def build_result(job: StoredJob, analysis: Analysis[Any], found: Sequence[Arrays]) -> JobResult:
+def build_result(job: StoredJob, analysis: Analysis[Any, Any], found: Sequence[Arrays]) -> JobResult:
     """Return the result of a job, from the findings of all parts, as its kind's model.
 
     It has no times, so equal jobs have equal results.
@@ -88,8 +85,7 @@ def build_result(job: StoredJob, analysis: Analysis[Any], found: Sequence[Arrays
     left_out = [{"run": name, "identical_to": kept} for name, kept in matrices.left_out.items()]
     dropped = {"runs_left_out": left_out} if job.params.get("drop_identical") else {}
     near = {"near_duplicates": near_duplicates(matrices)} if analysis.compares_pairs else {}
-    result: JobResult = kind.result.model_validate(head | chosen | uploaded | dropped | near | own)
-    return result
+    return kind.result_model.model_validate(head | chosen | uploaded | dropped | near | own)
 
 
 def result_body(result: JobResult) -> bytes:
@@ -105,7 +101,7 @@ def environment() -> str:
 
 def is_verifiable(job: StoredJob) -> bool:
     """Return whether a job's result can be computed again: it is no change, and no verification itself."""
-    return not find_kind(job.kind).is_change and job.kind != VERIFY.name
+    return not find_kind(job.kind).is_change and job.kind != Verification.name
 
 
 def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> StoredJob:
@@ -140,7 +136,7 @@ def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> Stor
         require_room(tx, token, [spec])
         job, is_queued = enqueue(workspace, tx, token, spec, sizes)
         if is_queued:
-            audit.record(tx, principal, "job-launched", job.id, collection, kind=VERIFY.name, params=subject)
+            audit.record(tx, principal, "job-launched", job.id, collection, kind=Verification.name, params=subject)
     return job
 
 
@@ -163,7 +159,7 @@ class DependedJob(DependedOn):
     @property
     def params(self) -> dict[str, Any]:
         """The parameters of a request for the job that names its qrels version."""
-        if self.job.qrels_id is None or "qrels" not in find_kind(self.job.kind).params.model_fields:
+        if self.job.qrels_id is None or "qrels" not in find_kind(self.job.kind).params_model.model_fields:
             return self.job.params
         return self.job.params | {"judgments": self.job.judgment_set, "qrels": self.job.qrels_version}
 
@@ -192,7 +188,7 @@ def dependencies(workspace: Workspace, principal: Principal, job: StoredJob) -> 
     `require_result` raises.
     """
     require_result(job)
-    if job.kind == VERIFY.name:
+    if job.kind == Verification.name:
         raise Conflict("A verification depends on the job that it verifies. Ask for the dependencies of that job.")
     _require_judgments(workspace, principal, [job])
     return depended_on(workspace, job)
@@ -247,7 +243,7 @@ def _spec(
     every = [work] if isinstance(work, StoredJob) else work.jobs
     others = {key: qrels.of_id(tx, key) for job in every for key in jobs.versions_of(tx, job)}
     judged = {version.named: JudgedVersion.of(workspace, tx, version) for version in others.values()}
-    return JobSpec(workspace, VERIFY, params, collection, main, judged, runs.of_ids(tx, main_job.run_ids))
+    return JobSpec(workspace, Verification, params, collection, main, judged, runs.of_ids(tx, main_job.run_ids))
 
 
 def open_verification(workspace: Workspace, opened: Verification) -> Verification:

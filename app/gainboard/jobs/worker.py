@@ -19,8 +19,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from gainboard.analyses import Analysis, Arrays, Change
-from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.job_kinds import Analysis, Arrays, Change, find_kind
 from gainboard.analyses.verify import Verification, VerifyResult
 from gainboard.errors import InvalidRequest, RowDamaged, Unavailable
 from gainboard.evaluation.access.principals import holder
@@ -44,7 +43,7 @@ class Worker:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._open: tuple[str, Analysis[Any]] | None = None
+        self._open: tuple[str, Analysis[Any, Any]] | None = None
 
     def work(self, claim: Claim) -> None:
         """Run the chunk and store its findings, or the job's result if the chunk is the last one.
@@ -65,7 +64,7 @@ class Worker:
             else:
                 _work_parts(self._workspace, claim, self._analysis(job))
 
-    def _analysis(self, job: StoredJob) -> Analysis[Any]:
+    def _analysis(self, job: StoredJob) -> Analysis[Any, Any]:
         if self._open is not None and self._open[0] == job.id:
             return self._open[1]
         self._open = None  # its matrices may be large: they go before the next ones come
@@ -83,7 +82,7 @@ class Worker:
         return analysis
 
 
-def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis[Any]) -> None:
+def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis[Any, Any]) -> None:
     note = _Progress(workspace, claim)
     findings: list[Arrays] = []
     for part in range(claim.first_part, claim.first_part + claim.parts):
@@ -94,7 +93,7 @@ def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis[Any]) -> 
         claims.complete(tx, claim, packed)
 
 
-def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any]) -> None:
+def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any, Any]) -> None:
     with workspace.database.reading() as tx:
         packed = claims.results_of_chunks(tx, job.number)
     findings = [arrays for chunk in packed for arrays in unpack_all(chunk)]
@@ -103,7 +102,7 @@ def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Anal
 
 
 def _is_ended(
-    workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any], findings: Sequence[Arrays]
+    workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any, Any], findings: Sequence[Arrays]
 ) -> bool:
     """Put the result together and end the job.
 
@@ -114,8 +113,7 @@ def _is_ended(
     body = result_body(result)
     sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
     # Exhibits are made from the JSON, so that they show exactly what its readers get.
-    kind = find_kind(job.kind)
-    exhibits = exhibits_of(kind, with_pairs(read_result(kind.result, body), tested))
+    exhibits = exhibits_of(with_pairs(read_result(type(result), body), tested))
     writer = FileWriter(workspace, claim)
     write_tables(writer, exhibits.tables)
     write_pairs(writer, tested)

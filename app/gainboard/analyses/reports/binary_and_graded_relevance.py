@@ -286,7 +286,7 @@ BINARY_AND_GRADED_RELEVANCE = enter(
         name="binary-and-graded-relevance",
         title="Binary and graded relevance in IR evaluations",
         reference="Kekalainen, Binary and graded relevance in IR evaluations, IPM 41, 2005",
-        params=BinaryAndGradedParams,
+        params_model=BinaryAndGradedParams,
         plan=_plan,
         lay_out=_lay_out,
     )

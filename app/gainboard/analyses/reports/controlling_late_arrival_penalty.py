@@ -319,7 +319,7 @@ CONTROLLING_LATE_ARRIVAL_PENALTY = enter(
         title="Controlling the penalty on late arrival of relevant documents",
         reference="Sakai, Controlling the penalty on late arrival of relevant documents in information retrieval "
         "evaluation with graded relevance, 2006",
-        params=LateArrivalParams,
+        params_model=LateArrivalParams,
         plan=plan,
         lay_out=lay_out,
     )

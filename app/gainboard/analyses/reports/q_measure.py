@@ -252,7 +252,7 @@ Q_MEASURE_APPENDIX = enter(
         name="q-measure-appendix",
         title="The reliability of Q-measure and R-measure",
         reference="Sakai, Another appendix to: New performance metrics based on multigrade relevance, NTCIR-4, 2004",
-        params=AppendixParams,
+        params_model=AppendixParams,
         plan=partial(_plan, APPENDIX),
         lay_out=partial(_lay_out, APPENDIX),
     )
@@ -262,7 +262,7 @@ RELIABILITY_OF_Q_MEASURE = enter(
         name="reliability-of-q-measure",
         title="Ranking systems by multigrade relevance: the reliability of Q-measure and R-measure",
         reference="Sakai, Ranking the NTCIR systems based on multigrade relevance, AIRS 2004",
-        params=ReliabilityParams,
+        params_model=ReliabilityParams,
         plan=partial(_plan, RELIABILITY),
         lay_out=partial(_lay_out, RELIABILITY),
     )

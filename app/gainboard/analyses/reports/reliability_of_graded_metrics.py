@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gainboard.analyses import agreement, rank_correlation, stability, swap_rate
+from gainboard.analyses import stability, swap_rate
 from gainboard.analyses.agreement import AgreementResult
 from gainboard.analyses.gain_robustness import GainRobustnessResult, part_of
 from gainboard.analyses.graded_metrics import RELAXED, RIGID, GradedMetricsDesign, GradedMetricsParams
@@ -85,7 +85,7 @@ def lay_out(found: JobResults, asked: GradedMetricsParams) -> Iterator[ReportIte
     every = design.every()
     if stable := found.find("stability", StabilityResult):
         for number, names in (("Figure 3", design.binary()), ("Figure 4", design.graded())):
-            (figure,) = stability.figures(renamed(stable, every, names))
+            (figure,) = renamed(stable, every, names).figures()
             yield ReportFigure(number, figure)
         own = renamed(stable, every, every)
         yield ReportTable("Table 1", bands(own.metrics, design.about.collection), is_joined=True)
@@ -102,7 +102,7 @@ def lay_out(found: JobResults, asked: GradedMetricsParams) -> Iterator[ReportIte
         yield from _gain_correlations(correlated, design)
     if agreed := found.find("agreement", AgreementResult):
         tested = design.tested()
-        (table,) = agreement.tables(renamed(agreed, tested, tested))
+        (table,) = renamed(agreed, tested, tested).tables()
         caption = f"Kendall's tau-b between lists of run pairs by three tests, fuzziness {agreed.fuzziness:g}."
         table = replace(table, caption=caption, notes=[_size(agreed), legend(tested)])
         yield ReportTable("Table 10", table)
@@ -149,9 +149,7 @@ def _means(result: RankCorrelationResult, design: GradedMetricsDesign) -> Figure
     labels = dict(zip(every, result.metrics, strict=True))
     names = [name for name in (RELAXED, RIGID, *design.named()) if name in every]
     means = {name: result.means[labels[name]] for name in names}
-    figure, *_ = rank_correlation.figures(
-        result.model_copy(update={"metrics": names, "means": means, "coefficients": {}})
-    )
+    figure, *_ = result.model_copy(update={"metrics": names, "means": means, "coefficients": {}}).figures()
     return figure
 
 
@@ -162,7 +160,7 @@ def _gains(result: GainRobustnessResult, design: GradedMetricsDesign) -> Iterato
     shown = [f"Q{setting.partition('(')[0]}" for setting in result.settings]
     of_q = [curves[label].model_copy(update={"metric": name}) for label, name in zip(labels[0], shown, strict=True)]
     stable = part_of(StabilityResult, result, result.stability)
-    (figure,) = stability.figures(stable.model_copy(update={"metrics": of_q}))
+    (figure,) = stable.model_copy(update={"metrics": of_q}).figures()
     yield ReportFigure("Figure 6", figure)
     swaps = {metric.metric: metric for metric in result.swap_rate.metrics}
     under_each = [
@@ -214,7 +212,7 @@ RELIABILITY_OF_GRADED_METRICS = enter(
         name="reliability-of-graded-metrics",
         title="The reliability of metrics based on graded relevance",
         reference="Sakai, The reliability of metrics based on graded relevance, AIRS 2005",
-        params=GradedMetricsParams,
+        params_model=GradedMetricsParams,
         plan=plan,
         lay_out=lay_out,
     )
