@@ -106,14 +106,12 @@ def _shown(pair: tuple[str, bytes]) -> str:
     return f"{pair[1].decode()!r} of topic {pair[0]!r}"
 
 
-def with_pool(workspace: Workspace, principal: Principal, name: str, params: AnyParams) -> AnyParams:
+def with_pool(workspace: Workspace, principal: Principal, name: str, params: AnyParams, identity: str) -> AnyParams:
     """Return a request that names a pool as one about its depth, its runs, and the topics whose pool is judged.
 
     A topic's pool is judged if the budget has cut nothing, and the version judges every document. The request names the
     other topics with the reason. Raise errors as `find_pool` does, and InvalidRequest if no topic's pool is judged.
     """
-    if (identity := params.pool_asked()) is None:
-        return params
     pool = find_pool(workspace, principal, name, identity, "body.params.pool")
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)

@@ -21,7 +21,7 @@ from gainboard.evaluation.judgments.versions import select
 from gainboard.evaluation.scoring.binding import refuse_custom
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_derived_files
-from gainboard.jobs.submission import JobSpec, enqueue, of_type, require_own, require_room, sized, specify
+from gainboard.jobs.submission import JobSpec, enqueue, of_type, plan_chunks, require_own, require_room, specify
 from gainboard.store import qrels, reports, runs
 from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
@@ -81,7 +81,7 @@ def launch(
     for plan in plans:
         for key, spec in list(plan.specs.items()):
             try:
-                plan.sizes[key] = sized(spec)
+                plan.sizes[key] = plan_chunks(spec)
             except InvalidRequest as error:  # too few runs, too few topics, or too costly
                 del plan.specs[key]
                 plan.left_out.append(LeftOut(plan.shows[key], error.message))

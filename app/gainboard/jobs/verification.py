@@ -28,7 +28,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.pairs import list_pairs
 from gainboard.jobs.report_assembly import answer_as_json, lay_out
 from gainboard.jobs.results import content, require_result
-from gainboard.jobs.submission import JobSpec, enqueue, matrices_of, narrowed, require_room, sizes_of_chunks
+from gainboard.jobs.submission import JobData, JobSpec, enqueue, matrices_of, narrow_data, require_room, sizes_of_chunks
 from gainboard.store import collections, jobs, qrels, reports, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
@@ -61,7 +61,7 @@ def open_analysis(
             main = JudgedVersion.of(workspace, tx, qrels.of_id(tx, qrels_id))
         custom = stored_custom_metrics(tx, collection) if names_custom(asked) else NO_CUSTOM
         others = stored_versions(workspace, tx, collection, params.versions().values())
-    data = narrowed(collection, main, others, candidates, params)
+    data = narrow_data(collection, main, others, candidates, params)
     return kind(matrices_of(workspace, data, params, custom), params)
 
 
@@ -243,7 +243,8 @@ def _spec(
     every = [work] if isinstance(work, StoredJob) else work.jobs
     others = {key: qrels.of_id(tx, key) for job in every for key in jobs.versions_of(tx, job)}
     judged = {version.named: JudgedVersion.of(workspace, tx, version) for version in others.values()}
-    return JobSpec(workspace, Verification, params, collection, main, judged, runs.of_ids(tx, main_job.run_ids))
+    data = JobData(collection, main, judged, runs.of_ids(tx, main_job.run_ids))
+    return JobSpec(workspace, Verification, params, data)
 
 
 def open_verification(workspace: Workspace, opened: Verification) -> Verification:
