@@ -6,18 +6,25 @@ is there. NaN is null in JSON.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict  # that of Python 3.11 is not enough for pydantic
 
 from gainboard.exhibits import LongTable, Table
 from gainboard.exhibits.figures import Figure
 
-Number = float | None
-"""A number, or null where it is undefined."""
+
+def _undefined_as_null(number: float | None) -> float | None:
+    return number if number is None or math.isfinite(number) else None
+
+
+# JSON has no NaN. It is null in the model already, so that tables show what readers of the JSON get.
+Number = Annotated[float | None, AfterValidator(_undefined_as_null)]
+"""A number, or null where it is undefined. It may be given as NaN."""
 
 
 class ResultModel(BaseModel):

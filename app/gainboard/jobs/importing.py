@@ -46,7 +46,7 @@ from gainboard.jobs.derived_files import enqueue_derived_files
 from gainboard.jobs.files import write_parts
 from gainboard.jobs.pairs import write_pairs
 from gainboard.jobs.release_folders import DOCUMENT, MOST_DOCUMENT, Folder, first_faults, opened, require_same, unusable
-from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
+from gainboard.jobs.results import exhibits_of, names_of, read_result, result_body, write_summary, write_tables
 from gainboard.jobs.submission import identity
 from gainboard.notation.texts import read_time
 from gainboard.store import blobs, files, imports, jobs, releases, reports, score_matrices
@@ -317,7 +317,7 @@ class Importing:
             except ValidationError as error:
                 raise unusable(f"{path} is no result of the kind {each.kind}: {first_faults(error)}") from error
             # A number as text, or a field that nobody knows, would be read and not written again.
-            if read.model_dump_json(exclude_unset=True).encode() != body:
+            if result_body(read) != body:
                 raise unusable(f"{path} is not as the kind {each.kind} writes it")
             said = (read.kind, read.collection, read.judgment_set, read.qrels_version, read.engine_version)
             named = (each.kind, self.document.release.collection, each.judgments, each.version, each.engine_version)
@@ -378,7 +378,7 @@ class Importing:
     ) -> dict[str, int]:
         """Add the jobs with their tables, which are made anew, and return their numbers by id."""
         numbers = {}
-        for each, kind, body, read, tested in results:
+        for each, kind, _, read, tested in results:
             named = [VersionName(each.judgments or "", each.version), *(VersionName(*other) for other in each.others)]
             if unknown := [name for name in (*named, *each.runs) if name not in versions and name not in stored]:
                 raise unusable(f"the result {each.id} is about {unknown[0]}, which is not there")
@@ -388,7 +388,7 @@ class Importing:
             if identity(kind, params, collection, version, candidates, others) != each.id:
                 raise unusable(f"the id {each.id} is not that of the request that it stands beside")
             try:
-                made = exhibits_of(with_pairs(read, tested))
+                made = exhibits_of(read, tested)
                 exhibits = names_of(made, tested)
             except (LookupError, ValueError, TypeError, ArithmeticError) as error:
                 raise unusable(f"no tables can be made of the result {each.id}: {error}") from error
@@ -410,7 +410,7 @@ class Importing:
             writer = _WrittenAtOnce(tx, numbers[each.id])
             write_tables(writer, made.tables)
             write_pairs(writer, tested)
-            write_summary(writer, body, tested)
+            write_summary(writer, read)
             files.add(tx, writer.files)
         return numbers
 

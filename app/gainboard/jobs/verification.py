@@ -27,7 +27,7 @@ from gainboard.evaluation.scoring.score_matrices import matrix_as_json
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.pairs import list_pairs
 from gainboard.jobs.report_assembly import answer_as_json, lay_out
-from gainboard.jobs.results import content, require_result
+from gainboard.jobs.results import content, require_result, result_body
 from gainboard.jobs.submission import JobData, JobSpec, enqueue, matrices_of, narrow_data, require_room, sizes_of_chunks
 from gainboard.store import collections, jobs, qrels, reports, runs
 from gainboard.store.database import Transaction
@@ -86,11 +86,6 @@ def build_result(job: StoredJob, analysis: Analysis[Any, Any], found: Sequence[A
     dropped = {"runs_left_out": left_out} if job.params.get("drop_identical") else {}
     near = {"near_duplicates": near_duplicates(matrices)} if analysis.compares_pairs else {}
     return kind.result_model.model_validate(head | chosen | uploaded | dropped | near | own)
-
-
-def result_body(result: JobResult) -> bytes:
-    """Return a result as it is stored: JSON without the fields that it does not have."""
-    return result.model_dump_json(exclude_unset=True).encode()
 
 
 def environment() -> str:

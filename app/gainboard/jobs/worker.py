@@ -27,8 +27,8 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_layouts, make_derived_files
 from gainboard.jobs.files import ClaimLost, FileWriter
 from gainboard.jobs.pairs import list_pairs, write_pairs
-from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
-from gainboard.jobs.verification import build_result, open_stored, open_verification, result_body
+from gainboard.jobs.results import exhibits_of, names_of, result_body, write_summary, write_tables
+from gainboard.jobs.verification import build_result, open_stored, open_verification
 from gainboard.store import blobs, claims, imports, jobs, tokens
 from gainboard.store.arrays import pack_all, unpack_all
 from gainboard.store.job_records import DERIVED_KINDS, Claim, StoredJob
@@ -112,12 +112,11 @@ def _is_ended(
     tested = list_pairs(result)
     body = result_body(result)
     sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
-    # Exhibits are made from the JSON, so that they show exactly what its readers get.
-    exhibits = exhibits_of(with_pairs(read_result(type(result), body), tested))
+    exhibits = exhibits_of(result, tested)
     writer = FileWriter(workspace, claim)
     write_tables(writer, exhibits.tables)
     write_pairs(writer, tested)
-    write_summary(writer, body, tested)
+    write_summary(writer, result)
     stored = blobs.prepared(workspace.database, sha256, len(body), compressed)
     with stored as content, workspace.database.writing() as tx:
         # Who asked for the job, as a present principal. All code that locks both locks collections before their jobs.
