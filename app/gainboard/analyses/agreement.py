@@ -113,9 +113,13 @@ class TestAgreement(Analysis[AgreementParams, AgreementResult]):
         scores = self.topics.scores(self.metrics[part - minority])
         return {"asl": find_test(SIGN).decide(scores, SignificanceSettings()).asl}
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         swaps, minority = self._ends
-        columns = (self._swaps.counts(found[:swaps]), self._minority.counts(found[swaps:minority]), found[minority:])
+        columns = (
+            self._swaps.counts(findings[:swaps]),
+            self._minority.counts(findings[swaps:minority]),
+            findings[minority:],
+        )
         taus = [
             agreements(signs["asl"], stable.minority[0], swapped.by_pair)
             for swapped, stable, signs in zip(*columns, strict=True)
@@ -127,7 +131,7 @@ class TestAgreement(Analysis[AgreementParams, AgreementResult]):
             "subset_size": self._swaps.subset_size,
             "fuzziness": self.params.fuzziness,
             "metrics": [
-                AgreementOfMetric(metric=label, kendall=TestTaus.model_validate(each))
-                for label, each in zip(self.metrics, taus, strict=True)
+                AgreementOfMetric(metric=label, kendall=TestTaus.model_validate(by_test))
+                for label, by_test in zip(self.metrics, taus, strict=True)
             ],
         }

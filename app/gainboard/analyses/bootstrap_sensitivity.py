@@ -85,18 +85,22 @@ class SensitivityParams(MetricsParams):
 
     def expressions(self, label: Labels) -> dict[str, Any]:
         """Return the metrics, with the baseline among them."""
-        found = super().expressions(label)
-        metrics: list[str] = found["metrics"]
+        written = super().expressions(label)
+        metrics: list[str] = written["metrics"]
         own = label(BASELINE)
         baseline = label(self.baseline) if self.baseline is not None else own if own in metrics else None
         joined = metrics if baseline is None or baseline in metrics else [*metrics, baseline]
-        return found | {"metrics": joined, "baseline": baseline}
+        return written | {"metrics": joined, "baseline": baseline}
 
     def settled(self, label: Labels) -> Self:
         """Return the same request with the test's own number of resamples, and without seeds if nothing is drawn."""
-        own = find_test(self.test).default_resamples
-        settled = {"resamples": self.resamples or own, "alphas": list(dict.fromkeys(self.alphas))}
-        return super().settled(label).model_copy(update=settled | ({"seed": 0, "seeds": 1} if own is None else {}))
+        default_resamples = find_test(self.test).default_resamples
+        settled = {"resamples": self.resamples or default_resamples, "alphas": list(dict.fromkeys(self.alphas))}
+        return (
+            super()
+            .settled(label)
+            .model_copy(update=settled | ({"seed": 0, "seeds": 1} if default_resamples is None else {}))
+        )
 
 
 class SensitivityAtLevel(ResultModel):
@@ -225,9 +229,9 @@ class Sensitivity(Analysis[SensitivityParams, SensitivityResult]):
     def work(self, part: int) -> Arrays:
         return self._tests.work(part)
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         metrics, resamples, doubtful = [], None, 0
-        for decision, further in self._tests.decisions(found):
+        for decision, further in self._tests.decisions(findings):
             metrics.append(self._metric(decision, further))
             resamples = decision.outcome.resamples
             doubtful += decision.doubtful
@@ -320,7 +324,9 @@ class Sensitivity(Analysis[SensitivityParams, SensitivityResult]):
         return [
             label
             for label, counts in by_label.items()
-            if all(own > other for own, other in zip(counts, by_label[self.params.baseline], strict=True))
+            if all(
+                count > of_baseline for count, of_baseline in zip(counts, by_label[self.params.baseline], strict=True)
+            )
         ]
 
 
@@ -344,13 +350,13 @@ def _sensitivity(result: SensitivityResult) -> Table:
     rows: list[list[Any]] = [
         [Marked(label, styles[label]) if label in styles else label] for label in result.by_sensitivity
     ]
-    for place, alpha in enumerate(result.alphas):
+    for position, alpha in enumerate(result.alphas):
         group = f"alpha {alpha:g}"
         columns.append(Column("sensitivity", group=group))
         shown = Fields(SensitivityAtLevel, names, group)
         columns += shown.columns()
         for row, label in zip(rows, result.by_sensitivity, strict=True):
-            level = metrics[label][place]
+            level = metrics[label][position]
             row += [Share(level.significant_pairs, level.pairs), *shown.cells(level)]
     mark = f"more sensitive than {result.baseline} at every level" if result.baseline else ""
     second_mark = unsure(mark, result.seeds) if mark and result.seeds > 1 else ""
@@ -373,8 +379,8 @@ def _pairs(result: SensitivityResult) -> Table | LongTable:
 
     def rows() -> Iterator[Sequence[Any]]:
         for metric in result.metrics:
-            for each in metric.pairs or ():
-                pair = each.as_json(is_corrected) if isinstance(each, ComparedPair) else each
+            for tested in metric.pairs or ():
+                pair = tested.as_json(is_corrected) if isinstance(tested, ComparedPair) else tested
                 level = None if (asl := pair["asl"]) is None else Level(asl, resamples)
                 yield (metric.metric, *shown.cells({**pair, "asl": level}), *drawn)
 

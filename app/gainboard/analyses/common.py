@@ -97,15 +97,15 @@ class CommonTopics:
         """Raise InvalidRequest if the resamples or trials over these topics do not fit into memory."""
         require_at_most(MOST_KEPT, draws * self.count, f"draws ({draws:,} {field} x {self.count:,} topics)", field)
 
-    def subset_size(self, asked: int | None, most: int) -> int:
+    def subset_size(self, size: int | None, most: int) -> int:
         """Return the number of topics that a trial draws, by default half.
 
         Raise InvalidRequest if it exceeds `most`.
         """
-        if asked is not None and asked > most:
-            message = f"subset_size is {asked}, but with {self.count} topics it may be at most {most}."
+        if size is not None and size > most:
+            message = f"subset_size is {size}, but with {self.count} topics it may be at most {most}."
             raise refuse("subset_size", "out-of-range", message)
-        return asked if asked is not None else self.count // 2
+        return size if size is not None else self.count // 2
 
 
 def common_topics(matrices: Scored, labels: Sequence[str], least: int = 2) -> CommonTopics:
@@ -151,7 +151,7 @@ def topics_for_halves(matrices: Matrices, labels: Sequence[str]) -> CommonTopics
 def named_pairs(matrices: Matrices) -> list[tuple[str, str]]:
     """Return all pairs of runs in the order of every list of pairs: the first run with each later one, and so on."""
     names = [run.name for run in matrices.runs]
-    return [(first, second) for place, first in enumerate(names) for second in names[place + 1 :]]
+    return [(first, second) for row, first in enumerate(names) for second in names[row + 1 :]]
 
 
 class PairsOverHalves(Analysis[P, R], Generic[P, R, C]):
@@ -179,10 +179,10 @@ class PairsOverHalves(Analysis[P, R], Generic[P, R, C]):
     def join(self, blocks: Sequence[Arrays]) -> C:
         """Return the counts of all pairs, from those of the blocks."""
 
-    def counts(self, found: Sequence[Arrays]) -> list[C]:
+    def counts(self, findings: Sequence[Arrays]) -> list[C]:
         """Return the counts, metric by metric, from the findings of all parts."""
         blocks = len(self.blocks)
-        return [self.join(found[first : first + blocks]) for first in range(0, len(found), blocks)]
+        return [self.join(findings[first : first + blocks]) for first in range(0, len(findings), blocks)]
 
 
 def blocks_of_trials(trials: int, seconds: float) -> list[slice]:

@@ -45,8 +45,10 @@ class ConcordanceParams(MetricsParams):
 
     def settled(self, label: Labels) -> Self:
         """Return the same request with the test's own number of resamples, and without a seed if nothing is drawn."""
-        own = find_test(self.test).default_resamples
-        settled = {"resamples": self.resamples or own} | ({"seed": 0} if own is None else {})
+        default_resamples = find_test(self.test).default_resamples
+        settled = {"resamples": self.resamples or default_resamples} | (
+            {"seed": 0} if default_resamples is None else {}
+        )
         return super().settled(label).model_copy(update=settled)
 
 
@@ -85,7 +87,7 @@ class ConcordanceResult(TopicsResult):
 
     def tables(self) -> Sequence[Table]:
         """Return the classes of each two metrics, the most consistent first, and the significant pairs of each."""
-        ordered = sorted(self.comparisons, key=lambda each: -(each.consistency or 0))
+        ordered = sorted(self.comparisons, key=lambda comparison: -(comparison.consistency or 0))
         caption = f"Pairs of runs by class: active, mixed or passive; agreement or disagreement. {_title(self)}."
         about_metrics = f"Pairs that differ significantly. {_title(self)}."
         notes = [self.note] if self.note else []
@@ -96,7 +98,7 @@ class ConcordanceResult(TopicsResult):
 
     def figures(self) -> Sequence[Figure]:
         """Return the map of consistency."""
-        labels = [each.metric for each in self.metrics]
+        labels = [metric.metric for metric in self.metrics]
         scale = Axis("consistency: AA / (AA + AD + MA + MD)", limits=(None, 1))
         caption = f"Consistency of significance between metrics. {_title(self)}."
         return (Figure("consistency", caption, (HeatMap(labels, labels, self.consistency, scale),)),)
@@ -140,9 +142,9 @@ class Concordance(Analysis[ConcordanceParams, ConcordanceResult]):
     def work(self, part: int) -> Arrays:
         return self._tests.work(part)
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         means, significant, resamples, doubtful = [], [], None, 0
-        for decision, _ in self._tests.decisions(found):
+        for decision, _ in self._tests.decisions(findings):
             means.append(decision.scores.mean(axis=1))
             significant.append(decision.asl < self.params.alpha)
             resamples = decision.outcome.resamples

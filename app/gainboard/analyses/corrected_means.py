@@ -106,7 +106,9 @@ class CorrectedMean(MeanWithInterval):
 
 
 def _shown_mean(group: str) -> Shown:
-    return Shown(("mean", "low", "high"), digits=4, group=group, by=lambda found: (found.mean, *found.interval))
+    return Shown(
+        ("mean", "low", "high"), digits=4, group=group, by=lambda estimate: (estimate.mean, *estimate.interval)
+    )
 
 
 class CorrectedRun(ResultModel):
@@ -232,15 +234,15 @@ class CorrectedMeansResult(JobResult):
         for number, metric in enumerate(self.metrics, start=1):
             runs = best_first(metric)[::-1]
             places = list(range(len(runs)))
-            ends = [end for each in runs for end in (*each.corrected.interval, None)]
-            at = [place for place_of_run in places for place in (place_of_run, place_of_run, None)]
+            ends = [end for run in runs for end in (*run.corrected.interval, None)]
+            at = [height for place_of_run in places for height in (place_of_run, place_of_run, None)]
             series = [
-                Series("corrected", [each.corrected.mean for each in runs], places, "points"),
-                Series("cheap alone", [each.cheap.mean for each in runs], places, "points"),
-                Series("trusted alone", [each.trusted.mean for each in runs], places, "points"),
+                Series("corrected", [run.corrected.mean for run in runs], places, "points"),
+                Series("cheap alone", [run.cheap.mean for run in runs], places, "points"),
+                Series("trusted alone", [run.trusted.mean for run in runs], places, "points"),
                 Series("95 % interval, corrected", ends, at, "intervals"),
             ]
-            panel = Panel(Axis(f"mean {metric.metric}"), Axis("", categories=[each.run for each in runs]), series)
+            panel = Panel(Axis(f"mean {metric.metric}"), Axis("", categories=[run.run for run in runs]), series)
             caption = f"Means of the runs under {metric.metric}. {_title(self)}."
             shown.append(Figure(f"means-{number}", caption, (panel,)))
         return shown
@@ -264,25 +266,25 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
         self._refuse_what_cannot_be()
         self._topics: dict[str, TopicsJudgedTwice] = {}
         for label in params.metrics:
-            sets = [(each.topics, each.defined(label)) for each in (matrices, self._trusted)]
+            sets = [(judged.topics, judged.defined(label)) for judged in (matrices, self._trusted)]
             self._topics[label] = TopicsJudgedTwice.of(*sets)
             self._topics[label].require_enough(label, _refuse_trusted)
 
     def _refuse_what_cannot_be(self) -> None:
-        own, other = self.matrices.qrels, self._trusted.qrels
+        cheap, trusted = self.matrices.qrels, self._trusted.qrels
         if not self.params.sampled_at_random:
             message = (
                 f"{ASSUMED[:-1]}: only then does the correction hold. If it is so, say it: "
                 '"sampled_at_random": true. Otherwise, take the trusted judgments alone.'
             )
             raise refuse("sampled_at_random", "not-said", message)
-        if other.id == own.id:
-            message = f'The cheap set is the {own.named}, too. Name the cheap judgments: "judgments": "NAME".'
+        if trusted.id == cheap.id:
+            message = f'The cheap set is the {cheap.named}, too. Name the cheap judgments: "judgments": "NAME".'
             raise refuse("trusted", "same-version", message)
-        if other.order != own.order:
+        if trusted.order != cheap.order:
             message = (
-                f"The {other.named} has runs ordered by {other.order}, and the {own.named} by {own.order}. Publish "
-                "versions whose runs are in the same order."
+                f"The {trusted.named} has runs ordered by {trusted.order}, and the {cheap.named} by {cheap.order}. "
+                "Publish versions whose runs are in the same order."
             )
             raise refuse("trusted", "other-order", message)
         if self.matrices.run_count < 1:
@@ -306,7 +308,9 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
         pairs = sample.differences(first, second)
         found = {
             "weight": np.array([weight]),
-            "correlations": np.array([each.correlation() if len(each.cheap) else np.nan for each in (sample, pairs)]),
+            "correlations": np.array(
+                [judged_twice.correlation() if len(judged_twice.cheap) else np.nan for judged_twice in (sample, pairs)]
+            ),
             "runs": _described(sample, weight),
             "ranges": sample.ranges(weight, self.params.resamples, self.params.seed),
         }
@@ -319,7 +323,7 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
     def _lists_pairs(self) -> bool:
         return pair_count(self.matrices.run_count) * len(self.params.metrics) <= MOST_LISTED
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         version = self._trusted.qrels
         return {
             "trusted": version.judgments,
@@ -329,23 +333,25 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
             "alpha": ALPHA,
             "seed": self.params.seed,
             "resamples": self.params.resamples,
-            "metrics": [self._metric(*each) for each in zip(self.params.metrics, found, strict=True)],
+            "metrics": [
+                self._metric(label, of_metric) for label, of_metric in zip(self.params.metrics, findings, strict=True)
+            ],
         }
 
-    def _metric(self, label: str, found: Arrays) -> CorrectedUnderMetric:
-        topics, means = self._topics[label], found["runs"][0]
-        differs = np.abs(means[:, np.newaxis] - means) > critical_difference(found["ranges"], ALPHA)
+    def _metric(self, label: str, findings: Arrays) -> CorrectedUnderMetric:
+        topics, means = self._topics[label], findings["runs"][0]
+        differs = np.abs(means[:, np.newaxis] - means) > critical_difference(findings["ranges"], ALPHA)
         return CorrectedUnderMetric(
             metric=label,
-            weight=float(found["weight"][0]),
+            weight=float(findings["weight"][0]),
             topics=len(topics.cheap) + len(topics.others),
             trusted_topics=len(topics.trusted),
             topics_left_out=list(topics.left_out),
-            correlation=float(found["correlations"][0]),
-            difference_correlation=float(found["correlations"][1]),
-            runs=list(self._runs(found["runs"], differs)),
+            correlation=float(findings["correlations"][0]),
+            difference_correlation=float(findings["correlations"][1]),
+            runs=list(self._runs(findings["runs"], differs)),
             pairs_told_apart=int(differs.sum()) // 2,
-            pairs=list(self._pairs(found)) if self._lists_pairs else None,
+            pairs=list(self._pairs(findings)) if self._lists_pairs else None,
         )
 
     def _runs(self, table: Floats, differs: Any) -> Iterator[CorrectedRun]:
@@ -353,7 +359,7 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
         letters, sets = significance_groups(means, differs), rank_sets(means, differs).tolist()
         ranks = competition_ranks(means).tolist()
         names = [run.name for run in self.matrices.runs]
-        for name, rank, row, own, places in zip(names, ranks, table.T.tolist(), letters, sets, strict=True):
+        for name, rank, row, letters_of_run, places in zip(names, ranks, table.T.tolist(), letters, sets, strict=True):
             yield CorrectedRun(
                 run=name,
                 rank=rank,
@@ -361,16 +367,16 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
                 trusted=MeanWithInterval(mean=row[5], interval=row[6:8]),
                 cheap=MeanWithInterval(mean=row[8], interval=row[9:11]),
                 worth=row[11],
-                groups=list(own),
+                groups=list(letters_of_run),
                 rank_set=places,
             )
 
-    def _pairs(self, found: Arrays) -> Iterator[Any]:
+    def _pairs(self, findings: Arrays) -> Iterator[Any]:
         names = [run.name for run in self.matrices.runs]
         first, second = (places.tolist() for places in pair_indices(len(names)))
-        levels = found["pairs"][-1]
-        by_range = range_levels(found["pairs"][0], found["ranges"])
-        table = np.vstack((found["pairs"], holm(levels), benjamini_hochberg(levels), by_range))
+        levels = findings["pairs"][-1]
+        by_range = range_levels(findings["pairs"][0], findings["ranges"])
+        table = np.vstack((findings["pairs"], holm(levels), benjamini_hochberg(levels), by_range))
         for one, other, row in zip(first, second, table.T.tolist(), strict=True):
             yield {
                 "runs": [names[one], names[other]],
@@ -416,4 +422,4 @@ def _title(result: CorrectedMeansResult) -> str:
 
 def best_first(metric: CorrectedUnderMetric) -> list[CorrectedRun]:
     """Return the runs of a metric in the order of their ranks."""
-    return sorted(metric.runs, key=lambda each: (each.rank, each.run))
+    return sorted(metric.runs, key=lambda run: (run.rank, run.run))

@@ -154,18 +154,16 @@ class DifficultyResult(TopicsResult):
     def figures(self) -> Sequence[Figure]:
         """Return the means of all topics in the order of the first metric, and discrimination by mean."""
         by_first = self.metrics[0].by_topic
-        order = sorted(range(len(by_first)), key=lambda place: by_first[place].mean)
+        order = sorted(range(len(by_first)), key=lambda row: by_first[row].mean)
         places = list(range(len(order)))
-        means = [
-            Series(metric.metric, places, [metric.by_topic[place].mean for place in order]) for metric in self.metrics
-        ]
+        means = [Series(metric.metric, places, [metric.by_topic[row].mean for row in order]) for metric in self.metrics]
         first = self.metrics[0].metric
-        names = [by_first[place].topic for place in order]
+        names = [by_first[row].topic for row in order]
         by_mean = [
             Series(
                 metric.metric,
-                [each.mean for each in metric.by_topic],
-                [each.discrimination for each in metric.by_topic],
+                [topic.mean for topic in metric.by_topic],
+                [topic.discrimination for topic in metric.by_topic],
                 style="points",
             )
             for metric in self.metrics
@@ -226,16 +224,16 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
 
     def work(self, part: int) -> Arrays:
         scores = self.topics.scores(self.metrics[part])
-        found = variance_components(scores)
-        numbers = (found.runs, found.topics, found.residual)
-        shares = (found.generalisability, found.low, found.high, found.dependability)
+        variance = variance_components(scores)
+        numbers = (variance.runs, variance.topics, variance.residual)
+        shares = (variance.generalisability, variance.low, variance.high, variance.dependability)
         return {
             **self._standardised(scores),
             "mean": scores.mean(axis=0),
             "spread": scores.std(axis=0, ddof=1),
             "discrimination": discriminations(scores),
             "components": np.array([*numbers, *shares]),
-            "negative": np.array(found.is_negative),
+            "negative": np.array(variance.is_negative),
         }
 
     def _standardised(self, scores: Floats) -> Arrays:
@@ -243,26 +241,31 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
         if self.params.standardise is None:
             return {}
         named = set(self.reference)
-        places = np.array([place for place, run in enumerate(self.matrices.runs) if run.name in named], np.intp)
+        places = np.array([row for row, run in enumerate(self.matrices.runs) if run.name in named], np.intp)
         table = standardised(scores, places, self.params.standardise)
-        known = ~np.isnan(table[0])
-        means = [each[:, known].mean(axis=1) if known.any() else np.full(len(each), np.nan) for each in (scores, table)]
+        is_defined = ~np.isnan(table[0])
+        means = [
+            each[:, is_defined].mean(axis=1) if is_defined.any() else np.full(len(each), np.nan)
+            for each in (scores, table)
+        ]
         return {"standardised": table, "means": np.array(means)}
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         return {
             **self.topics.described(),
             "standardise": self.params.standardise,
             "reference": self.reference if self.params.standardise is not None else None,
-            "metrics": [self._metric(label, each) for label, each in zip(self.metrics, found, strict=True)],
+            "metrics": [
+                self._metric(label, of_metric) for label, of_metric in zip(self.metrics, findings, strict=True)
+            ],
         }
 
-    def _metric(self, label: str, found: Arrays) -> DifficultyOfMetric:
-        runs, topics, residual, *shares = found["components"].tolist()
-        components = VarianceComponents(runs, topics, residual, tuple(found["negative"].tolist()), *shares)
+    def _metric(self, label: str, findings: Arrays) -> DifficultyOfMetric:
+        runs, topics, residual, *shares = findings["components"].tolist()
+        components = VarianceComponents(runs, topics, residual, tuple(findings["negative"].tolist()), *shares)
         return DifficultyOfMetric(
             metric=label,
-            by_topic=self._by_topic(label, found),
+            by_topic=self._by_topic(label, findings),
             components=VarianceParts(runs=runs, topics=topics, residual=residual),
             shares=VarianceParts(**components.shares()),
             negative_components=[
@@ -273,16 +276,16 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
             generalisability=components.generalisability,
             generalisability_interval=(components.low, components.high),
             dependability=components.dependability,
-            standardised=self._show_standardised(found) if self.params.standardise is not None else None,
+            standardised=self._show_standardised(findings) if self.params.standardise is not None else None,
         )
 
-    def _show_standardised(self, found: Arrays) -> StandardisedScores:
-        table, (means, own) = found["standardised"], found["means"]
-        topics = [self.matrices.topics[place] for place in np.flatnonzero(self.topics.defined)]
-        ranks = zip(competition_ranks(means).tolist(), competition_ranks(own).tolist(), strict=True)
+    def _show_standardised(self, findings: Arrays) -> StandardisedScores:
+        table, (means, standard_means) = findings["standardised"], findings["means"]
+        topics = [self.matrices.topics[column] for column in np.flatnonzero(self.topics.defined)]
+        ranks = zip(competition_ranks(means).tolist(), competition_ranks(standard_means).tolist(), strict=True)
         return StandardisedScores(
-            topics_left_out=[topics[place] for place in np.flatnonzero(np.isnan(table[0]))],
-            tau=float(taus_with(means, own[np.newaxis])[0]),
+            topics_left_out=[topics[column] for column in np.flatnonzero(np.isnan(table[0]))],
+            tau=float(taus_with(means, standard_means[np.newaxis])[0]),
             runs=[
                 StandardisedRun(
                     run=run.name,
@@ -293,25 +296,25 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
                     scores=row,
                 )
                 for run, mean, standard, (rank, new), row in zip(
-                    self.matrices.runs, means.tolist(), own.tolist(), ranks, table.tolist(), strict=True
+                    self.matrices.runs, means.tolist(), standard_means.tolist(), ranks, table.tolist(), strict=True
                 )
             ],
         )
 
-    def _by_topic(self, label: str, found: Arrays) -> list[DifficultyOfTopic]:
+    def _by_topic(self, label: str, findings: Arrays) -> list[DifficultyOfTopic]:
         rel = self.matrices.metric(label).parameters["rel"]
         relevant = self.matrices.judgments.level_counts[self.topics.defined, rel:].sum(axis=1)
         names = np.flatnonzero(self.topics.defined)
-        columns = [relevant.tolist(), *(found[name].tolist() for name in ("mean", "spread", "discrimination"))]
+        columns = [relevant.tolist(), *(findings[name].tolist() for name in ("mean", "spread", "discrimination"))]
         return [
             DifficultyOfTopic(
-                topic=self.matrices.topics[place],
+                topic=self.matrices.topics[topic],
                 relevant=count,
                 mean=mean,
                 standard_deviation=spread,
                 discrimination=discrimination,
             )
-            for place, count, mean, spread, discrimination in zip(names, *columns, strict=True)
+            for topic, count, mean, spread, discrimination in zip(names, *columns, strict=True)
         ]
 
 

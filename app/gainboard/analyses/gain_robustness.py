@@ -56,8 +56,8 @@ class RobustnessParams(stability.StabilityParams):
         """Return the metrics without their gains, the settings as labels write them, and the label of each
         combination.
         """
-        asked = self.settings or default_settings(label.highest_level)
-        settings = list(dict.fromkeys(label.written("Q", "gains", setting) for setting in asked))
+        settings = self.settings or default_settings(label.highest_level)
+        settings = list(dict.fromkeys(label.written("Q", "gains", setting) for setting in settings))
         named = label.expanded(self.metrics)
         metrics = list(dict.fromkeys(label.without(metric, "gains", "metrics") for metric in named))
         swept = {metric: label.swept(metric, "gains", settings, "metrics") for metric in metrics}
@@ -92,10 +92,10 @@ class GainRobustnessResult(SubsetsResult):
             (
                 metric.metric,
                 setting,
-                *(found.coefficients[name][0][found.metrics.index(label)] for name in COEFFICIENTS),
-                len((found.swops or {})[label]),
+                *(correlation.coefficients[name][0][correlation.metrics.index(label)] for name in COEFFICIENTS),
+                len((correlation.swops or {})[label]),
             )
-            for metric, found in zip(self.metrics, self.rank_correlation, strict=True)
+            for metric, correlation in zip(self.metrics, self.rank_correlation, strict=True)
             for setting, label in zip(self.settings, metric.labels, strict=True)
         ]
         columns = (
@@ -156,16 +156,16 @@ class GainRobustness(Analysis[RobustnessParams, GainRobustnessResult]):
         return [cost for member in self._members for cost in member.parts()]
 
     def work(self, part: int) -> Arrays:
-        place = next(place for place, end in enumerate(self._ends) if part < end)
-        return self._members[place].work(part - self._starts[place])
+        member = next(member for member, end in enumerate(self._ends) if part < end)
+        return self._members[member].work(part - self._starts[member])
 
     @property
     def _starts(self) -> list[int]:
         return [0, *self._ends[:-1]]
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         spans = zip(self._members, self._starts, self._ends, strict=True)
-        stability, swap_rate, *correlations = (member.result(found[start:end]) for member, start, end in spans)
+        stability, swap_rate, *correlations = (member.result(findings[start:end]) for member, start, end in spans)
         shared = ("topics", "topics_left_out", "left_out_because", "seed", "trials", "subset_size")
         return {
             **{name: stability[name] for name in shared},

@@ -35,9 +35,9 @@ class GainVectorsParams(Params):
 
     def settled(self, label: Labels) -> Self:
         """Return the same request with the values of gains, base and rel, which determine the curves."""
-        known = label.parameters("nDCG")
-        condensed = {"condensed": True if known["condensed"] == "true" else None}
-        return super().settled(label).model_copy(update={name: known[name] for name in SETTLED} | condensed)
+        parameters = label.parameters("nDCG")
+        condensed = {"condensed": True if parameters["condensed"] == "true" else None}
+        return super().settled(label).model_copy(update={name: parameters[name] for name in SETTLED} | condensed)
 
     def shown(self) -> dict[str, JsonValue]:
         return super().shown() | self._values()
@@ -141,7 +141,7 @@ class GainVectors(Analysis[GainVectorsParams, GainVectorsResult]):
         gained = curves.gain(settled["gains"], settled["base"], cutoff)
         return {**gained, "precision_recall": curves.precision_recall()}
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         missing = [self.matrices.topics[topic] for topic in np.flatnonzero(~self._defined)]
         assert isinstance(self._metric.cutoff, int)
         return {
@@ -152,7 +152,7 @@ class GainVectors(Analysis[GainVectorsParams, GainVectorsResult]):
             "ranks": list(range(1, self._metric.cutoff + 1)),
             "runs": [
                 CurvesOfOneRun(name=run.name, **{name: values.tolist() for name, values in arrays.items()})
-                for run, arrays in zip(self.matrices.runs, found, strict=True)
+                for run, arrays in zip(self.matrices.runs, findings, strict=True)
             ],
         }
 

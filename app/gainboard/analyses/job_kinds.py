@@ -187,7 +187,7 @@ class Analysis(ABC, Generic[P, R]):
         """Return the findings of the part with this number: at least one array."""
 
     @abstractmethod
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         """Return the fields of the kind's model of a result, from the findings of all parts, in their order.
 
         Undefined numbers are NaN. The fields of every result are not among them.

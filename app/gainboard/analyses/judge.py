@@ -93,8 +93,8 @@ class JudgingRuns(Change[JudgeParams, JudgeResult]):
     def work(self, part: int) -> Arrays:
         return as_arrays(self._row(self.matrices.runs[part]))
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        for run, arrays in zip(self.matrices.runs, found, strict=True):
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        for run, arrays in zip(self.matrices.runs, findings, strict=True):
             self._judged[run.id] = as_row(arrays)
         with self.matrices.workspace.database.reading() as tx:
             newer = unjudged(tx, self.matrices.collection, self._judged, self.matrices.qrels.id)

@@ -132,26 +132,26 @@ class JudgmentsResult(JobResult):
         relevant = self.relevant
         total = LevelCount(level=1, name="relevant, at any level", documents=relevant.documents, mean=relevant.mean)
         notes = [
-            f"{each.relevant} are relevant at the {name}: {_some(each.topics)}."
-            for name, each in (("minimum", relevant.minimum), ("maximum", relevant.maximum))
+            f"{extreme.relevant} are relevant at the {name}: {_some(extreme.topics)}."
+            for name, extreme in (("minimum", relevant.minimum), ("maximum", relevant.maximum))
         ]
         about = f"Judged documents of {self.topics} topics by relevance level; L0 is nonrelevant."
         levels = table(LevelCount, "levels", about, [*self.levels, total], notes=notes)
         about = "Judged and relevant documents of each topic, and those at each level."
-        columns: list[Part] = [TopicCounts, *(Column(each.name, group="level") for each in self.levels)]
-        topics = table(columns, "topics", about, [(each, *each.per_level) for each in self.by_topic])
+        columns: list[Part] = [TopicCounts, *(Column(level.name, group="level") for level in self.levels)]
+        topics = table(columns, "topics", about, [(topic, *topic.per_level) for topic in self.by_topic])
         return (levels, topics) if self.against is None else (levels, topics, _crossed(self, self.against))
 
     def figures(self) -> Sequence[Figure]:
         """Return R by topic, the largest first, with the share of each level."""
-        topics = sorted(self.by_topic, key=lambda each: (-each.relevant, each.topic))
+        topics = sorted(self.by_topic, key=lambda topic: (-topic.relevant, topic.topic))
         places = list(range(len(topics)))
         levels = self.levels
         series = [
-            Series(f"{levels[low].name} or higher", places, [sum(each.per_level[low:]) for each in topics])
+            Series(f"{levels[low].name} or higher", places, [sum(topic.per_level[low:]) for topic in topics])
             for low in range(1, len(levels))
         ]
-        axis = Axis("topics, sorted by R", categories=[each.topic for each in topics])
+        axis = Axis("topics, sorted by R", categories=[topic.topic for topic in topics])
         panel = Panel(axis, Axis("relevant documents", limits=(0, None)), series)
         caption = f"Relevant documents of each of {self.topics} topics: at any level (R), and at the higher ones."
         return (Figure("relevant", caption, (panel,)),)
@@ -175,7 +175,7 @@ class JudgmentCounts(Analysis[JudgmentsParams, JudgmentsResult]):
         self._other = matrices.under(against) if against is not None else None
 
     def parts(self) -> list[float]:
-        judged = [each.qrels.judged for each in (self.matrices, self._other) if each is not None]
+        judged = [matrices.qrels.judged for matrices in (self.matrices, self._other) if matrices is not None]
         return [sum(judged) * SECONDS_A_JUDGMENT if self._other else 0.001]
 
     def work(self, part: int) -> Arrays:
@@ -193,8 +193,8 @@ class JudgmentCounts(Analysis[JudgmentsParams, JudgmentsResult]):
             crossed[row, column] += count
         return crossed
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        levels = found[0]["levels"]
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        levels = findings[0]["levels"]
         relevant = levels[:, 1:].sum(axis=1)
         return {
             "topics": len(levels),
@@ -213,7 +213,7 @@ class JudgmentCounts(Analysis[JudgmentsParams, JudgmentsResult]):
                 TopicCounts(topic=topic, judged=sum(row), relevant=sum(row[1:]), per_level=row)
                 for topic, row in zip(self.matrices.topics, levels.tolist(), strict=True)
             ],
-            **({"against": self._against(self._other, found[0]["crossed"])} if self._other else {}),
+            **({"against": self._against(self._other, findings[0]["crossed"])} if self._other else {}),
         }
 
     def _extreme(self, relevant: Counts, value: int) -> RelevantExtreme:

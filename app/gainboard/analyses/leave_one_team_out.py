@@ -83,9 +83,9 @@ class LeaveOneTeamOutParams(MetricsParams):
         return self.pool
 
     def about_pool(self, runs: list[str], depth: int, topics: Topics, others: list[TopicNotJudged]) -> Self:
-        own = self.topics.topics if isinstance(self.topics, GroupTopics) else self.topics
-        chosen = [topic for topic in topics if topic in own] if isinstance(own, list) else topics
-        left_out = [each for each in others if each.topic in own] if isinstance(own, list) else others
+        requested = self.topics.topics if isinstance(self.topics, GroupTopics) else self.topics
+        chosen = [topic for topic in topics if topic in requested] if isinstance(requested, list) else topics
+        left_out = [topic for topic in others if topic.topic in requested] if isinstance(requested, list) else others
         update = {"contributors": runs, "pool_depth": depth, "topics": chosen, "pool_topics_left_out": left_out}
         return self.model_copy(update={"pool": None, **update})
 
@@ -169,7 +169,7 @@ class LeaveOneTeamOutResult(JobResult):
 
     def tables(self) -> Sequence[Table]:
         """Return the teams with their documents and changes, and the runs."""
-        notes, documents = [self.note] if self.note else [], {each.team: each for each in self.teams}
+        notes, documents = [self.note] if self.note else [], {team.team: team for team in self.teams}
         teams = [
             (
                 *(metric.metric, team, documents[team.team]),
@@ -258,8 +258,8 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
         runs = self.matrices.runs
         if named is None:
             return [run for run in runs if run.pooled]
-        known = {run.name for run in runs}
-        if missing := [name for name in named if name not in known]:
+        selected = {run.name for run in runs}
+        if missing := [name for name in named if name not in selected]:
             collection = self.matrices.collection.name
             raise refuse("contributors", "unknown-run", f"{collection!r} has no run {missing[0]!r}. Check its name.")
         return [run for run in runs if run.name in set(named)]
@@ -318,8 +318,8 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
     def work(self, part: int) -> Arrays:
         return self._documents.read(self.matrices.runs[part])._asdict()
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        read = [RetrievedDocuments(**arrays) for arrays in found]
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        read = [RetrievedDocuments(**arrays) for arrays in findings]
         pools = self._pools(read)
         without = [self._compared(read, pools.owners == team) for team in range(len(self.teams))]
         return {
@@ -352,8 +352,8 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
     def _pools(self, read: Sequence[RetrievedDocuments]) -> Pools:
         names = {run.name: self.teams.index(run.team) for run in self.contributors}
         tops = [
-            (names[run.name], each.document[each.rank <= self.pool_depth])
-            for run, each in zip(self.matrices.runs, read, strict=True)
+            (names[run.name], judged.document[judged.rank <= self.pool_depth])
+            for run, judged in zip(self.matrices.runs, read, strict=True)
             if run.name in names
         ]
         document = np.concatenate([documents for _, documents in tops])
@@ -394,18 +394,18 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
             largest_rank_change=max(abs(run.rank_without - run.rank) for run in runs),
         )
 
-    def _left_out(self, team: str, found: MeansWithout) -> TeamLeftOut:
-        ranks, ranks_without = competition_ranks(found.means), competition_ranks(found.without)
+    def _left_out(self, team: str, scored: MeansWithout) -> TeamLeftOut:
+        ranks, ranks_without = competition_ranks(scored.means), competition_ranks(scored.without)
         return TeamLeftOut(
             team=team,
-            topics_undefined=list(found.undefined),
-            tau=float(taus_with(found.means, found.without[np.newaxis])[0]),
+            topics_undefined=list(scored.undefined),
+            tau=float(taus_with(scored.means, scored.without[np.newaxis])[0]),
             runs=[
                 RunLeftOut(
                     run=run.name,
-                    mean=float(found.means[row]),
-                    mean_without=float(found.without[row]),
-                    change=float(found.without[row] - found.means[row]),
+                    mean=float(scored.means[row]),
+                    mean_without=float(scored.without[row]),
+                    change=float(scored.without[row] - scored.means[row]),
                     rank=int(ranks[row]),
                     rank_without=int(ranks_without[row]),
                 )
@@ -439,7 +439,7 @@ _BECAUSE: Mapping[str, str] = {
 def _sentences_about(others: Sequence[TopicNotJudged]) -> Iterator[str]:
     """Yield a sentence for each reason why topics of the pool do not count. It names the first of them."""
     for because, why in _BECAUSE.items():
-        if topics := [each.topic for each in others if each.because == because]:
+        if topics := [topic.topic for topic in others if topic.because == because]:
             shown = ", ".join(topics[:NAMED]) + (", ..." if len(topics) > NAMED else "")
             yield f"Of the pool's topics, {len(topics)} ({shown}) did not count, {why}."
 

@@ -32,10 +32,10 @@ def kinds_page() -> str:
 
 def _kind(kind: Kind) -> Iterator[str]:
     described = schema_of(kind.params_model)
-    own = {name: field for name, field in described["properties"].items() if name not in Params.model_fields}
+    fields = {name: field for name, field in described["properties"].items() if name not in Params.model_fields}
     yield f"### {kind.name}\n"
     yield f"{kind.definition}\n"
-    yield from table(own, described)
+    yield from table(fields, described)
     yield f"\n```json\n{json.dumps(kind.example())}\n```\n"
     yield from _result(kind)
 
@@ -73,12 +73,12 @@ def reports_page() -> str:
 
 def _report(kind: ReportKind[Any]) -> Iterator[str]:
     described, common = schema_of(kind.params_model), ReportParams.model_json_schema()["properties"]
-    own = {name: field for name, field in described["properties"].items() if field != common.get(name)}
+    fields = {name: field for name, field in described["properties"].items() if field != common.get(name)}
     yield f"### {kind.name}\n"
     yield f"{kind.reference}.\n"
     yield f"{kind.definition}\n"
-    if own:
-        yield from table(own, described)
+    if fields:
+        yield from table(fields, described)
         yield ""
     yield f"```json\n{json.dumps(kind.example())}\n```\n"
 
@@ -105,7 +105,9 @@ def _limits(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
         members = models[field["$ref"].rpartition("/")[2]]["properties"]
         return f"an object of {', '.join(f'`{name}`' for name in members)}"
     if "anyOf" in field:
-        return " or ".join(dict.fromkeys(_limits(each, models) for each in field["anyOf"] if each != {"type": "null"}))
+        return " or ".join(
+            dict.fromkeys(_limits(option, models) for option in field["anyOf"] if option != {"type": "null"})
+        )
     if "enum" in field or "const" in field:
         return ", ".join(f"`{value}`" for value in field.get("enum", [field.get("const")]))
     if field.get("type") == "array":

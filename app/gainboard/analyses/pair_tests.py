@@ -110,8 +110,8 @@ class PairTests:
     def parts(self) -> list[float]:
         # The parts are blocks of resamples, not metrics, because all metrics use the resamples that a block draws.
         runs, topics = self.matrices.run_count, self.topics.count
-        each = self.test.seconds_of_block(runs, topics, self.settings[0].resamples)
-        return [each] * (self._parts_a_seed * len(self.settings))
+        seconds = self.test.seconds_of_block(runs, topics, self.settings[0].resamples)
+        return [seconds] * (self._parts_a_seed * len(self.settings))
 
     @property
     def _parts_a_seed(self) -> int:
@@ -124,10 +124,10 @@ class PairTests:
         scores = self.topics.scores(self.metrics[metric])
         return self._compact(self.test.work(scores / unit_of(scores), block, settings))
 
-    def _compact(self, found: Arrays) -> Arrays:
+    def _compact(self, findings: Arrays) -> Arrays:
         """Return the findings of a block without what the result does not need: two bytes per pair for most tests."""
         # Only max-T needs the observed t of each pair, which takes eight bytes.
-        kept = {name: array for name, array in found.items() if name != "observed" or self.settings[0].largest}
+        kept = {name: array for name, array in findings.items() if name != "observed" or self.settings[0].largest}
         if "asl" in kept:
             kept["asl"] = as_counts(kept["asl"], self._drawn)
         if "count" in kept:
@@ -141,7 +141,7 @@ class PairTests:
     def _drawn(self) -> int | None:
         return self.test.drawn(self.settings[0].resamples) or None
 
-    def decisions(self, found: Sequence[Arrays]) -> Iterator[tuple[Decision, list[Floats]]]:
+    def decisions(self, findings: Sequence[Arrays]) -> Iterator[tuple[Decision, list[Floats]]]:
         """Yield for each metric the findings under the first seed, and the levels [pairs] under each further one.
 
         `found` are the findings of all parts. It is one metric at a time: the arrays for half a million pairs need
@@ -150,15 +150,15 @@ class PairTests:
         first, *further = self.settings
         for row, label in enumerate(self.metrics):
             levels = [
-                self._decide(label, self._found(found, seed, row), settings).asl
+                self._decide(label, self._found(findings, seed, row), settings).asl
                 for seed, settings in enumerate(further, start=1)
             ]
-            yield self._decide(label, self._found(found, 0, row), first), levels
+            yield self._decide(label, self._found(findings, 0, row), first), levels
 
-    def _found(self, found: Sequence[Arrays], seed: int, metric: int) -> Sequence[Arrays]:
+    def _found(self, findings: Sequence[Arrays], seed: int, metric: int) -> Sequence[Arrays]:
         """Return the findings about a metric under one of the seeds, block by block."""
         start = seed * self._parts_a_seed
-        return found[start + metric : start + self._parts_a_seed : len(self.metrics)]
+        return findings[start + metric : start + self._parts_a_seed : len(self.metrics)]
 
     def note(self, resamples: int | None, alphas: Sequence[float], doubtful: int) -> str | None:
         """Return sentences for readers: about too few resamples for Holm's correction, if it is wanted, and about
@@ -174,10 +174,10 @@ class PairTests:
             )
         return " ".join(sentences) or None
 
-    def _decide(self, label: str, found: Sequence[Arrays], settings: SignificanceSettings) -> Decision:
+    def _decide(self, label: str, findings: Sequence[Arrays], settings: SignificanceSettings) -> Decision:
         scores = self.topics.scores(label)
         scaled = scores / (unit := unit_of(scores))
-        whole = [{**part, "asl": as_levels(part["asl"], self._drawn)} if "asl" in part else part for part in found]
+        whole = [{**part, "asl": as_levels(part["asl"], self._drawn)} if "asl" in part else part for part in findings]
         outcome = self.test.outcome(scaled, whole, settings).times(unit)
         doubtful = 0
         if self.test.may_understate:
@@ -332,9 +332,9 @@ class ComparedPairs:
     def _of_run(self, run: str) -> Indices:
         if run not in self.runs:
             return np.arange(0)
-        own, every = self.runs.index(run), np.arange(len(self.runs))
-        numbers = pair_number(len(self.runs), np.minimum(every, own), np.maximum(every, own))
-        others: Indices = numbers[every != own]
+        row, every = self.runs.index(run), np.arange(len(self.runs))
+        numbers = pair_number(len(self.runs), np.minimum(every, row), np.maximum(every, row))
+        others: Indices = numbers[every != row]
         return others
 
 

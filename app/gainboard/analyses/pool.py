@@ -95,8 +95,8 @@ class PoolParams(AnyParams):
     def settled(self, label: Labels) -> Self:
         here = label.collection
         topics = sorted(here.topics, key=str.encode) if self.topics == "all" and here.topics else self.topics
-        order = {name: getattr(here.order, name) if (own := getattr(self, name)) is None else own for name in ORDER}
-        named = {name: sorted(set(own)) for name in ("runs", "teams") if (own := getattr(self, name)) is not None}
+        order = {name: getattr(here.order, name) if (value := getattr(self, name)) is None else value for name in ORDER}
+        named = {name: sorted(set(value)) for name in ("runs", "teams") if (value := getattr(self, name)) is not None}
         unused = {} if self.order == "random" else {"seed": 0}
         depths = sorted({min(depth, here.depth) for depth in self.depths})
         chosen = {"topics": topics, "depth": min(self.depth, here.depth), "depths": depths}
@@ -106,7 +106,7 @@ class PoolParams(AnyParams):
         return self.model_dump(mode="json", exclude_none=True)
 
     def selection(self) -> RunsToPool:
-        names, teams = (tuple(each) if each is not None else None for each in (self.runs, self.teams))
+        names, teams = (tuple(chosen) if chosen is not None else None for chosen in (self.runs, self.teams))
         return RunsToPool(names, teams, self.top)
 
     def topics_asked(self) -> Literal["all"] | str | Topics | GroupTopics:
@@ -116,11 +116,11 @@ class PoolParams(AnyParams):
         return self.model_copy(update={"topics": topics})
 
     def versions(self) -> dict[str, VersionName]:
-        return {f"without.{place}": each.named() for place, each in enumerate(self.without)}
+        return {f"without.{position}": version.named() for position, version in enumerate(self.without)}
 
     def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
-        named = dict.fromkeys(SetVersion.of(versions[each.named()]) for each in self.without)
-        by_name = sorted(named, key=lambda each: (each.judgments.encode(), each.qrels or 0))
+        named = dict.fromkeys(SetVersion.of(versions[version.named()]) for version in self.without)
+        by_name = sorted(named, key=lambda version: (version.judgments.encode(), version.qrels or 0))
         return self.model_copy(update={"without": by_name})
 
     def form(self) -> PoolForm:
@@ -230,11 +230,11 @@ class PoolResult(JobResult):
         """Return the figure of the costs by depth: all documents, and those that each team alone gives."""
         if len(self.costs) < 2:
             return ()
-        depths: list[float | None] = [each.depth for each in self.costs]
+        depths: list[float | None] = [cost.depth for cost in self.costs]
         most = sorted(range(len(self.teams)), key=lambda at: -self.costs[-1].unique[at])[:MOST_TEAMS_DRAWN]
         x = Axis("Depth of the pool", limits=(0, None), counts=True)
-        total = [Series("documents to judge", depths, [each.documents for each in self.costs])]
-        alone = [Series(self.teams[at].team, depths, [each.unique[at] for each in self.costs]) for at in sorted(most)]
+        total = [Series("documents to judge", depths, [cost.documents for cost in self.costs])]
+        alone = [Series(self.teams[at].team, depths, [cost.unique[at] for cost in self.costs]) for at in sorted(most)]
         panels = [
             Panel(x, Axis("Documents", limits=(0, None), counts=True), total, title="All documents"),
             Panel(x, Axis("Documents", limits=(0, None), counts=True), alone, title="Only of this team"),
@@ -262,8 +262,8 @@ class Pooling(Analysis[PoolParams, PoolResult]):
             message = "No run is to be pooled: no run of this choice was uploaded with `pooled=true`. Name `runs`."
             raise refuse("runs", "no-runs", message)
         deepest = self.form.read_depth
-        found = sum(min(run.retrieved, deepest * run.topic_count) for run in self.runs)
-        require_at_most(MOST_FOUND, found, f"documents down to rank {deepest} of all runs", "depth")
+        most_documents = sum(min(run.retrieved, deepest * run.topic_count) for run in self.runs)
+        require_at_most(MOST_FOUND, most_documents, f"documents down to rank {deepest} of all runs", "depth")
 
     def parts(self) -> list[float]:
         return [SECONDS_A_RUN + SECONDS_A_LINE * run.retrieved for run in self.runs]
@@ -277,10 +277,12 @@ class Pooling(Analysis[PoolParams, PoolResult]):
         counts = {"counts": np.array(top.counts, np.int64)}
         return counts | {name: np.frombuffer(text, np.uint8) for name, text in texts.items()}
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         teams = sorted({run.team for run in self.runs}, key=str.encode)
-        own = [teams.index(run.team) for run in self.runs]
-        pool = make_pool(map(_top, found), own, self.form, self._topics(), [*map(self._levels, self.params.without)])
+        team_of_run = [teams.index(run.team) for run in self.runs]
+        pool = make_pool(
+            map(_top, findings), team_of_run, self.form, self._topics(), [*map(self._levels, self.params.without)]
+        )
         return {
             "depth": self.form.depth,
             "order": self.form.order,
@@ -290,7 +292,7 @@ class Pooling(Analysis[PoolParams, PoolResult]):
             "without": self.params.without,
             "topics": _topic_counts(pool),
             "teams": [
-                PoolTeam(team=team, runs=own.count(at), contributed=contributed, unique=unique)
+                PoolTeam(team=team, runs=team_of_run.count(at), contributed=contributed, unique=unique)
                 for at, (team, contributed, unique) in enumerate(
                     zip(teams, *(each.sum(axis=0).tolist() for each in (pool.contributed, pool.unique)), strict=True)
                 )
@@ -309,19 +311,19 @@ class Pooling(Analysis[PoolParams, PoolResult]):
         }
 
     def _topics(self) -> list[str] | None:
-        asked = self.params.topics
-        if isinstance(asked, str):  # settled, so it is no group's name
+        chosen = self.params.topics
+        if isinstance(chosen, str):  # settled, so it is no group's name
             return None
-        return list(asked.topics if isinstance(asked, GroupTopics) else asked)
+        return list(chosen.topics if isinstance(chosen, GroupTopics) else chosen)
 
     def _levels(self, named: SetVersion) -> Mapping[str, Mapping[bytes, int]]:
         other = self.matrices.under(named.named())
         return index_of(other.workspace, other.collection, other.qrels).levels
 
 
-def _top(found: Arrays) -> TopDocuments:
-    topics, documents = (found[name].tobytes() for name in ("topics", "documents"))
-    counts = found["counts"].tolist()
+def _top(findings: Arrays) -> TopDocuments:
+    topics, documents = (findings[name].tobytes() for name in ("topics", "documents"))
+    counts = findings["counts"].tolist()
     return TopDocuments(topics.decode().split("\n") if counts else [], counts, documents.split(b"\n"))
 
 
@@ -346,14 +348,14 @@ BY_TEAM = "Documents that each team gives to the pool"
 
 
 def _rows(result: PoolResult) -> Iterator[list[str | int]]:
-    return (row for each in result.pool for row in pool_rows(each, details=True))
+    return (row for topic in result.pool for row in pool_rows(topic, details=True))
 
 
 def _costs(result: PoolResult) -> Table:
     rows = [
-        (each, each.documents / len(each.by_topic), min(each.by_topic), max(each.by_topic))
-        for each in result.costs
-        if each.by_topic
+        (cost, cost.documents / len(cost.by_topic), min(cost.by_topic), max(cost.by_topic))
+        for cost in result.costs
+        if cost.by_topic
     ]
     columns = (
         PoolCosts,
@@ -373,7 +375,7 @@ def _costs_in_detail(result: PoolResult) -> tuple[Table, Table]:
         [each.team, *(count for cost in result.costs for count in (cost.contributed[at], cost.unique[at]))]
         for at, each in enumerate(result.teams)
     ]
-    own = [Column(name, group=depth) for depth in depths for name in ("contributed", "unique")]
+    pairs_of_columns = [Column(name, group=depth) for depth in depths for name in ("contributed", "unique")]
     return (
         Table(
             "costs-topics",
@@ -382,6 +384,9 @@ def _costs_in_detail(result: PoolResult) -> tuple[Table, Table]:
             by_topic,
         ),
         Table(
-            "costs-teams", "Documents that each team gives, and gives alone, by depth.", [Column("team"), *own], by_team
+            "costs-teams",
+            "Documents that each team gives, and gives alone, by depth.",
+            [Column("team"), *pairs_of_columns],
+            by_team,
         ),
     )

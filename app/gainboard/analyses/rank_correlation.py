@@ -126,16 +126,16 @@ class CorrelationParams(Params):
         against, metrics = settled_entry(self.against, label), settled_entries(self.metrics, label)
         if against is not None and against not in metrics:
             metrics.append(against)
-        own = {"metrics": metrics, "against": against, "sweep": self.sweep.settled(label) if self.sweep else None}
-        return super().expressions(label) | own
+        written = {"metrics": metrics, "against": against, "sweep": self.sweep.settled(label) if self.sweep else None}
+        return super().expressions(label) | written
 
     def versions(self) -> dict[str, VersionName]:
         return named_versions(
-            {f"metrics.{place}": each for place, each in enumerate(self.metrics)} | {"against": self.against}
+            {f"metrics.{position}": entry for position, entry in enumerate(self.metrics)} | {"against": self.against}
         )
 
     def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
-        metrics = list(dict.fromkeys(pinned_entry(each, versions) for each in self.metrics))
+        metrics = list(dict.fromkeys(pinned_entry(entry, versions) for entry in self.metrics))
         against = pinned_entry(self.against, versions) if self.against is not None else None
         return self.model_copy(update={"metrics": metrics, "against": against})
 
@@ -325,32 +325,34 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
             tables = np.array([self._topics.scores(label) for label in self.metrics])
             return {"taus": resampled_taus(tables, resample_counts(drawn, self._topics.count))}
         means = np.array([self._scored.means(label) for label in self._labels])
-        own = means[: len(self.metrics)]
+        of_metrics = means[: len(self.metrics)]
         asls = {"kendall": kendall_asls, "spearman": spearman_asls}
-        wanted = {name: level(own) for name, level in asls.items() if name in self.coefficients}
-        return {"means": means, **{f"asl {name}": found for name, found in wanted.items()}}
+        wanted = {name: level(of_metrics) for name, level in asls.items() if name in self.coefficients}
+        return {"means": means, **{f"asl {name}": levels for name, levels in wanted.items()}}
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        means = found[0]["means"]
-        own = means[: len(self.metrics)]
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        means = findings[0]["means"]
+        of_metrics = means[: len(self.metrics)]
         names = [run.name for run in self.matrices.runs]
         # Means that differ by a rounding error are ties, which names order.
-        order = sorted(range(len(names)), key=lambda run: (-round_means(own[0])[run], names[run]))
-        asls = {name: found[0][f"asl {name}"].tolist() for name in ("kendall", "spearman") if name in self.coefficients}
+        order = sorted(range(len(names)), key=lambda run: (-round_means(of_metrics[0])[run], names[run]))
+        asls = {
+            name: findings[0][f"asl {name}"].tolist() for name in ("kendall", "spearman") if name in self.coefficients
+        }
         return {
             "runs": [names[run] for run in order],
             **self._scored.described(),
             "seed": self.params.seed,
             "resamples": self.resamples,
             "metrics": list(self.metrics),
-            "coefficients": {name: self._matrix(name, own).tolist() for name in self.coefficients},
+            "coefficients": {name: self._matrix(name, of_metrics).tolist() for name in self.coefficients},
             "p_values": asls,
-            "ties": dict(zip(self.metrics, tied_pairs(own).tolist(), strict=True)),
-            "means": {label: row[order].tolist() for label, row in zip(self.metrics, own, strict=True)},
+            "ties": dict(zip(self.metrics, tied_pairs(of_metrics).tolist(), strict=True)),
+            "means": {label: row[order].tolist() for label, row in zip(self.metrics, of_metrics, strict=True)},
             **({"p": self.params.p} if "rbo" in self.coefficients else {}),
-            **(self._swops(own, names) if self.against else {}),
+            **(self._swops(of_metrics, names) if self.against else {}),
             **(self._sweep(means) if self.sweep else {}),
-            **(self._accuracy(found[1:]) if self._topics else {}),
+            **(self._accuracy(findings[1:]) if self._topics else {}),
         }
 
     def _matrix(self, name: Coefficient, means: Floats) -> Floats:
@@ -370,17 +372,17 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
         swops = {label: discordant_pairs(reference, row) for label, row in zip(self.metrics, means, strict=True)}
         return {
             "against": self.against,
-            "swops": {label: [[names[x], names[y]] for x, y in found.pairs] for label, found in swops.items()},
-            "half_ties": {label: found.half_ties for label, found in swops.items()},
+            "swops": {label: [[names[x], names[y]] for x, y in swopped.pairs] for label, swopped in swops.items()},
+            "half_ties": {label: swopped.half_ties for label, swopped in swops.items()},
         }
 
     def _sweep(self, means: Floats) -> dict[str, Any]:
         assert self.sweep is not None
-        place = {label: row for row, label in enumerate(self._labels)}
-        swept = [place[label] for label in self.sweep.labels]
+        row_of = {label: row for row, label in enumerate(self._labels)}
+        swept = [row_of[label] for label in self.sweep.labels]
         matrices = {name: self._matrix(name, means) for name in self.coefficients}
         against = {
-            label: {name: matrix[place[label], swept].tolist() for name, matrix in matrices.items()}
+            label: {name: matrix[row_of[label], swept].tolist() for name, matrix in matrices.items()}
             for label in self.sweep.against
         }
         swept_taus = SweptTaus(
@@ -392,9 +394,9 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
         )
         return {"sweep": swept_taus}
 
-    def _accuracy(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def _accuracy(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         assert self._topics is not None
-        accuracy = tau_accuracy(np.concatenate([part["taus"] for part in found]))
+        accuracy = tau_accuracy(np.concatenate([part["taus"] for part in findings]))
         shown = {name: matrix.tolist() for name, matrix in accuracy._asdict().items()}
         return {"accuracy": TauAccuracies(**self._topics.described(), **shown)}
 
@@ -402,11 +404,11 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
 def _ties(result: RankCorrelationResult, name: Coefficient) -> list[str]:
     """Return why a coefficient of rankings without ties is undefined, and under which metrics; else nothing."""
     coefficients, tied = result.coefficients[name], result.ties
-    place = {label: row for row, label in enumerate(result.metrics)}
+    row_of = {label: row for row, label in enumerate(result.metrics)}
     lacking = [
         f"{label} ({count})"
         for label, count in tied.items()
-        if count and coefficients[place[label]][place[label]] is None
+        if count and coefficients[row_of[label]][row_of[label]] is None
     ]
     if name not in NEED_ORDER or not lacking:
         return []
@@ -455,10 +457,10 @@ def risen(result: RankCorrelations, label: str) -> list[int]:
     """Return the indexes, in the order of the first metric, where the mean rises: swops with that metric."""
     means, first = result.means[label], result.means[result.metrics[0]]
     return [
-        place
-        for place in range(1, len(means))
-        if round(means[place], 12) > round(means[place - 1], 12)
-        and round(first[place], 12) < round(first[place - 1], 12)
+        column
+        for column in range(1, len(means))
+        if round(means[column], 12) > round(means[column - 1], 12)
+        and round(first[column], 12) < round(first[column - 1], 12)
     ]
 
 
@@ -473,7 +475,11 @@ def _sweep_curves(sweep: SweptTaus) -> Figure:
         else Axis(sweep.parameter, categories=list(map(str, sweep.values)))
     )
     panels = [
-        Panel(axis, Axis(NAMES[name]), [Series(label, values, found[name]) for label, found in sweep.against.items()])
+        Panel(
+            axis,
+            Axis(NAMES[name]),
+            [Series(label, values, coefficients[name]) for label, coefficients in sweep.against.items()],
+        )
         for name in names
     ]
     caption = f"{sweep.metric} with another {sweep.parameter}: its correlation with other metrics."

@@ -51,8 +51,8 @@ class RankIntervalsParams(MetricsParams):
 
     def settled(self, label: Labels) -> Self:
         """Return the same request with the test's own number of resamples."""
-        own = find_test(self.test).default_resamples
-        return super().settled(label).model_copy(update={"test_resamples": self.test_resamples or own})
+        default_resamples = find_test(self.test).default_resamples
+        return super().settled(label).model_copy(update={"test_resamples": self.test_resamples or default_resamples})
 
 
 class RankOfRun(ResultModel):
@@ -108,13 +108,13 @@ class RankIntervalsResult(TopicsResult):
         for number, metric in enumerate(self.metrics, start=1):
             runs = best_first(metric)
             places = list(range(len(runs)))
-            series = [Series("rank", places, [each.rank for each in runs], style="points")]
+            series = [Series("rank", places, [run.rank for run in runs], style="points")]
             series += [
-                Series(title, places, [getattr(each, member)[end] for each in runs], style="line")
+                Series(title, places, [getattr(run, member)[end] for run in runs], style="line")
                 for member, title in (("rank_set", "rank set"), ("percentiles", "percentiles"))
                 for end in (0, 1)
             ]
-            runs_axis = Axis(f"runs, sorted by {metric.metric}", categories=[each.run for each in runs])
+            runs_axis = Axis(f"runs, sorted by {metric.metric}", categories=[run.run for run in runs])
             panel = Panel(runs_axis, Axis("rank", limits=(0, None), counts=True), series)
             caption = f"Ranks that each run may have under {metric.metric}. {_title(self)}."
             shown.append(Figure(f"ranks-{number}", caption, (panel,)))
@@ -174,21 +174,21 @@ class RankIntervals(Analysis[RankIntervalsParams, RankIntervalsResult]):
         require_at_most(MOST_PAIRS, runs * len(self.metrics), "runs over all metrics", "runs")
 
     def parts(self) -> list[float]:
-        each = self.resamples * self.matrices.run_count
-        own = each * SECONDS_A_RANK + each * self.topics.count * SECONDS_A_SCORE
-        return [own] * len(self.metrics) + self._tests.parts()
+        draws = self.resamples * self.matrices.run_count
+        seconds = draws * SECONDS_A_RANK + draws * self.topics.count * SECONDS_A_SCORE
+        return [seconds] * len(self.metrics) + self._tests.parts()
 
     def work(self, part: int) -> Arrays:
         if part >= len(self.metrics):
             return self._tests.work(part - len(self.metrics))
         drawn = _resamples(self.params.seed, self.resamples, self.topics.count)
-        found = resampled_ranks(self.topics.scores(self.metrics[part]), drawn)
-        return {"low": found.low, "high": found.high, "expected": found.expected, "share_first": found.share_first}
+        ranks = resampled_ranks(self.topics.scores(self.metrics[part]), drawn)
+        return {"low": ranks.low, "high": ranks.high, "expected": ranks.expected, "share_first": ranks.share_first}
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        own, tested, metrics = found[: len(self.metrics)], found[len(self.metrics) :], []
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        resampled, tested, metrics = findings[: len(self.metrics)], findings[len(self.metrics) :], []
         drawn, doubtful = None, 0
-        for (decision, _), ranks in zip(self._tests.decisions(tested), own, strict=True):
+        for (decision, _), ranks in zip(self._tests.decisions(tested), resampled, strict=True):
             metrics.append(RanksUnderMetric(metric=decision.label, ranks=self._ranks(decision, ranks)))
             drawn = decision.outcome.resamples
             doubtful += decision.doubtful
@@ -204,11 +204,11 @@ class RankIntervals(Analysis[RankIntervalsParams, RankIntervalsResult]):
             "metrics": metrics,
         }
 
-    def _ranks(self, decision: Decision, found: Arrays) -> list[RankOfRun]:
+    def _ranks(self, decision: Decision, findings: Arrays) -> list[RankOfRun]:
         means = decision.scores.mean(axis=1)
         differs = differing_pairs(decision.asl, len(means), ALPHA)
         columns = [means, competition_ranks(means), rank_sets(means, differs)]
-        columns += [found[name] for name in ("low", "high", "expected", "share_first")]
+        columns += [findings[name] for name in ("low", "high", "expected", "share_first")]
         return [
             RankOfRun(
                 run=run.name,
@@ -227,7 +227,7 @@ class RankIntervals(Analysis[RankIntervalsParams, RankIntervalsResult]):
 
 def best_first(metric: RanksUnderMetric) -> list[RankOfRun]:
     """Return the runs of a metric in the order of their ranks."""
-    return sorted(metric.ranks, key=lambda each: (each.rank, each.run))
+    return sorted(metric.ranks, key=lambda run: (run.rank, run.run))
 
 
 def _title(result: RankIntervalsResult) -> str:

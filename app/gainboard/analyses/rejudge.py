@@ -64,8 +64,8 @@ class RejudgeParams(AnyParams):
 
     def order(self, collection: Collection) -> RunOrder:
         """Return the order that the collection's runs will have."""
-        asked = {name: value for name in RunOrder._fields if (value := getattr(self, name)) is not None}
-        return collection.order._replace(**asked)
+        changed = {name: value for name in RunOrder._fields if (value := getattr(self, name)) is not None}
+        return collection.order._replace(**changed)
 
 
 class ReorderedRun(ResultModel):
@@ -155,8 +155,8 @@ class Rejudging(Change[RejudgeParams, RejudgeResult]):
             return {"fault": _as_array(joined.fault.encode())}
         return as_arrays(joined.row)
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        for run, arrays in zip(self.matrices.runs, found, strict=True):
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        for run, arrays in zip(self.matrices.runs, findings, strict=True):
             is_joined = "fault" not in arrays
             rejoined = Rejoined(as_row(arrays)) if is_joined else Rejoined(fault=arrays["fault"].tobytes().decode())
             self._change.joins[self.matrices.qrels.id, run.id] = rejoined

@@ -80,9 +80,9 @@ class About:
     intents: bool = False
 
 
-def default_gains(asked: ReportParams, about: About) -> str:
+def default_gains(params: ReportParams, about: About) -> str:
     """Return the gains that a report with a parameter `gains` has on one collection, by default h:...:2:1."""
-    return parse_gains(asked.of("gains", about) or linear_ratio(about.highest_level), about.highest_level).label
+    return parse_gains(params.of("gains", about) or linear_ratio(about.highest_level), about.highest_level).label
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +111,9 @@ class JobResults:
 
     def find(self, key: str, model: type[R]) -> R | None:
         """Return the result of the job that was needed under this key, which is of this model; None without one."""
-        found = self.results.get(key)
-        assert found is None or isinstance(found, model)
-        return found
+        result = self.results.get(key)
+        assert result is None or isinstance(result, model)
+        return result
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

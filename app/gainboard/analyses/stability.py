@@ -162,8 +162,8 @@ class Stability(PairsOverHalves[StabilityParams, StabilityResult, StabilityCount
 
     def parts(self) -> list[float]:
         means = self.matrices.run_count * self.trials * self.topics.count * SECONDS_A_COMPARISON
-        each = [means + (block.stop - block.start) * self.seconds_a_pair for block in self.blocks]
-        return each * len(self.metrics)
+        of_metric = [means + (block.stop - block.start) * self.seconds_a_pair for block in self.blocks]
+        return of_metric * len(self.metrics)
 
     def work(self, part: int) -> Arrays:
         metric, block = divmod(part, len(self.blocks))
@@ -173,11 +173,11 @@ class Stability(PairsOverHalves[StabilityParams, StabilityResult, StabilityCount
         return {"greater": counts.greater, "less": counts.less}
 
     def join(self, blocks: Sequence[Arrays]) -> StabilityCounts:
-        greater, less = (np.concatenate([each[name] for each in blocks], axis=1) for name in ("greater", "less"))
+        greater, less = (np.concatenate([block[name] for block in blocks], axis=1) for name in ("greater", "less"))
         return StabilityCounts(greater, less, self.trials)
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        counts = self.counts(found)
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        counts = self.counts(findings)
         equal = shared_rate(np.array([each.minority_rate for each in counts]))
         metrics = [self._metric(label, each, equal) for label, each in zip(self.metrics, counts, strict=True)]
         return {
@@ -217,8 +217,8 @@ class Stability(PairsOverHalves[StabilityParams, StabilityResult, StabilityCount
 
 
 def _sorted(metrics: Sequence[StabilityOfMetric], column: str) -> list[str]:
-    known = [(ties, metric.metric) for metric in metrics if not is_undefined(ties := getattr(metric, column))]
-    return [label for _, label in sorted(known, key=itemgetter(0))]
+    defined = [(ties, metric.metric) for metric in metrics if not is_undefined(ties := getattr(metric, column))]
+    return [label for _, label in sorted(defined, key=itemgetter(0))]
 
 
 CROSSES, BELOW, ABOVE = "crosses 5 %", "below 5 % at every fuzziness", "above 5 % at every fuzziness"

@@ -162,8 +162,8 @@ class SwapRateResult(TopicsResult):
         series = [
             Series(
                 metric.metric,
-                [each.from_ for each in metric.bins],
-                [each.swap_rate for each in metric.bins],
+                [swaps.from_ for swaps in metric.bins],
+                [swaps.swap_rate for swaps in metric.bins],
             )
             for metric in self.metrics
         ]
@@ -202,12 +202,12 @@ class SwapRate(PairsOverHalves[SwapRateParams, SwapRateResult, SwapCounts]):
         self.subset_size = self.topics.subset_size(params.subset_size, most)
 
     def parts(self) -> list[float]:
-        each = [(block.stop - block.start) * self.seconds_a_pair for block in self.blocks]
-        return each * (len(self.seeds) * len(self.metrics))
+        of_metric = [(block.stop - block.start) * self.seconds_a_pair for block in self.blocks]
+        return of_metric * (len(self.seeds) * len(self.metrics))
 
     def work(self, part: int) -> Arrays:
-        place, block = divmod(part, len(self.blocks))
-        seed, metric = divmod(place, len(self.metrics))
+        number, block = divmod(part, len(self.blocks))
+        seed, metric = divmod(number, len(self.metrics))
         size, topics, draws = self.subset_size, self.topics.count, Draws(self.seeds[seed], PURPOSE)
         if self.params.replacement:
             first, second = (draws.resamples(self.trials, topics)[:, :size] for _ in range(2))
@@ -224,12 +224,12 @@ class SwapRate(PairsOverHalves[SwapRateParams, SwapRateResult, SwapCounts]):
         }
 
     def join(self, blocks: Sequence[Arrays]) -> SwapCounts:
-        comparisons, swaps = (np.sum([each[name] for each in blocks], axis=0) for name in ("comparisons", "swaps"))
-        by_pair = np.concatenate([each["by_pair"] for each in blocks])
-        return SwapCounts(comparisons, swaps, by_pair, max(float(each["maximum"]) for each in blocks))
+        comparisons, swaps = (np.sum([counts[name] for counts in blocks], axis=0) for name in ("comparisons", "swaps"))
+        by_pair = np.concatenate([counts["by_pair"] for counts in blocks])
+        return SwapCounts(comparisons, swaps, by_pair, max(float(counts["maximum"]) for counts in blocks))
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        counts = self.counts(found)
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        counts = self.counts(findings)
         return {
             **self.topics.described(),
             "seed": self.seeds[0],
@@ -240,7 +240,7 @@ class SwapRate(PairsOverHalves[SwapRateParams, SwapRateResult, SwapCounts]):
             "strict": self.params.strict,
             "rule": self.rule,
             "metrics": [
-                self._metric(label, counts[place :: len(self.metrics)]) for place, label in enumerate(self.metrics)
+                self._metric(label, counts[row :: len(self.metrics)]) for row, label in enumerate(self.metrics)
             ],
         }
 
@@ -254,7 +254,7 @@ class SwapRate(PairsOverHalves[SwapRateParams, SwapRateResult, SwapCounts]):
             for start, end, comparisons, swaps, rate in zip(BIN_EDGES, (*BIN_EDGES[1:], None), *columns, strict=True)
         ]
         by_rule: dict[str, SwapsByRule] = {rule: _required(counts, rule, bins) for rule in RULES}
-        by_seed = [SwapsBySeed(**each.sensitivity(self.rule)._asdict()) for each in under_each_seed]
+        by_seed = [SwapsBySeed(**swaps.sensitivity(self.rule)._asdict()) for swaps in under_each_seed]
         chosen = dict(by_seed[0]) | dict(by_rule[self.rule])
         return SwapRateOfMetric(metric=label, bins=bins, by_rule=by_rule, by_seed=by_seed, **chosen)
 
@@ -263,10 +263,10 @@ def _required(counts: SwapCounts, rule: Rule, bins: Sequence[SwapBin]) -> SwapsB
     """Return the columns by a rule; either the higher bins that exceed 5 %, or why there is no difference."""
     columns = counts.sensitivity(rule)._asdict()
     del columns["maximum_performance"]  # the same by every rule
-    place = counts.deciding_bin(rule)
-    exceptions = [bins[each] for each in counts.exceptions(place)] if place is not None else []
+    deciding = counts.deciding_bin(rule)
+    exceptions = [bins[each] for each in counts.exceptions(deciding)] if deciding is not None else []
     return SwapsByRule(
-        no_difference_because=why_none(counts, rule) if place is None else None,
+        no_difference_because=why_none(counts, rule) if deciding is None else None,
         exceptions=exceptions,
         comparisons_in_exceptions=sum(each.comparisons for each in exceptions),
         **columns,
@@ -305,7 +305,7 @@ def exceptions(metrics: Sequence[SwapRateOfMetric]) -> list[str]:
     higher = []
     for metric in metrics:
         if metric.exceptions:
-            edges = ", ".join(f"{each.from_:.2f}" for each in metric.exceptions)
+            edges = ", ".join(f"{swaps.from_:.2f}" for swaps in metric.exceptions)
             count = metric.comparisons_in_exceptions
             noun = "comparison" if count == 1 else "comparisons"
             higher.append(f"{metric.metric} from {edges} ({count:,} {noun})")

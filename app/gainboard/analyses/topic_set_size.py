@@ -223,12 +223,12 @@ class TopicSetSize(Analysis[TopicSetSizeParams, TopicSetSizeResult]):
             if len(disjoint):
                 disjoint[trial] = scores[:, order[size : 2 * size]].mean(axis=1)
         tau = taus_with(scores.mean(axis=1), means)
-        found = (tau, paired_taus(means[: len(disjoint)], disjoint), shares)
-        return dict(zip(FOUND, found, strict=True))
+        statistics = (tau, paired_taus(means[: len(disjoint)], disjoint), shares)
+        return dict(zip(FOUND, statistics, strict=True))
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         joined: dict[tuple[str, int], list[Arrays]] = {}
-        for (label, size, _), arrays in zip(self._blocks, found, strict=True):
+        for (label, size, _), arrays in zip(self._blocks, findings, strict=True):
             joined.setdefault((label, size), []).append(arrays)
         return {
             **self.topics.described(),
@@ -258,8 +258,8 @@ class TopicSetSize(Analysis[TopicSetSizeParams, TopicSetSizeResult]):
             paired_designs=PairedDesigns.model_validate(self._paired_designs(residual)) if has_designs else None,
         )
 
-    def _point(self, size: int, found: Sequence[Arrays]) -> CurvePoint:
-        tau, disjoint, sensitivity = (np.concatenate([each[name] for each in found]) for name in FOUND)
+    def _point(self, size: int, findings: Sequence[Arrays]) -> CurvePoint:
+        tau, disjoint, sensitivity = (np.concatenate([each[name] for each in findings]) for name in FOUND)
         return CurvePoint(
             topics=size,
             tau=_spread(tau),

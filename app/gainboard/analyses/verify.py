@@ -84,9 +84,9 @@ class VerifyResult(JobResult):
         about = f"Stored results, computed again by {self.environment}."
         verified = table(columns, "verified", about, self.compared)
         differences = [
-            (each.kind, difference, str(difference.stored), str(difference.computed))
-            for each in self.compared
-            for difference in each.differences
+            (comparison.kind, difference, str(difference.stored), str(difference.computed))
+            for comparison in self.compared
+            for difference in comparison.differences
         ]
         if not differences:
             return (verified,)
@@ -108,11 +108,11 @@ class Recomputation:
     result: Callable[[Sequence[Arrays]], bytes] = field(repr=False)
     made_by: str | None = None
 
-    def compare(self, found: Sequence[Arrays]) -> ResultComparison:
+    def compare(self, findings: Sequence[Arrays]) -> ResultComparison:
         """Return the comparison of the stored result with the one of these findings."""
         if self.made_by is not None:
             return self._comparison("not-comparable", self.made_by, Comparing())
-        stored, computed = self.stored(), self.result(found)
+        stored, computed = self.stored(), self.result(findings)
         comparing = Comparing() if stored == computed else compare(json.loads(stored), json.loads(computed))
         return self._comparison(comparing.outcome, comparing.message, comparing)
 
@@ -221,22 +221,22 @@ class Verification(Analysis[VerifyParams, VerifyResult]):
     def __init__(self, matrices: Matrices, params: VerifyParams, again: Sequence[Recomputation] = ()) -> None:
         super().__init__(matrices, params)
         self._again = again
-        self._places = [(each, part) for each in again for part in range(len(each.parts))]
+        self._places = [(result, part) for result in again for part in range(len(result.parts))]
 
     def parts(self) -> Sequence[float]:
-        return [cost for each in self._again for cost in each.parts] or [SECONDS_A_COMPARISON]
+        return [cost for result in self._again for cost in result.parts] or [SECONDS_A_COMPARISON]
 
     def work(self, part: int) -> Arrays:
         if not self._places:
             return {"nothing": np.zeros(0)}
-        again, own = self._places[part]
-        return again.work(own)
+        again, part_of_result = self._places[part]
+        return again.work(part_of_result)
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        parts = iter(found)
-        compared = [each.compare([next(parts) for _ in each.parts]) for each in self._again]
-        worst = max((each.outcome for each in compared), key=_ORDER.index)
-        messages = list(dict.fromkeys(each.message for each in compared if each.outcome == worst))
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        parts = iter(findings)
+        compared = [again.compare([next(parts) for _ in again.parts]) for again in self._again]
+        worst = max((comparison.outcome for comparison in compared), key=_ORDER.index)
+        messages = list(dict.fromkeys(comparison.message for comparison in compared if comparison.outcome == worst))
         return {
             "outcome": worst,
             "message": messages[0] if len(messages) == 1 else worst,
