@@ -263,16 +263,8 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
     def __init__(self, matrices: Matrices, params: CorrectedMeansParams) -> None:
         super().__init__(matrices, params)
         self._trusted = matrices.under(params.trusted_version())
-        self._refuse_what_cannot_be()
-        self._topics: dict[str, TopicsJudgedTwice] = {}
-        for label in params.metrics:
-            sets = [(judged.topics, judged.defined(label)) for judged in (matrices, self._trusted)]
-            self._topics[label] = TopicsJudgedTwice.of(*sets)
-            self._topics[label].require_enough(label, _refuse_trusted)
-
-    def _refuse_what_cannot_be(self) -> None:
-        cheap, trusted = self.matrices.qrels, self._trusted.qrels
-        if not self.params.sampled_at_random:
+        cheap, trusted = matrices.qrels, self._trusted.qrels
+        if not params.sampled_at_random:
             message = (
                 f"{ASSUMED[:-1]}: only then does the correction hold. If it is so, say it: "
                 '"sampled_at_random": true. Otherwise, take the trusted judgments alone.'
@@ -287,12 +279,17 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
                 "Publish versions whose runs are in the same order."
             )
             raise refuse("trusted", "other-order", message)
-        if self.matrices.run_count < 1:
+        if matrices.run_count < 1:
             raise refuse("runs", "too-few-runs", "No run is selected. Select at least one.")
-        for label in self.params.metrics:
-            require_correctable(self.matrices.metric(label), _refuse_metric)
-        tested = pair_count(self.matrices.run_count) * len(self.params.metrics)
+        for label in params.metrics:
+            require_correctable(matrices.metric(label), _refuse_metric)
+        tested = pair_count(matrices.run_count) * len(params.metrics)
         require_at_most(MOST_TESTED_PAIRS, tested, PAIRS, "runs", "too-many-pairs")
+        self._topics: dict[str, TopicsJudgedTwice] = {}
+        for label in params.metrics:
+            sets = [(judged.topics, judged.defined(label)) for judged in (matrices, self._trusted)]
+            self._topics[label] = TopicsJudgedTwice.of(*sets)
+            self._topics[label].require_enough(label, _refuse_trusted)
 
     def parts(self) -> list[float]:
         runs, topics, resamples = self.matrices.run_count, len(self.matrices.topics), self.params.resamples

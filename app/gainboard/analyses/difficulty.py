@@ -149,7 +149,24 @@ class DifficultyResult(TopicsResult):
             self.metrics,
             each=lambda metric: sorted(metric.by_topic, key=lambda topic: topic.mean),
         )
-        return (components, topics, _standardised(self)) if self.standardise else (components, topics)
+        if not self.standardise:
+            return (components, topics)
+        left_out = [
+            f"All reference runs score alike under {metric.metric} on {len(names)} of {len(metric.by_topic)} topics, "
+            f"which are left out: {', '.join(names)}."
+            for metric in self.metrics
+            if metric.standardised and (names := metric.standardised.topics_left_out)
+        ]
+        standardised_runs = table(
+            StandardisedRun,
+            "standardised",
+            f"Standardised scores ({self.standardise}) over {len(self.reference or ())} reference runs.",
+            [metric for metric in self.metrics if metric.standardised],
+            each=lambda metric: sorted(metric.standardised.runs, key=lambda run: run.rank_standardised),
+            in_sections=True,
+            notes=left_out,
+        )
+        return (components, topics, standardised_runs)
 
     def figures(self) -> Sequence[Figure]:
         """Return the means of all topics in the order of the first metric, and discrimination by mean."""
@@ -228,7 +245,7 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
         numbers = (variance.runs, variance.topics, variance.residual)
         shares = (variance.generalisability, variance.low, variance.high, variance.dependability)
         return {
-            **self._standardised(scores),
+            **self._standardise(scores),
             "mean": scores.mean(axis=0),
             "spread": scores.std(axis=0, ddof=1),
             "discrimination": discriminations(scores),
@@ -236,19 +253,18 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
             "negative": np.array(variance.is_negative),
         }
 
-    def _standardised(self, scores: Floats) -> Arrays:
+    def _standardise(self, scores: Floats) -> Arrays:
         """Return the standardised scores, and the means [2, runs]: of scores and standardised, on the same topics."""
         if self.params.standardise is None:
             return {}
-        named = set(self.reference)
-        places = np.array([row for row, run in enumerate(self.matrices.runs) if run.name in named], np.intp)
-        table = standardised(scores, places, self.params.standardise)
-        is_defined = ~np.isnan(table[0])
-        means = [
-            each[:, is_defined].mean(axis=1) if is_defined.any() else np.full(len(each), np.nan)
-            for each in (scores, table)
-        ]
-        return {"standardised": table, "means": np.array(means)}
+        names = set(self.reference)
+        reference = np.array([row for row, run in enumerate(self.matrices.runs) if run.name in names], np.intp)
+        standard = standardised(scores, reference, self.params.standardise)
+        is_defined = ~np.isnan(standard[0])
+        means = np.full((2, len(scores)), np.nan)
+        if is_defined.any():
+            means = np.array([table[:, is_defined].mean(axis=1) for table in (scores, standard)])
+        return {"standardised": standard, "means": means}
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         return {
@@ -263,9 +279,23 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
     def _metric(self, label: str, findings: Arrays) -> DifficultyOfMetric:
         runs, topics, residual, *shares = findings["components"].tolist()
         components = VarianceComponents(runs, topics, residual, tuple(findings["negative"].tolist()), *shares)
+        rel = self.matrices.metric(label).parameters["rel"]
+        relevant = self.matrices.judgments.level_counts[self.topics.defined, rel:].sum(axis=1)
+        columns = [relevant.tolist(), *(findings[name].tolist() for name in ("mean", "spread", "discrimination"))]
         return DifficultyOfMetric(
             metric=label,
-            by_topic=self._by_topic(label, findings),
+            by_topic=[
+                DifficultyOfTopic(
+                    topic=self.matrices.topics[topic],
+                    relevant=count,
+                    mean=mean,
+                    standard_deviation=spread,
+                    discrimination=discrimination,
+                )
+                for topic, count, mean, spread, discrimination in zip(
+                    np.flatnonzero(self.topics.defined), *columns, strict=True
+                )
+            ],
             components=VarianceParts(runs=runs, topics=topics, residual=residual),
             shares=VarianceParts(**components.shares()),
             negative_components=[
@@ -300,37 +330,3 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
                 )
             ],
         )
-
-    def _by_topic(self, label: str, findings: Arrays) -> list[DifficultyOfTopic]:
-        rel = self.matrices.metric(label).parameters["rel"]
-        relevant = self.matrices.judgments.level_counts[self.topics.defined, rel:].sum(axis=1)
-        names = np.flatnonzero(self.topics.defined)
-        columns = [relevant.tolist(), *(findings[name].tolist() for name in ("mean", "spread", "discrimination"))]
-        return [
-            DifficultyOfTopic(
-                topic=self.matrices.topics[topic],
-                relevant=count,
-                mean=mean,
-                standard_deviation=spread,
-                discrimination=discrimination,
-            )
-            for topic, count, mean, spread, discrimination in zip(names, *columns, strict=True)
-        ]
-
-
-def _standardised(result: DifficultyResult) -> Table:
-    left_out = [
-        f"All reference runs score alike under {metric.metric} on {len(topics)} of {len(metric.by_topic)} "
-        f"topics, which are left out: {', '.join(topics)}."
-        for metric in result.metrics
-        if metric.standardised and (topics := metric.standardised.topics_left_out)
-    ]
-    return table(
-        StandardisedRun,
-        "standardised",
-        f"Standardised scores ({result.standardise}) over {len(result.reference or ())} reference runs.",
-        [metric for metric in result.metrics if metric.standardised],
-        each=lambda metric: sorted(metric.standardised.runs, key=lambda run: run.rank_standardised),
-        in_sections=True,
-        notes=left_out,
-    )

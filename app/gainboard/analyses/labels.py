@@ -62,8 +62,8 @@ class Labels:
         The metric has the parameter.
         """
         bound = self._resolve(expression, {parameter: as_text(value)})
-        (known,) = (each for each in bound.metric.parameters if each.name == parameter)
-        return known.write(bound.parameters[parameter])
+        (described,) = (each for each in bound.metric.parameters if each.name == parameter)
+        return described.write(bound.parameters[parameter])
 
     def parameters(self, expression: str) -> dict[str, str]:
         """Return the parameters of an expression as text, each settled."""

@@ -26,7 +26,6 @@ from gainboard.metrics import JudgedRuns, mean_of, score_all
 from gainboard.statistics.correlation import taus_with
 from gainboard.statistics.judging import NOBODY, judged_depth, sole_owners
 from gainboard.statistics.means import competition_ranks
-from gainboard.store.records import Run
 
 MOST_OUTSIDE = 0.1
 """The largest share of judged documents in no pool of which a result does not warn."""
@@ -214,15 +213,6 @@ class LeaveOneTeamOutResult(JobResult):
 
 
 @dataclass(frozen=True)
-class Pools:
-    """The pools of the teams: `owners` int64 [documents] are indexes of `teams`, or as `sole_owners` returns them."""
-
-    teams: Sequence[str]
-    owners: NDArray[np.int64]
-    pooled: Sequence[int]
-
-
-@dataclass(frozen=True)
 class MeansWithout:
     """Means [runs] by all judgments and by those without a team's documents, on the topics that both define."""
 
@@ -248,21 +238,17 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
     def __init__(self, matrices: Matrices, params: LeaveOneTeamOutParams) -> None:
         super().__init__(matrices, params)
         self.metrics = params.metrics
-        self.contributors = self._contributing(params.contributors)
+        self.contributors = [run for run in matrices.runs if run.pooled]
+        if (named := params.contributors) is not None:
+            self.contributors = [run for run in matrices.runs if run.name in set(named)]
+            selected = {run.name for run in self.contributors}
+            if missing := [name for name in named if name not in selected]:
+                message = f"{matrices.collection.name!r} has no run {missing[0]!r}. Check its name."
+                raise refuse("contributors", "unknown-run", message)
         self.teams = sorted({run.team for run in self.contributors})
         self._refuse_what_cannot_be()
         self.is_estimated = params.pool_depth is None
-        self.pool_depth = params.pool_depth or self._estimate()
-
-    def _contributing(self, named: Sequence[str] | None) -> list[Run]:
-        runs = self.matrices.runs
-        if named is None:
-            return [run for run in runs if run.pooled]
-        selected = {run.name for run in runs}
-        if missing := [name for name in named if name not in selected]:
-            collection = self.matrices.collection.name
-            raise refuse("contributors", "unknown-run", f"{collection!r} has no run {missing[0]!r}. Check its name.")
-        return [run for run in runs if run.name in set(named)]
+        self.pool_depth = params.pool_depth or self._estimate_depth()
 
     def _refuse_what_cannot_be(self) -> None:
         if len(self.teams) < 2:
@@ -290,7 +276,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
         scores = len(self.teams) * self.matrices.run_count * len(self.matrices.topics) * len(self.metrics)
         require_at_most(MOST_SCORES, scores, "scores over all teams", "metrics")
 
-    def _estimate(self) -> int:
+    def _estimate_depth(self) -> int:
         """Return the largest depth to which every contributing run is judged on every topic. This reads no files."""
         names = {run.name for run in self.contributors}
         depths = {
@@ -320,28 +306,28 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         read = [RetrievedDocuments(**arrays) for arrays in findings]
-        pools = self._pools(read)
-        without = [self._compared(read, pools.owners == team) for team in range(len(self.teams))]
+        owners, pooled = self._pool_documents(read)
+        without = [self._rescore(read, owners == team) for team in range(len(self.teams))]
         return {
             "topics": len(self.matrices.topics),
             "pool_depth": self.pool_depth,
             "estimated": self.is_estimated,
             "contributors": [run.name for run in self.contributors],
             "pool_topics_left_out": self.params.pool_topics_left_out,
-            "judged": len(pools.owners),
-            "in_no_pool": (outside := int(np.count_nonzero(pools.owners == NOBODY))),
-            "in_no_pool_share": outside / len(pools.owners),
-            "note": _note(outside, len(pools.owners), self.params.pool_topics_left_out),
+            "judged": len(owners),
+            "in_no_pool": (outside := int(np.count_nonzero(owners == NOBODY))),
+            "in_no_pool_share": outside / len(owners),
+            "note": _note(outside, len(owners), self.params.pool_topics_left_out),
             "teams": [
                 PooledTeam(
                     team=team,
                     runs=[run.name for run in self.contributors if run.team == team],
-                    pooled=pools.pooled[number],
+                    pooled=pooled[number],
                     unique=len(levels),
                     unique_relevant=int(np.count_nonzero(levels > 0)),
                 )
                 for number, team in enumerate(self.teams)
-                for levels in [self._documents.levels[pools.owners == number]]
+                for levels in [self._documents.levels[owners == number]]
             ],
             "metrics": [
                 self._metric(label, [comparisons[row] for comparisons in without])
@@ -349,7 +335,8 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
             ],
         }
 
-    def _pools(self, read: Sequence[RetrievedDocuments]) -> Pools:
+    def _pool_documents(self, read: Sequence[RetrievedDocuments]) -> tuple[NDArray[np.int64], list[int]]:
+        """Return the team of each judged document, as `sole_owners` says it, and the sizes of the teams' pools."""
         names = {run.name: self.teams.index(run.team) for run in self.contributors}
         tops = [
             (names[run.name], judged.document[judged.rank <= self.pool_depth])
@@ -359,31 +346,31 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
         document = np.concatenate([documents for _, documents in tops])
         team = np.concatenate([np.full(len(documents), number) for number, documents in tops])
         sizes = [len(np.unique(document[team == number])) for number in range(len(self.teams))]
-        return Pools(self.teams, sole_owners(document, team, len(self._documents.levels)), sizes)
+        return sole_owners(document, team, len(self._documents.levels)), sizes
 
-    def _compared(self, read: Sequence[RetrievedDocuments], removed: NDArray[np.bool_]) -> list[MeansWithout]:
+    def _rescore(self, read: Sequence[RetrievedDocuments], removed: NDArray[np.bool_]) -> list[MeansWithout]:
         """Return for each metric the means of all runs with all judgments, and without the removed documents."""
         bound = [self.matrices.metric(label) for label in self.metrics]
-        runs = [self._documents.without(each, removed) for each in read]
+        runs = [self._documents.without(documents, removed) for documents in read]
         scores = score_all(bound, JudgedRuns.of(runs, self._documents.judgments_without(removed)))
         compared = []
         for metric, rescored in zip(bound, scores, strict=True):
             whole = self.matrices.scores(metric.label)
-            before, after = (~np.isnan(each[0]) for each in (whole, rescored))
+            before, after = (~np.isnan(table[0]) for table in (whole, rescored))
             # A topic without a relevant document left would otherwise change means that no judgment has changed.
             both = before & after
             lost = [self.matrices.topics[topic] for topic in np.flatnonzero(before & ~after)]
             old, new = (
-                mean_of(metric, np.ascontiguousarray(each[:, both])) if both.any() else np.full(len(each), np.nan)
-                for each in (whole, rescored)
+                mean_of(metric, np.ascontiguousarray(table[:, both])) if both.any() else np.full(len(table), np.nan)
+                for table in (whole, rescored)
             )
             compared.append(MeansWithout(old, new, lost))
         return compared
 
     def _metric(self, label: str, by_team: Sequence[MeansWithout]) -> LeftOutUnderMetric:
-        teams = [self._left_out(team, found) for team, found in zip(self.teams, by_team, strict=True)]
+        teams = [self._leave_out(team, means) for team, means in zip(self.teams, by_team, strict=True)]
         runs = [run for team in teams for run in team.runs]
-        changes = [abs(run.change) for run in runs if run.change is not None and not np.isnan(run.change)]
+        changes = [abs(run.change) for run in runs if run.change is not None]
         missing = np.flatnonzero(~self.matrices.defined(label))
         return LeftOutUnderMetric(
             metric=label,
@@ -394,7 +381,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
             largest_rank_change=max(abs(run.rank_without - run.rank) for run in runs),
         )
 
-    def _left_out(self, team: str, scored: MeansWithout) -> TeamLeftOut:
+    def _leave_out(self, team: str, scored: MeansWithout) -> TeamLeftOut:
         ranks, ranks_without = competition_ranks(scored.means), competition_ranks(scored.without)
         return TeamLeftOut(
             team=team,

@@ -31,27 +31,26 @@ def kinds_page() -> str:
 
 
 def _kind(kind: Kind) -> Iterator[str]:
+    common = JobResult.model_json_schema(mode="serialization")["properties"]
     described = schema_of(kind.params_model)
     fields = {name: field for name, field in described["properties"].items() if name not in Params.model_fields}
     yield f"### {kind.name}\n"
     yield f"{kind.definition}\n"
     yield from table(fields, described)
     yield f"\n```json\n{json.dumps(kind.example())}\n```\n"
-    yield from _result(kind)
-
-
-def _result(kind: Kind) -> Iterator[str]:
-    """Yield the table of the fields of a result, without those of every result and the parameters it repeats."""
-    name, described = kind.result_model.__name__, schema_of(kind.result_model, "serialization")
-    common = JobResult.model_json_schema(mode="serialization")["properties"]
-
-    def is_own(each: str, field: Mapping[str, Any]) -> bool:
-        is_repeated = each in kind.params_model.model_fields and not ("description" in field or "$ref" in str(field))
-        return each != "kind" and field != common.get(each) and not is_repeated
-
-    own = {each: field for each, field in described["properties"].items() if is_own(each, field)}
-    yield f"Result: [{name}](api.md#{name.lower()}).\n"
-    yield from _fields(own, described)
+    yield f"Result: [{kind.result_model.__name__}](api.md#{kind.result_model.__name__.lower()}).\n"
+    # Without the fields of every result, and those that only repeat a parameter.
+    schema = schema_of(kind.result_model, "serialization")
+    yield from _fields(
+        {
+            name: field
+            for name, field in schema["properties"].items()
+            if name != "kind"
+            and field != common.get(name)
+            and (name not in kind.params_model.model_fields or "description" in field or "$ref" in str(field))
+        },
+        schema,
+    )
     yield ""
 
 

@@ -206,9 +206,9 @@ class PoolResult(JobResult):
         columns = [Column(name) for name in ("topic", "document", "place", *DETAILS)]
         caption = f"The pool of depth {self.depth} in the order {self.order}: {self.documents:,} documents."
         by_topic_and_team = [
-            (each.topic, team.team, contributed, unique)
-            for each in self.topics
-            for team, contributed, unique in zip(self.teams, each.contributed, each.unique, strict=True)
+            (topic.topic, team.team, contributed, unique)
+            for topic in self.topics
+            for team, contributed, unique in zip(self.teams, topic.contributed, topic.unique, strict=True)
         ]
         return (
             LongTable("pool", caption, columns, lambda: _rows(self))
@@ -222,7 +222,21 @@ class PoolResult(JobResult):
                 f"{BY_TEAM} of each topic.",
                 by_topic_and_team,
             ),
-            _costs(self),
+            table(
+                (
+                    PoolCosts,
+                    Column("mean", group="by topic", digits=1),
+                    Column("least", group="by topic"),
+                    Column("most", group="by topic"),
+                ),
+                "costs",
+                "Documents to judge in a pool of another depth, without a budget.",
+                [
+                    (cost, cost.documents / len(cost.by_topic), min(cost.by_topic), max(cost.by_topic))
+                    for cost in self.costs
+                    if cost.by_topic
+                ],
+            ),
             *_costs_in_detail(self),
         )
 
@@ -280,13 +294,15 @@ class Pooling(Analysis[PoolParams, PoolResult]):
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         teams = sorted({run.team for run in self.runs}, key=str.encode)
         team_of_run = [teams.index(run.team) for run in self.runs]
-        pool = make_pool(
-            map(_top, findings), team_of_run, self.form, self._topics(), [*map(self._levels, self.params.without)]
-        )
+        named = self.params.topics
+        # They are settled, so a text is no group's name: it says "all".
+        topics = None if isinstance(named, str) else list(named.topics if isinstance(named, GroupTopics) else named)
+        judged = [*map(self._levels, self.params.without)]
+        pool = make_pool(map(_read_top, findings), team_of_run, self.form, topics, judged)
         return {
             "depth": self.form.depth,
             "order": self.form.order,
-            "documents": sum(len(each.documents) for each in pool.topics),
+            "documents": sum(len(topic.documents) for topic in pool.topics),
             "sha256": pool_sha256(pool.topics),
             "pooled_runs": [PoolRun(run=run.name, team=run.team, sha256=run.sha256) for run in self.runs],
             "without": self.params.without,
@@ -294,7 +310,9 @@ class Pooling(Analysis[PoolParams, PoolResult]):
             "teams": [
                 PoolTeam(team=team, runs=team_of_run.count(at), contributed=contributed, unique=unique)
                 for at, (team, contributed, unique) in enumerate(
-                    zip(teams, *(each.sum(axis=0).tolist() for each in (pool.contributed, pool.unique)), strict=True)
+                    zip(
+                        teams, *(counts.sum(axis=0).tolist() for counts in (pool.contributed, pool.unique)), strict=True
+                    )
                 )
             ],
             "costs": [
@@ -307,21 +325,15 @@ class Pooling(Analysis[PoolParams, PoolResult]):
                 )
                 for cost in pool.costs
             ],
-            "pool": [PooledDocumentsOfTopic.model_construct(**vars(each)) for each in pool.topics],
+            "pool": [PooledDocumentsOfTopic.model_construct(**vars(topic)) for topic in pool.topics],
         }
-
-    def _topics(self) -> list[str] | None:
-        chosen = self.params.topics
-        if isinstance(chosen, str):  # settled, so it is no group's name
-            return None
-        return list(chosen.topics if isinstance(chosen, GroupTopics) else chosen)
 
     def _levels(self, named: SetVersion) -> Mapping[str, Mapping[bytes, int]]:
         other = self.matrices.under(named.named())
         return index_of(other.workspace, other.collection, other.qrels).levels
 
 
-def _top(findings: Arrays) -> TopDocuments:
+def _read_top(findings: Arrays) -> TopDocuments:
     topics, documents = (findings[name].tobytes() for name in ("topics", "documents"))
     counts = findings["counts"].tolist()
     return TopDocuments(topics.decode().split("\n") if counts else [], counts, documents.split(b"\n"))
@@ -331,14 +343,14 @@ def _topic_counts(pool: Pool) -> list[PoolTopic]:
     columns = (pool.found, pool.left_out, pool.contributed, pool.unique)
     return [
         PoolTopic(
-            topic=each.topic,
-            found=found,
+            topic=topic.topic,
+            found=documents,
             left_out=left_out,
-            pooled=len(each.documents),
+            pooled=len(topic.documents),
             contributed=contributed,
             unique=unique,
         )
-        for each, found, left_out, contributed, unique in zip(
+        for topic, documents, left_out, contributed, unique in zip(
             pool.topics, *(column.tolist() for column in columns), strict=True
         )
     ]
@@ -351,29 +363,14 @@ def _rows(result: PoolResult) -> Iterator[list[str | int]]:
     return (row for topic in result.pool for row in pool_rows(topic, details=True))
 
 
-def _costs(result: PoolResult) -> Table:
-    rows = [
-        (cost, cost.documents / len(cost.by_topic), min(cost.by_topic), max(cost.by_topic))
-        for cost in result.costs
-        if cost.by_topic
-    ]
-    columns = (
-        PoolCosts,
-        Column("mean", group="by topic", digits=1),
-        Column("least", group="by topic"),
-        Column("most", group="by topic"),
-    )
-    return table(columns, "costs", "Documents to judge in a pool of another depth, without a budget.", rows)
-
-
 def _costs_in_detail(result: PoolResult) -> tuple[Table, Table]:
-    depths = [f"depth {each.depth}" for each in result.costs]
+    depths = [f"depth {cost.depth}" for cost in result.costs]
     by_topic: list[list[str | int]] = [
-        [each.topic, *(cost.by_topic[at] for cost in result.costs)] for at, each in enumerate(result.topics)
+        [topic.topic, *(cost.by_topic[at] for cost in result.costs)] for at, topic in enumerate(result.topics)
     ]
     by_team: list[list[str | int]] = [
-        [each.team, *(count for cost in result.costs for count in (cost.contributed[at], cost.unique[at]))]
-        for at, each in enumerate(result.teams)
+        [team.team, *(count for cost in result.costs for count in (cost.contributed[at], cost.unique[at]))]
+        for at, team in enumerate(result.teams)
     ]
     pairs_of_columns = [Column(name, group=depth) for depth in depths for name in ("contributed", "unique")]
     return (

@@ -151,6 +151,39 @@ class SweptTaus(ResultModel):
         description="By the other metric and the coefficient: one number for each value"
     )
 
+    def table(self) -> Table:
+        """Return the coefficients, a row for each value."""
+        columns, rows = [Column(self.parameter, align="right")], [list[Cell]([value]) for value in self.values]
+        for label, coefficients in self.against.items():
+            for name, values in coefficients.items():
+                columns.append(Column(NAMES[name], digits=4, group=label))
+                for row, value in zip(rows, values, strict=True):
+                    row.append(value)
+        caption = f"{self.metric} under several values of {self.parameter}, against other metrics."
+        return Table("sweep", caption, columns, rows)
+
+    def figure(self) -> Figure:
+        """Return the curves of the coefficients over the values, a panel for each."""
+        numbers = [value for value in self.values if not isinstance(value, str)]
+        is_numeric = len(numbers) == len(self.values)
+        values = numbers if is_numeric else list(range(len(self.values)))
+        names = list(next(iter(self.against.values())))
+        axis = (
+            Axis(self.parameter, scale="log")
+            if is_numeric
+            else Axis(self.parameter, categories=list(map(str, self.values)))
+        )
+        panels = [
+            Panel(
+                axis,
+                Axis(NAMES[name]),
+                [Series(label, values, coefficients[name]) for label, coefficients in self.against.items()],
+            )
+            for name in names
+        ]
+        caption = f"{self.metric} with another {self.parameter}: its correlation with other metrics."
+        return Figure("sweep", caption, panels)
+
 
 class TauAccuracies(CountedTopics):
     """The accuracy of tau-b over resamples of the topics: matrices [metrics, metrics]."""
@@ -159,6 +192,31 @@ class TauAccuracies(CountedTopics):
     low: list[list[Number]] = Field(description="2.5th percentile")
     high: list[list[Number]] = Field(description="97.5th percentile")
     dropped: list[list[int]] = Field(description="Resamples for which tau is undefined")
+
+    def table(self, metrics: Sequence[str], resamples: int | None) -> Table:
+        """Return the accuracies of each two metrics."""
+        rows: list[Sequence[Cell]] = [
+            (
+                first,
+                second,
+                self.standard_error[row][column],
+                self.low[row][column],
+                self.high[row][column],
+                self.dropped[row][column],
+            )
+            for row, first in enumerate(metrics)
+            for column, second in enumerate(metrics)
+            if row < column
+        ]
+        columns = (
+            Column("first metric"),
+            Column("second metric"),
+            Column("standard error", digits=4),
+            Column("2.5th percentile", digits=4),
+            Column("97.5th percentile", digits=4),
+            Column("resamples dropped"),
+        )
+        return Table("accuracy", f"Kendall's tau-b over {resamples} topic resamples.", columns, rows)
 
 
 class RankCorrelations(ResultModel):
@@ -221,9 +279,9 @@ class RankCorrelationResult(RankCorrelations, JobResult):
             caption = f"Pairs of runs ordered otherwise than by {self.against}, and pairs that only one of both ties."
             shown.append(Table("swops", caption, (Column("metric"), Column("swops"), Column("half ties")), counts))
         if self.sweep is not None:
-            shown.append(_sweep_table(self.sweep))
+            shown.append(self.sweep.table())
         if self.accuracy is not None:
-            shown.append(_accuracy(self, self.accuracy))
+            shown.append(self.accuracy.table(labels, self.resamples))
         return shown
 
     def figures(self) -> Sequence[Figure]:
@@ -242,7 +300,7 @@ class RankCorrelationResult(RankCorrelations, JobResult):
         panel = Panel(Axis(f"runs, sorted by {first}", categories=self.runs), Axis("mean score"), series)
         caption = f"Mean scores of runs in the order of {first}; an increase in a curve is a swop with it."
         shown.append(Figure("means", caption, (panel,), highlight=f"swop with {first}: above the run before"))
-        return [*shown, _sweep_curves(self.sweep)] if self.sweep is not None else shown
+        return [*shown, self.sweep.figure()] if self.sweep is not None else shown
 
 
 @enter
@@ -273,7 +331,17 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
         if self.against:
             # At worst every pair is swopped, and the answer names each swop.
             require_at_most(MOST_PAIRS, pair_count(matrices.run_count) * len(metrics), PAIRS, "against")
-        self._topics: CommonTopics | None = self._topics_of_accuracy() if params.accuracy else None
+        self._topics: CommonTopics | None = None
+        if params.accuracy:
+            if (taus := len(metrics) ** 2 * params.resamples) > MOST_TAUS:
+                message = (
+                    f"{len(metrics)} metrics squared x {params.resamples} resamples are {taus:,} taus. Choose fewer "
+                    "metrics or resamples: at most "
+                )
+                raise refuse("accuracy", "too-many", f"{message}{MOST_TAUS:,}.")
+            scores = len(metrics) * matrices.run_count * len(self._scored.topics)
+            require_at_most(MOST_KEPT, scores, "scores (metrics x runs x topics) are resampled together", "accuracy")
+            self._topics = common_topics(self._scored, metrics)
 
     def _require_rankings(self) -> None:
         if self.matrices.run_count < 2:
@@ -292,18 +360,6 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
                     "too-few-topics",
                     f"{label} is not defined for any topic, so it cannot rank the runs. Choose another metric.",
                 )
-
-    def _topics_of_accuracy(self) -> CommonTopics:
-        assert self.resamples is not None
-        if (taus := len(self.metrics) ** 2 * self.resamples) > MOST_TAUS:
-            message = (
-                f"{len(self.metrics)} metrics squared x {self.resamples} resamples are {taus:,} taus. Choose fewer "
-                "metrics or resamples: at most "
-            )
-            raise refuse("accuracy", "too-many", f"{message}{MOST_TAUS:,}.")
-        scores = len(self.metrics) * self.matrices.run_count * len(self._scored.topics)
-        require_at_most(MOST_KEPT, scores, "scores (metrics x runs x topics) are resampled together", "accuracy")
-        return common_topics(self._scored, self.metrics)
 
     def parts(self) -> list[float]:
         matrix = self.matrices.run_count * len(self._scored.topics)
@@ -416,43 +472,6 @@ def _ties(result: RankCorrelationResult, name: Coefficient) -> list[str]:
     return [f"{why}. Tied pairs: {', '.join(lacking)}."]
 
 
-def _sweep_table(sweep: SweptTaus) -> Table:
-    columns, rows = [Column(sweep.parameter, align="right")], [list[Cell]([value]) for value in sweep.values]
-    for label, coefficients in sweep.against.items():
-        for name, values in coefficients.items():
-            columns.append(Column(NAMES[name], digits=4, group=label))
-            for row, value in zip(rows, values, strict=True):
-                row.append(value)
-    caption = f"{sweep.metric} under several values of {sweep.parameter}, against other metrics."
-    return Table("sweep", caption, columns, rows)
-
-
-def _accuracy(result: RankCorrelationResult, found: TauAccuracies) -> Table:
-    labels = result.metrics
-    rows: list[Sequence[Cell]] = [
-        (
-            first,
-            second,
-            found.standard_error[row][column],
-            found.low[row][column],
-            found.high[row][column],
-            found.dropped[row][column],
-        )
-        for row, first in enumerate(labels)
-        for column, second in enumerate(labels)
-        if row < column
-    ]
-    columns = (
-        Column("first metric"),
-        Column("second metric"),
-        Column("standard error", digits=4),
-        Column("2.5th percentile", digits=4),
-        Column("97.5th percentile", digits=4),
-        Column("resamples dropped"),
-    )
-    return Table("accuracy", f"Kendall's tau-b over {result.resamples} topic resamples.", columns, rows)
-
-
 def risen(result: RankCorrelations, label: str) -> list[int]:
     """Return the indexes, in the order of the first metric, where the mean rises: swops with that metric."""
     means, first = result.means[label], result.means[result.metrics[0]]
@@ -462,25 +481,3 @@ def risen(result: RankCorrelations, label: str) -> list[int]:
         if round(means[column], 12) > round(means[column - 1], 12)
         and round(first[column], 12) < round(first[column - 1], 12)
     ]
-
-
-def _sweep_curves(sweep: SweptTaus) -> Figure:
-    numbers = [value for value in sweep.values if not isinstance(value, str)]
-    is_numeric = len(numbers) == len(sweep.values)
-    values = numbers if is_numeric else list(range(len(sweep.values)))
-    names = list(next(iter(sweep.against.values())))
-    axis = (
-        Axis(sweep.parameter, scale="log")
-        if is_numeric
-        else Axis(sweep.parameter, categories=list(map(str, sweep.values)))
-    )
-    panels = [
-        Panel(
-            axis,
-            Axis(NAMES[name]),
-            [Series(label, values, coefficients[name]) for label, coefficients in sweep.against.items()],
-        )
-        for name in names
-    ]
-    caption = f"{sweep.metric} with another {sweep.parameter}: its correlation with other metrics."
-    return Figure("sweep", caption, panels)

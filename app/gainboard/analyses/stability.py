@@ -27,7 +27,6 @@ from gainboard.analyses.result_tables import Shown, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
-from gainboard.exhibits.tables import is_undefined
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.stability import StabilityCounts, shared_rate, stability_counts, ties_at
 
@@ -178,19 +177,19 @@ class Stability(PairsOverHalves[StabilityParams, StabilityResult, StabilityCount
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         counts = self.counts(findings)
-        equal = shared_rate(np.array([each.minority_rate for each in counts]))
-        metrics = [self._metric(label, each, equal) for label, each in zip(self.metrics, counts, strict=True)]
+        equal = shared_rate(np.array([of_metric.minority_rate for of_metric in counts]))
+        metrics = [self._metric(*of_metric, equal) for of_metric in zip(self.metrics, counts, strict=True)]
         return {
             **self.topics.described(),
             "seed": self.params.seed,
             "trials": self.trials,
             "subset_size": self.subset_size,
             "metrics": metrics,
-            "by_ties_at_5_percent": _sorted([each for each in metrics if each.crossed], "ties_at_5_percent"),
-            "below_5_percent": [each.metric for each in metrics if side(each) == BELOW],
-            "above_5_percent": [each.metric for each in metrics if side(each) == ABOVE],
+            "by_ties_at_5_percent": _sort([metric for metric in metrics if metric.crossed], "ties_at_5_percent"),
+            "below_5_percent": [metric.metric for metric in metrics if side(metric) == BELOW],
+            "above_5_percent": [metric.metric for metric in metrics if side(metric) == ABOVE],
             "equal_minority_rate": equal,
-            "by_ties_at_equal_rate": _sorted(metrics, "ties_at_equal_rate"),
+            "by_ties_at_equal_rate": _sort(metrics, "ties_at_equal_rate"),
         }
 
     def _metric(self, label: str, counts: StabilityCounts, equal: float) -> StabilityOfMetric:
@@ -216,8 +215,8 @@ class Stability(PairsOverHalves[StabilityParams, StabilityResult, StabilityCount
         return metric
 
 
-def _sorted(metrics: Sequence[StabilityOfMetric], column: str) -> list[str]:
-    defined = [(ties, metric.metric) for metric in metrics if not is_undefined(ties := getattr(metric, column))]
+def _sort(metrics: Sequence[StabilityOfMetric], column: str) -> list[str]:
+    defined = [(ties, metric.metric) for metric in metrics if (ties := getattr(metric, column)) is not None]
     return [label for _, label in sorted(defined, key=itemgetter(0))]
 
 
@@ -228,7 +227,7 @@ def side(metric: StabilityOfMetric) -> str:
     """Return on which side of a minority rate of 5 % the curve of a metric lies."""
     if metric.crossed:
         return CROSSES
-    return ABOVE if is_undefined(metric.ties_at_5_percent) else BELOW
+    return ABOVE if metric.ties_at_5_percent is None else BELOW
 
 
 def by_ties(metrics: Sequence[StabilityOfMetric]) -> list[StabilityOfMetric]:

@@ -264,11 +264,11 @@ def _required(counts: SwapCounts, rule: Rule, bins: Sequence[SwapBin]) -> SwapsB
     columns = counts.sensitivity(rule)._asdict()
     del columns["maximum_performance"]  # the same by every rule
     deciding = counts.deciding_bin(rule)
-    exceptions = [bins[each] for each in counts.exceptions(deciding)] if deciding is not None else []
+    exceptions = [bins[number] for number in counts.exceptions(deciding)] if deciding is not None else []
     return SwapsByRule(
         no_difference_because=why_none(counts, rule) if deciding is None else None,
         exceptions=exceptions,
-        comparisons_in_exceptions=sum(each.comparisons for each in exceptions),
+        comparisons_in_exceptions=sum(swaps.comparisons for swaps in exceptions),
         **columns,
     )
 

@@ -259,7 +259,7 @@ class TopicSetSize(Analysis[TopicSetSizeParams, TopicSetSizeResult]):
         )
 
     def _point(self, size: int, findings: Sequence[Arrays]) -> CurvePoint:
-        tau, disjoint, sensitivity = (np.concatenate([each[name] for each in findings]) for name in FOUND)
+        tau, disjoint, sensitivity = (np.concatenate([arrays[name] for arrays in findings]) for name in FOUND)
         return CurvePoint(
             topics=size,
             tau=_spread(tau),
