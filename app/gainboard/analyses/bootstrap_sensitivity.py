@@ -160,11 +160,17 @@ class SensitivityResult(TopicsResult):
     beats_baseline: list[str] = Field(description="Metrics that are more sensitive at every level")
     uncertain_marks: list[str] = Field(description="Metrics of which that is so only under some of the seeds")
 
+    @property
+    def _title(self) -> str:
+        drawn = f", {self.resamples} resamples" if self.resamples is not None else ""
+        corrected = CORRECTION_TITLES[self.correction]
+        return f"{find_test(self.test).title}{drawn}{corrected}, {len(self.runs)} runs, {self.topics} topics"
+
     def tables(self) -> Sequence[Table | LongTable]:
         """Return sensitivity by metric, the most sensitive first, all pairs if the result has them, and the groups."""
-        shown: list[Table | LongTable] = [_sensitivity(self)]
+        shown: list[Table | LongTable] = [self._table_of_metrics()]
         if all(metric.pairs is not None for metric in self.metrics):
-            shown.append(_pairs(self))
+            shown.append(self._table_of_pairs())
         letters = [
             (metric.metric, level.alpha, run, "".join(letters))
             for metric in self.metrics
@@ -176,6 +182,58 @@ class SensitivityResult(TopicsResult):
             shown.append(Table("groups", caption, (METRIC, Column("alpha"), Column("run"), Column("groups")), letters))
         return shown
 
+    def _table_of_metrics(self) -> Table:
+        metrics = {metric.metric: metric.levels for metric in self.metrics}
+        levels = [level for metric in metrics.values() for level in metric]
+        names = []
+        if self.resamples is not None and all(level.significant_range is not None for level in levels):
+            names.append("significant_range")
+        if all(level.estimated_difference is not None for level in levels):
+            names += ["estimated_difference", "estimated_difference_range"]
+        styles: dict[str, MarkStyle] = dict.fromkeys(self.beats_baseline, "bold")
+        styles |= dict.fromkeys(self.uncertain_marks, "italic")
+        columns = [METRIC]
+        rows: list[list[Any]] = [
+            [Marked(label, styles[label]) if label in styles else label] for label in self.by_sensitivity
+        ]
+        for position, alpha in enumerate(self.alphas):
+            group = f"alpha {alpha:g}"
+            columns.append(Column("sensitivity", group=group))
+            shown = Fields(SensitivityAtLevel, names, group)
+            columns += shown.columns()
+            for row, label in zip(rows, self.by_sensitivity, strict=True):
+                level = metrics[label][position]
+                row += [Share(level.significant_pairs, level.pairs), *shown.cells(level)]
+        mark = f"more sensitive than {self.baseline} at every level" if self.baseline else ""
+        second_mark = unsure(mark, self.seeds) if mark and self.seeds > 1 else ""
+        notes = [self.note] if self.note else []
+        if len(first := dict.fromkeys(self.first_by_seed)) > 1:
+            notes.insert(0, f"It depends on the seed which metric is the most sensitive: {' or '.join(first)}.")
+        caption = f"Discriminative power. {self._title}."
+        return Table("sensitivity", caption, columns, rows, mark=mark, second_mark=second_mark, notes=notes)
+
+    def _table_of_pairs(self) -> Table | LongTable:
+        """Return the table of all pairs: with its rows if the result lists them, else with rows made while it is
+        written.
+        """
+        is_corrected, resamples = self.correction != "none", self.resamples
+        corrected = ("asl_corrected",) if is_corrected else ()
+        shown = fields(TestedPair, "runs", "difference", "asl", *corrected, "effect_size", "interval")
+        columns = [METRIC, *shown.columns(), *((Column("resamples"),) if resamples is not None else ())]
+        drawn = (resamples,) if resamples is not None else ()
+
+        def rows() -> Iterator[Sequence[Any]]:
+            for metric in self.metrics:
+                for tested in metric.pairs or ():
+                    pair = tested.as_json(is_corrected) if isinstance(tested, ComparedPair) else tested
+                    level = None if (asl := pair["asl"]) is None else Level(asl, resamples)
+                    yield (metric.metric, *shown.cells({**pair, "asl": level}), *drawn)
+
+        caption = f"All pairs of runs. {self._title}."
+        if isinstance(self.metrics[0].pairs, ComparedPairs):
+            return LongTable("pairs", caption, columns, rows)
+        return Table("pairs", caption, columns, list(rows()))
+
     def figures(self) -> Sequence[Figure]:
         """Return the ASL curves of all metrics."""
         series = [curve(self, metric.metric, metric.asl_curve) for metric in self.metrics]
@@ -185,7 +243,7 @@ class SensitivityResult(TopicsResult):
             series,
             [Reference(alpha, f"alpha {alpha:g}") for alpha in self.alphas],
         )
-        return (Figure("asl-curves", f"ASL curves. {_title(self)}.", (panel,)),)
+        return (Figure("asl-curves", f"ASL curves. {self._title}.", (panel,)),)
 
 
 def curve_points(pairs: int) -> Indices:
@@ -328,66 +386,6 @@ class Sensitivity(Analysis[SensitivityParams, SensitivityResult]):
                 count > of_baseline for count, of_baseline in zip(counts, by_label[self.params.baseline], strict=True)
             )
         ]
-
-
-def _title(result: SensitivityResult) -> str:
-    drawn = f", {result.resamples} resamples" if result.resamples is not None else ""
-    corrected = CORRECTION_TITLES[result.correction]
-    return f"{find_test(result.test).title}{drawn}{corrected}, {len(result.runs)} runs, {result.topics} topics"
-
-
-def _sensitivity(result: SensitivityResult) -> Table:
-    metrics = {metric.metric: metric.levels for metric in result.metrics}
-    levels = [level for metric in metrics.values() for level in metric]
-    names = []
-    if result.resamples is not None and all(level.significant_range is not None for level in levels):
-        names.append("significant_range")
-    if all(level.estimated_difference is not None for level in levels):
-        names += ["estimated_difference", "estimated_difference_range"]
-    styles: dict[str, MarkStyle] = dict.fromkeys(result.beats_baseline, "bold")
-    styles |= dict.fromkeys(result.uncertain_marks, "italic")
-    columns = [METRIC]
-    rows: list[list[Any]] = [
-        [Marked(label, styles[label]) if label in styles else label] for label in result.by_sensitivity
-    ]
-    for position, alpha in enumerate(result.alphas):
-        group = f"alpha {alpha:g}"
-        columns.append(Column("sensitivity", group=group))
-        shown = Fields(SensitivityAtLevel, names, group)
-        columns += shown.columns()
-        for row, label in zip(rows, result.by_sensitivity, strict=True):
-            level = metrics[label][position]
-            row += [Share(level.significant_pairs, level.pairs), *shown.cells(level)]
-    mark = f"more sensitive than {result.baseline} at every level" if result.baseline else ""
-    second_mark = unsure(mark, result.seeds) if mark and result.seeds > 1 else ""
-    first = list(dict.fromkeys(result.first_by_seed))
-    notes = [f"It depends on the seed which metric is the most sensitive: {' or '.join(first)}."] if first[1:] else []
-    notes += [result.note] if result.note else []
-    caption = f"Discriminative power. {_title(result)}."
-    return Table("sensitivity", caption, columns, rows, mark=mark, second_mark=second_mark, notes=notes)
-
-
-def _pairs(result: SensitivityResult) -> Table | LongTable:
-    """Return the table of all pairs: with its rows if the result lists them, else with rows made while it is
-    written.
-    """
-    is_corrected, resamples = result.correction != "none", result.resamples
-    corrected = ("asl_corrected",) if is_corrected else ()
-    shown = fields(TestedPair, "runs", "difference", "asl", *corrected, "effect_size", "interval")
-    columns = [METRIC, *shown.columns(), *((Column("resamples"),) if resamples is not None else ())]
-    drawn = (resamples,) if resamples is not None else ()
-
-    def rows() -> Iterator[Sequence[Any]]:
-        for metric in result.metrics:
-            for tested in metric.pairs or ():
-                pair = tested.as_json(is_corrected) if isinstance(tested, ComparedPair) else tested
-                level = None if (asl := pair["asl"]) is None else Level(asl, resamples)
-                yield (metric.metric, *shown.cells({**pair, "asl": level}), *drawn)
-
-    caption = f"All pairs of runs. {_title(result)}."
-    if isinstance(result.metrics[0].pairs, ComparedPairs):
-        return LongTable("pairs", caption, columns, rows)
-    return Table("pairs", caption, columns, list(rows()))
 
 
 def _best_first(group: tuple[str, Sequence[str]]) -> tuple[list[tuple[int, str]], str]:

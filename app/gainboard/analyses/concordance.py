@@ -85,11 +85,17 @@ class ConcordanceResult(TopicsResult):
     comparisons: list[MetricComparison]
     consistency: list[list[Number]] = Field(description="Of each two metrics, in the order of `metrics`")
 
+    @property
+    def _title(self) -> str:
+        corrected = CORRECTION_TITLES[self.correction]
+        test = find_test(self.test).title
+        return f"{test}, alpha {self.alpha:g}{corrected}, {self.pairs} pairs of runs, {self.topics} topics"
+
     def tables(self) -> Sequence[Table]:
         """Return the classes of each two metrics, the most consistent first, and the significant pairs of each."""
         ordered = sorted(self.comparisons, key=lambda comparison: -(comparison.consistency or 0))
-        caption = f"Pairs of runs by class: active, mixed or passive; agreement or disagreement. {_title(self)}."
-        about_metrics = f"Pairs that differ significantly. {_title(self)}."
+        caption = f"Pairs of runs by class: active, mixed or passive; agreement or disagreement. {self._title}."
+        about_metrics = f"Pairs that differ significantly. {self._title}."
         notes = [self.note] if self.note else []
         return (
             table(MetricComparison, "concordance", caption, ordered),
@@ -100,7 +106,7 @@ class ConcordanceResult(TopicsResult):
         """Return the map of consistency."""
         labels = [metric.metric for metric in self.metrics]
         scale = Axis("consistency: AA / (AA + AD + MA + MD)", limits=(None, 1))
-        caption = f"Consistency of significance between metrics. {_title(self)}."
+        caption = f"Consistency of significance between metrics. {self._title}."
         return (Figure("consistency", caption, (HeatMap(labels, labels, self.consistency, scale),)),)
 
 
@@ -175,9 +181,3 @@ class Concordance(Analysis[ConcordanceParams, ConcordanceResult]):
             ],
             "consistency": consistency(counts).tolist(),
         }
-
-
-def _title(result: ConcordanceResult) -> str:
-    corrected = CORRECTION_TITLES[result.correction]
-    test = find_test(result.test).title
-    return f"{test}, alpha {result.alpha:g}{corrected}, {result.pairs} pairs of runs, {result.topics} topics"

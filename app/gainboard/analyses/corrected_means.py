@@ -201,9 +201,14 @@ class CorrectedMeansResult(JobResult):
     resamples: int
     metrics: list[CorrectedUnderMetric]
 
+    @property
+    def _title(self) -> str:
+        weighted = "power tuning" if self.tuning == "power" else "no tuning"
+        return f"Judged by {self.judgment_set}, corrected by {self.trusted} ({weighted}); 95 % intervals by Student's t"
+
     def tables(self) -> Sequence[Table]:
         """Return the means of the runs, the best first under each metric, the samples behind them, and the pairs."""
-        title, metrics = _title(self), self.metrics
+        title, metrics = self._title, self.metrics
         notes = [
             f"This holds only under a condition. {self.assumes}",
             "Worth is the number of trusted topics that alone would give an interval as narrow.",
@@ -243,7 +248,7 @@ class CorrectedMeansResult(JobResult):
                 Series("95 % interval, corrected", ends, at, "intervals"),
             ]
             panel = Panel(Axis(f"mean {metric.metric}"), Axis("", categories=[run.run for run in runs]), series)
-            caption = f"Means of the runs under {metric.metric}. {_title(self)}."
+            caption = f"Means of the runs under {metric.metric}. {self._title}."
             shown.append(Figure(f"means-{number}", caption, (panel,)))
         return shown
 
@@ -410,11 +415,6 @@ def _refuse_metric(code: str, message: str) -> InvalidRequest:
 
 def _refuse_trusted(code: str, message: str) -> InvalidRequest:
     return refuse("trusted", code, message)
-
-
-def _title(result: CorrectedMeansResult) -> str:
-    weighted = "power tuning" if result.tuning == "power" else "no tuning"
-    return f"Judged by {result.judgment_set}, corrected by {result.trusted} ({weighted}); 95 % intervals by Student's t"
 
 
 def best_first(metric: CorrectedUnderMetric) -> list[CorrectedRun]:

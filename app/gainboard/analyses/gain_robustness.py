@@ -87,7 +87,7 @@ class GainRobustnessResult(SubsetsResult):
         """Return stability, required differences and correlation with the first setting, then details of stability and
         swaps.
         """
-        stable, swaps = _parts(self)
+        stable, swaps = self._parts()
         rows = [
             (
                 metric.metric,
@@ -112,9 +112,12 @@ class GainRobustnessResult(SubsetsResult):
             *(replace(table, name=f"swap-rate-{table.name}") for table in swaps.tables()),
         )
 
+    def _parts(self) -> tuple[StabilityResult, SwapRateResult]:
+        return part_of(StabilityResult, self, self.stability), part_of(SwapRateResult, self, self.swap_rate)
+
     def figures(self) -> Sequence[Figure]:
         """Return the stability and swap-rate curves of all metrics under all settings."""
-        stable, swaps = _parts(self)
+        stable, swaps = self._parts()
         return (
             *(replace(figure, name="stability-curves") for figure in stable.figures()),
             *(replace(figure, name="swap-rate-curves") for figure in swaps.figures()),
@@ -179,10 +182,6 @@ class GainRobustness(Analysis[RobustnessParams, GainRobustnessResult]):
 
 def _distinct(labels: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(labels))
-
-
-def _parts(result: GainRobustnessResult) -> tuple[StabilityResult, SwapRateResult]:
-    return part_of(StabilityResult, result, result.stability), part_of(SwapRateResult, result, result.swap_rate)
 
 
 def part_of(model: type[R], result: GainRobustnessResult, part: ResultModel) -> R:

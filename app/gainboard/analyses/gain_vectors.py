@@ -93,12 +93,20 @@ class GainVectorsResult(TopicsResult):
             ),
         )
 
+    def _curve(self, name: str, title: str, x: Sequence[float], axis: Axis) -> Figure:
+        key = name.replace("-", "_")
+        style: Any = "line+points" if name == "precision-recall" else "line"
+        series = [Series(run.name, x, getattr(run, key), style=style) for run in self.runs]
+        label = label_of_curve(self, name) if name in CURVES else f"parameters of {self.metric}"
+        caption = f"{title} by {axis.title}, mean over {self.topics} topics: {label}."
+        return Figure(name, caption, (Panel(axis, Axis(title, limits=(0, None)), series),))
+
     def figures(self) -> Sequence[Figure]:
         """Return one figure for each curve."""
         ranks = Axis("rank")
-        curves = [_curve(self, name, name, self.ranks, ranks) for name in CURVES]
+        curves = [self._curve(name, name, self.ranks, ranks) for name in CURVES]
         recall = Axis("recall", limits=(0, 1))
-        return (*curves, _curve(self, "precision-recall", "interpolated precision", RECALL, recall))
+        return (*curves, self._curve("precision-recall", "interpolated precision", RECALL, recall))
 
 
 @enter
@@ -161,12 +169,3 @@ def label_of_curve(result: GainVectorsResult, name: str) -> str:
     """Return the label of CG, DCG, nCG or nDCG with the parameters of the curves, to the last rank."""
     label: str = result.metric if name.endswith("DCG") else without(result.metric, "base")
     return label.replace("nDCG", name, 1)
-
-
-def _curve(result: GainVectorsResult, name: str, title: str, x: Sequence[float], axis: Axis) -> Figure:
-    key = name.replace("-", "_")
-    style: Any = "line+points" if name == "precision-recall" else "line"
-    series = [Series(run.name, x, getattr(run, key), style=style) for run in result.runs]
-    label = label_of_curve(result, name) if name in CURVES else f"parameters of {result.metric}"
-    caption = f"{title} by {axis.title}, mean over {result.topics} topics: {label}."
-    return Figure(name, caption, (Panel(axis, Axis(title, limits=(0, None)), series),))

@@ -140,7 +140,20 @@ class JudgmentsResult(JobResult):
         about = "Judged and relevant documents of each topic, and those at each level."
         columns: list[Part] = [TopicCounts, *(Column(level.name, group="level") for level in self.levels)]
         topics = table(columns, "topics", about, [(topic, *topic.per_level) for topic in self.by_topic])
-        return (levels, topics) if self.against is None else (levels, topics, _crossed(self, self.against))
+        return (levels, topics) if self.against is None else (levels, topics, self._table_of_changes(self.against))
+
+    def _table_of_changes(self, crossed: CrossedJudgments) -> Table:
+        rows: list[Sequence[Cell]] = [
+            (name, *row, only)
+            for name, row, only in zip(crossed.levels, crossed.crossed, crossed.judged_only_there, strict=True)
+        ]
+        rows.append((UNJUDGED, *crossed.judged_only_here, None))
+        there, here = (
+            VersionName(version.judgment_set or OFFICIAL, version.qrels_version) for version in (crossed, self)
+        )
+        columns = (Column(str(there)), *(Column(name, group=str(here)) for name in (*crossed.levels, UNJUDGED)))
+        caption = f"Documents by their levels in qrels {there} (rows) and {here}."
+        return Table("crossed", caption, columns, rows)
 
     def figures(self) -> Sequence[Figure]:
         """Return R by topic, the largest first, with the share of each level."""
@@ -181,9 +194,9 @@ class JudgmentCounts(Analysis[JudgmentsParams, JudgmentsResult]):
     def work(self, part: int) -> Arrays:
         levels = self.matrices.judgments.level_counts.copy()
         levels[:, 0] += self.matrices.judgments.negative_counts
-        return {"levels": levels, **({"crossed": self._crossed(self._other)} if self._other else {})}
+        return {"levels": levels, **({"crossed": self._count_changes(self._other)} if self._other else {})}
 
-    def _crossed(self, other: Matrices) -> Counts:
+    def _count_changes(self, other: Matrices) -> Counts:
         """Return the documents by level in both versions: int64 [h+2, h+2], last row and column for unjudged."""
         unjudged = self.matrices.collection.highest_level + 1
         crossed = np.zeros((unjudged + 1, unjudged + 1), np.int64)
@@ -252,14 +265,3 @@ def _shares(counts: Counts) -> list[float | None]:
 def _some(topics: Sequence[str], most: int = 5) -> str:
     more = f" and {len(topics) - most} more" if len(topics) > most else ""
     return f"topic{'s' if len(topics) > 1 else ''} {', '.join(topics[:most])}{more}"
-
-
-def _crossed(result: JudgmentsResult, found: CrossedJudgments) -> Table:
-    rows: list[Sequence[Cell]] = [
-        (name, *row, only) for name, row, only in zip(found.levels, found.crossed, found.judged_only_there, strict=True)
-    ]
-    rows.append((UNJUDGED, *found.judged_only_here, None))
-    there, here = (VersionName(each.judgment_set or OFFICIAL, each.qrels_version) for each in (found, result))
-    columns = (Column(str(there)), *(Column(name, group=str(here)) for name in (*found.levels, UNJUDGED)))
-    caption = f"Documents by their levels in qrels {there} (rows) and {here}."
-    return Table("crossed", caption, columns, rows)

@@ -166,6 +166,13 @@ class LeaveOneTeamOutResult(JobResult):
     teams: list[PooledTeam]
     metrics: list[LeftOutUnderMetric]
 
+    @property
+    def _title(self) -> str:
+        estimated = " (estimated)" if self.estimated else ""
+        runs = f"{len(self.contributors)} contributing runs of {len(self.teams)} teams"
+        outside = f"{self.in_no_pool:,} of {self.judged:,} judged documents in no pool"
+        return f"Pool of depth {self.pool_depth}{estimated}, {runs}, {outside}"
+
     def tables(self) -> Sequence[Table]:
         """Return the teams with their documents and changes, and the runs."""
         notes, documents = [self.note] if self.note else [], {team.team: team for team in self.teams}
@@ -192,9 +199,9 @@ class LeaveOneTeamOutResult(JobResult):
         ]
         changes = fields(RunLeftOut, "mean", "mean_without", "change", "rank", "rank_without")
         of_runs = (METRIC_SECTION, fields(RunLeftOut, "run"), Column("team"), changes)
-        about_runs = f"Runs by the judgments without those that only their team brought. {_title(self)}."
+        about_runs = f"Runs by the judgments without those that only their team brought. {self._title}."
         return (
-            table(columns, "teams", f"Each team left out of the pool. {_title(self)}.", teams, notes=notes),
+            table(columns, "teams", f"Each team left out of the pool. {self._title}.", teams, notes=notes),
             table(of_runs, "runs", about_runs, runs, notes=notes),
         )
 
@@ -208,7 +215,7 @@ class LeaveOneTeamOutResult(JobResult):
         panel = Panel(
             Axis("mean by all judgments"), Axis("mean without the team's own documents"), series, has_diagonal=True
         )
-        caption = f"Means of runs without the judgments that only their team brought. {_title(self)}."
+        caption = f"Means of runs without the judgments that only their team brought. {self._title}."
         return (Figure("means", caption, (panel,)),)
 
 
@@ -429,10 +436,3 @@ def _sentences_about(others: Sequence[TopicNotJudged]) -> Iterator[str]:
         if topics := [topic.topic for topic in others if topic.because == because]:
             shown = ", ".join(topics[:NAMED]) + (", ..." if len(topics) > NAMED else "")
             yield f"Of the pool's topics, {len(topics)} ({shown}) did not count, {why}."
-
-
-def _title(result: LeaveOneTeamOutResult) -> str:
-    estimated = " (estimated)" if result.estimated else ""
-    runs = f"{len(result.contributors)} contributing runs of {len(result.teams)} teams"
-    outside = f"{result.in_no_pool:,} of {result.judged:,} judged documents in no pool"
-    return f"Pool of depth {result.pool_depth}{estimated}, {runs}, {outside}"

@@ -211,9 +211,9 @@ class PoolResult(JobResult):
             for team, contributed, unique in zip(self.teams, topic.contributed, topic.unique, strict=True)
         ]
         return (
-            LongTable("pool", caption, columns, lambda: _rows(self))
+            LongTable("pool", caption, columns, self._rows)
             if self.documents > MOST_ROWS
-            else Table("pool", caption, columns, [*_rows(self)]),
+            else Table("pool", caption, columns, [*self._rows()]),
             table(PoolTopic, "topics", "Documents of the pool by topic.", self.topics),
             table(PoolTeam, "teams", f"{BY_TEAM}, and those that it alone gives.", self.teams),
             table(
@@ -237,8 +237,36 @@ class PoolResult(JobResult):
                     if cost.by_topic
                 ],
             ),
-            *_costs_in_detail(self),
+            *self._costs_in_detail(),
         )
+
+    def _costs_in_detail(self) -> tuple[Table, Table]:
+        depths = [f"depth {cost.depth}" for cost in self.costs]
+        by_topic: list[list[str | int]] = [
+            [topic.topic, *(cost.by_topic[at] for cost in self.costs)] for at, topic in enumerate(self.topics)
+        ]
+        by_team: list[list[str | int]] = [
+            [team.team, *(count for cost in self.costs for count in (cost.contributed[at], cost.unique[at]))]
+            for at, team in enumerate(self.teams)
+        ]
+        pairs_of_columns = [Column(name, group=depth) for depth in depths for name in ("contributed", "unique")]
+        return (
+            Table(
+                "costs-topics",
+                "Documents to judge by topic and depth.",
+                [Column("topic"), *(Column(depth) for depth in depths)],
+                by_topic,
+            ),
+            Table(
+                "costs-teams",
+                "Documents that each team gives, and gives alone, by depth.",
+                [Column("team"), *pairs_of_columns],
+                by_team,
+            ),
+        )
+
+    def _rows(self) -> Iterator[list[str | int]]:
+        return (row for topic in self.pool for row in pool_rows(topic, details=True))
 
     def figures(self) -> Sequence[Figure]:
         """Return the figure of the costs by depth: all documents, and those that each team alone gives."""
@@ -357,33 +385,3 @@ def _topic_counts(pool: Pool) -> list[PoolTopic]:
 
 
 BY_TEAM = "Documents that each team gives to the pool"
-
-
-def _rows(result: PoolResult) -> Iterator[list[str | int]]:
-    return (row for topic in result.pool for row in pool_rows(topic, details=True))
-
-
-def _costs_in_detail(result: PoolResult) -> tuple[Table, Table]:
-    depths = [f"depth {cost.depth}" for cost in result.costs]
-    by_topic: list[list[str | int]] = [
-        [topic.topic, *(cost.by_topic[at] for cost in result.costs)] for at, topic in enumerate(result.topics)
-    ]
-    by_team: list[list[str | int]] = [
-        [team.team, *(count for cost in result.costs for count in (cost.contributed[at], cost.unique[at]))]
-        for at, team in enumerate(result.teams)
-    ]
-    pairs_of_columns = [Column(name, group=depth) for depth in depths for name in ("contributed", "unique")]
-    return (
-        Table(
-            "costs-topics",
-            "Documents to judge by topic and depth.",
-            [Column("topic"), *(Column(depth) for depth in depths)],
-            by_topic,
-        ),
-        Table(
-            "costs-teams",
-            "Documents that each team gives, and gives alone, by depth.",
-            [Column("team"), *pairs_of_columns],
-            by_team,
-        ),
-    )

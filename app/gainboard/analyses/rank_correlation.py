@@ -269,7 +269,7 @@ class RankCorrelationResult(RankCorrelations, JobResult):
         for name, matrix in self.coefficients.items():
             rows = [(label, *values) for label, values in zip(labels, matrix, strict=True)]
             caption = f"{NAMES[name]} between the rankings of {len(self.runs)} runs."
-            notes = _ties(self, name)
+            notes = self._why_undefined(name)
             shown.append(Table(name.replace("_", "-"), caption, (Column("metric"), *under_each), rows, notes=notes))
         means = list(zip(self.runs, *(self.means[label] for label in labels), strict=True))
         shown.append(Table("means", f"Mean scores, in the order of {labels[0]}.", (Column("run"), *under_each), means))
@@ -283,6 +283,20 @@ class RankCorrelationResult(RankCorrelations, JobResult):
         if self.accuracy is not None:
             shown.append(self.accuracy.table(labels, self.resamples))
         return shown
+
+    def _why_undefined(self, name: Coefficient) -> list[str]:
+        """Return why a coefficient of rankings without ties is undefined, and under which metrics; else nothing."""
+        coefficients, tied = self.coefficients[name], self.ties
+        row_of = {label: row for row, label in enumerate(self.metrics)}
+        lacking = [
+            f"{label} ({count})"
+            for label, count in tied.items()
+            if count and coefficients[row_of[label]][row_of[label]] is None
+        ]
+        if name not in NEED_ORDER or not lacking:
+            return []
+        why = "Each order of tied runs would give another value, so it is undefined where a metric ties runs"
+        return [f"{why}. Tied pairs: {', '.join(lacking)}."]
 
     def figures(self) -> Sequence[Figure]:
         """Return a map of each coefficient, the curves of the means with marked swops, and the curves of the sweep."""
@@ -455,21 +469,6 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
         accuracy = tau_accuracy(np.concatenate([part["taus"] for part in findings]))
         shown = {name: matrix.tolist() for name, matrix in accuracy._asdict().items()}
         return {"accuracy": TauAccuracies(**self._topics.described(), **shown)}
-
-
-def _ties(result: RankCorrelationResult, name: Coefficient) -> list[str]:
-    """Return why a coefficient of rankings without ties is undefined, and under which metrics; else nothing."""
-    coefficients, tied = result.coefficients[name], result.ties
-    row_of = {label: row for row, label in enumerate(result.metrics)}
-    lacking = [
-        f"{label} ({count})"
-        for label, count in tied.items()
-        if count and coefficients[row_of[label]][row_of[label]] is None
-    ]
-    if name not in NEED_ORDER or not lacking:
-        return []
-    why = "Each order of tied runs would give another value, so it is undefined where a metric ties runs"
-    return [f"{why}. Tied pairs: {', '.join(lacking)}."]
 
 
 def risen(result: RankCorrelations, label: str) -> list[int]:

@@ -91,6 +91,15 @@ class RankIntervalsResult(TopicsResult):
     note: str | None = Field(description="A warning about too few resamples, or about levels that few topics allow")
     metrics: list[RanksUnderMetric]
 
+    @property
+    def _title(self) -> str:
+        drawn = f" with {self.test_resamples} resamples" if self.test_resamples is not None else ""
+        corrected = CORRECTION_TITLES[self.correction]
+        return (
+            f"{find_test(self.test).title}{drawn}{corrected}, alpha {self.alpha:g}; {self.resamples} "
+            f"bootstrap samples of {self.topics} topics"
+        )
+
     def tables(self) -> Sequence[Table]:
         """Return the runs with their ranks, the best first under each metric."""
         columns = fields(RankOfRun, "rank", "run", "mean", "rank_set", "percentiles", "expected_rank", "share_first")
@@ -99,7 +108,7 @@ class RankIntervalsResult(TopicsResult):
             "Percentiles are per run, and anti-conservative when runs are close.",
             *([note] if (note := self.note) else []),
         ]
-        caption = f"Ranks of the runs. {_title(self)}."
+        caption = f"Ranks of the runs. {self._title}."
         return (table(columns, "ranks", caption, self.metrics, each=best_first, in_sections=True, notes=notes),)
 
     def figures(self) -> Sequence[Figure]:
@@ -116,7 +125,7 @@ class RankIntervalsResult(TopicsResult):
             ]
             runs_axis = Axis(f"runs, sorted by {metric.metric}", categories=[run.run for run in runs])
             panel = Panel(runs_axis, Axis("rank", limits=(0, None), counts=True), series)
-            caption = f"Ranks that each run may have under {metric.metric}. {_title(self)}."
+            caption = f"Ranks that each run may have under {metric.metric}. {self._title}."
             shown.append(Figure(f"ranks-{number}", caption, (panel,)))
         return shown
 
@@ -228,12 +237,3 @@ class RankIntervals(Analysis[RankIntervalsParams, RankIntervalsResult]):
 def best_first(metric: RanksUnderMetric) -> list[RankOfRun]:
     """Return the runs of a metric in the order of their ranks."""
     return sorted(metric.ranks, key=lambda run: (run.rank, run.run))
-
-
-def _title(result: RankIntervalsResult) -> str:
-    drawn = f" with {result.test_resamples} resamples" if result.test_resamples is not None else ""
-    corrected = CORRECTION_TITLES[result.correction]
-    return (
-        f"{find_test(result.test).title}{drawn}{corrected}, alpha {result.alpha:g}; {result.resamples} "
-        f"bootstrap samples of {result.topics} topics"
-    )

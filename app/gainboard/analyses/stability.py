@@ -113,8 +113,27 @@ class StabilityResult(StabilityOfMetrics, SubsetsResult):
 
     def tables(self) -> Sequence[Table]:
         """Return each metric's curve, and its value where the minority rate is 5 %."""
+        equal = self.equal_minority_rate
+        heading = "equal rate" if equal is None else _percent(equal)
+        rows = [
+            (
+                side(metric),
+                metric.metric,
+                metric.ties_at_5_percent if metric.crossed else None,
+                metric.ties_at_equal_rate,
+            )
+            for metric in by_ties(self.metrics)
+        ]
+        columns = (
+            Column("minority rate", section=True),
+            Column("metric"),
+            Column("at 5 %", digits=3, group="proportion of ties"),
+            Column(f"at {heading} (all)", digits=3, group="proportion of ties"),
+        )
+        caption = "Proportion of ties at a minority rate of 5 %, the most discriminative metric first."
+        at_5_percent = Table("ties-at-5-percent", caption, columns, rows, notes=equal_rate(self))
         caption = f"Minority rate and proportion of ties over {self.trials} subsets of {self.subset_size} topics."
-        return (_at_5_percent(self), table(FuzzinessPoint, "curves", caption, self.metrics, each="curve"))
+        return (at_5_percent, table(FuzzinessPoint, "curves", caption, self.metrics, each="curve"))
 
     def figures(self) -> Sequence[Figure]:
         """Return the stability curves of all metrics."""
@@ -239,28 +258,6 @@ def by_ties(metrics: Sequence[StabilityOfMetric]) -> list[StabilityOfMetric]:
         return group, math.inf if ties is None else ties
 
     return sorted(metrics, key=key)
-
-
-def _at_5_percent(result: StabilityResult) -> Table:
-    equal = result.equal_minority_rate
-    heading = "equal rate" if equal is None else _percent(equal)
-    rows = [
-        (
-            side(metric),
-            metric.metric,
-            metric.ties_at_5_percent if metric.crossed else None,
-            metric.ties_at_equal_rate,
-        )
-        for metric in by_ties(result.metrics)
-    ]
-    columns = (
-        Column("minority rate", section=True),
-        Column("metric"),
-        Column("at 5 %", digits=3, group="proportion of ties"),
-        Column(f"at {heading} (all)", digits=3, group="proportion of ties"),
-    )
-    caption = "Proportion of ties at a minority rate of 5 %, the most discriminative metric first."
-    return Table("ties-at-5-percent", caption, columns, rows, notes=equal_rate(result))
 
 
 def equal_rate(result: StabilityResult) -> list[str]:

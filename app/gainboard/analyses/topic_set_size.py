@@ -139,9 +139,14 @@ class TopicSetSizeResult(TopicsResult):
     sizes: list[int]
     metrics: list[TopicSetSizeOfMetric]
 
+    @property
+    def _title(self) -> str:
+        runs = f"{self.trials} subsets of each size, {len(self.runs)} runs"
+        return f"{runs}, alpha {self.alpha:g}"
+
     def tables(self) -> Sequence[Table]:
         """Return each metric's curve, and its variances with the designs."""
-        about_curves = f"Rankings and significant pairs by number of topics. {_title(self)}."
+        about_curves = f"Rankings and significant pairs by number of topics. {self._title}."
         about_variances = f"Variance of the scores of {self.topics} topics, within runs and residual."
         if self.difference is None:
             variances = table(TopicSetSizeOfMetric, "variances", about_variances, self.metrics)
@@ -167,7 +172,7 @@ class TopicSetSizeResult(TopicsResult):
                 means = [getattr(point, name).mean for point in points]
                 series.append(Series(metric.metric, [point.topics for point in points], means))
             panels.append(Panel(axis, Axis(title, limits=(None, 1)), series))
-        caption = f"Rankings and significant pairs by number of topics: means. {_title(self)}."
+        caption = f"Rankings and significant pairs by number of topics: means. {self._title}."
         return (Figure("curves", caption, panels),)
 
 
@@ -295,8 +300,3 @@ def _spread(values: Floats) -> SpreadOverSubsets:
 
 def _topics(design: Design | None) -> int | None:
     return design.topics if design is not None else None
-
-
-def _title(result: TopicSetSizeResult) -> str:
-    runs = f"{result.trials} subsets of each size, {len(result.runs)} runs"
-    return f"{runs}, alpha {result.alpha:g}"
