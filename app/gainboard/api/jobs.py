@@ -82,9 +82,9 @@ JOB_RESULT: Any = Annotated[Union[_RESULT_MODELS], Field(discriminator="kind")] 
 """The model of every result of a job, told apart by its kind."""
 
 
-def show(request: Request, seen: Seen[StoredJob], made: dict[str, Any] | None) -> JobAnswer:
-    """Return a job, with the tables and figures of its result if `made` names them."""
-    job, own = seen.work, ANSWERS.address(request, seen.work)
+def show(request: Request, seen: Seen[StoredJob], exhibits: dict[str, Any] | None) -> JobAnswer:
+    """Return a job, with the tables and figures of its result if `exhibits` names them."""
+    job, url = seen.work, ANSWERS.address(request, seen.work)
     return JobAnswer(
         id=job.id,
         collection=seen.collections[0].name,
@@ -97,12 +97,12 @@ def show(request: Request, seen: Seen[StoredJob], made: dict[str, Any] | None) -
         created_at=job.created_at,
         started_at=job.started_at,
         finished_at=job.finished_at,
-        result_url=f"{own}/result" if job.result_sha256 else None,
-        pairs_url=f"{own}/pairs" if job.exhibits and job.exhibits.get("pairs") else None,
+        result_url=f"{url}/result" if job.result_sha256 else None,
+        pairs_url=f"{url}/pairs" if job.exhibits and job.exhibits.get("pairs") else None,
         error=job.error,
         origin=job.origin,
-        tables=[TableAnswer.below(own, **each) for each in made["tables"]] if made else None,
-        figures=[FigureAnswer.below(own, **each) for each in made["figures"]] if made else None,
+        tables=[TableAnswer.below(url, **each) for each in exhibits["tables"]] if exhibits else None,
+        figures=[FigureAnswer.below(url, **each) for each in exhibits["figures"]] if exhibits else None,
     )
 
 
@@ -180,8 +180,8 @@ def list_jobs(
 ) -> Page[JobAnswer]:
     """List the jobs that this token may see, newest first, without their tables and figures."""
     wanted = JobsWanted(collection, kind, state)
-    found = list_seen_jobs(workspace, principal, wanted, paging.after_number, paging.wanted)
-    return paging.page(found, lambda each: each.work.number, lambda each: show(request, each, None))
+    listed = list_seen_jobs(workspace, principal, wanted, paging.after_number, paging.wanted)
+    return paging.page(listed, lambda each: each.work.number, lambda each: show(request, each, None))
 
 
 ANSWERS.add_routes(router, JobAnswer, _seen_job)
@@ -239,12 +239,12 @@ def read_job_pairs(
     """List the pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric."""
     require_result(seen.work)
     wanted = PairsWanted(metric, run, significant)
-    found = find_pairs(workspace, seen.work, wanted, paging.after_number, paging.limit)
-    return paging.short_page([_show_pair(each) for each in found.pairs], found.more_after)
+    page = find_pairs(workspace, seen.work, wanted, paging.after_number, paging.limit)
+    return paging.short_page([_show_pair(numbered) for numbered in page.pairs], page.more_after)
 
 
-def _show_pair(found: NumberedPair) -> PairAnswer:
-    return PairAnswer(metric=found.metric, **found.pair.as_json(found.is_corrected))
+def _show_pair(numbered: NumberedPair) -> PairAnswer:
+    return PairAnswer(metric=numbered.metric, **numbered.pair.as_json(numbered.is_corrected))
 
 
 add_exhibit_routes(router, "job", _seen_job)
@@ -258,34 +258,34 @@ def read_job_dependencies(seen: SeenJobDep, workspace: WorkspaceDep, principal: 
     return show_dependencies(dependencies(workspace, principal, seen.work))
 
 
-def show_dependencies(found: DependedJob) -> Dependencies:
+def show_dependencies(depended: DependedJob) -> Dependencies:
     """Return what the result of a job depends on."""
-    own = found.job
+    job = depended.job
     return Dependencies(
-        job=own.id,
-        kind=own.kind,
-        params=found.params,
-        engine_version=own.engine_version or 0,
-        result_sha256=require_result(own),
-        **depended_files(found),
+        job=job.id,
+        kind=job.kind,
+        params=depended.params,
+        engine_version=job.engine_version or 0,
+        result_sha256=require_result(job),
+        **depended_files(depended),
     )
 
 
-def depended_files(found: DependedOn) -> dict[str, Any]:
+def depended_files(depended: DependedOn) -> dict[str, Any]:
     """Return the files of a collection that results depend on, with its settings."""
     return {
-        "collection": DependedSettings.model_validate(found.collection, from_attributes=True),
-        "qrels": [DependedQrels.model_validate(each, from_attributes=True) for each in found.qrels],
-        "runs": [DependedRun.model_validate(each, from_attributes=True) for each in found.runs],
+        "collection": DependedSettings.model_validate(depended.collection, from_attributes=True),
+        "qrels": [DependedQrels.model_validate(version, from_attributes=True) for version in depended.qrels],
+        "runs": [DependedRun.model_validate(run, from_attributes=True) for run in depended.runs],
         "score_matrices": [
-            FrozenMatrix(**{name: each[name] for name in FrozenMatrix.model_fields}) for each in found.score_matrices
+            FrozenMatrix(**{name: each[name] for name in FrozenMatrix.model_fields}) for each in depended.score_matrices
         ],
     }
 
 
 def add_verification_route(router: APIRouter, noun: str, seen: Callable[..., Seen[Any]]) -> None:
     """Add the route that verifies a job or report. `seen` is the dependency that finds one."""
-    found: Any = Depends(seen)
+    seen_work: Any = Depends(seen)
 
     @router.post(
         f"/{noun}s/{{{noun}}}/verify",
@@ -300,7 +300,7 @@ def add_verification_route(router: APIRouter, noun: str, seen: Callable[..., See
         "`not-comparable` (made by another version). An equal request returns the job that exists, until the service "
         "computes with other libraries.",
     )
-    def verify_result(context: JobContextDep, seen: Seen[Any] = found) -> Response:
+    def verify_result(context: JobContextDep, seen: Seen[Any] = seen_work) -> Response:
         return ANSWERS.asked(context, verify(context.workspace, context.principal, seen.work).id)
 
 

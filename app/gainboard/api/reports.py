@@ -46,9 +46,9 @@ from gainboard.store.job_records import Chapter, StoredReport
 router = APIRouter(prefix="/v1", tags=["reports"], responses=documented(), route_class=JsonRoute)
 
 
-def show(request: Request, seen: Seen[StoredReport], made: dict[str, Any] | None) -> ReportAnswer:
-    """Return a report, with its tables and figures if `made` names them."""
-    report, own = seen.work, ANSWERS.address(request, seen.work)
+def show(request: Request, seen: Seen[StoredReport], exhibits: dict[str, Any] | None) -> ReportAnswer:
+    """Return a report, with its tables and figures if `exhibits` names them."""
+    report, url = seen.work, ANSWERS.address(request, seen.work)
     chapters = list(zip([each.name for each in seen.collections], report.chapters, strict=True))
     return ReportAnswer(
         id=report.id,
@@ -61,7 +61,7 @@ def show(request: Request, seen: Seen[StoredReport], made: dict[str, Any] | None
         created_at=report.created_at,
         started_at=report.started_at,
         finished_at=report.finished_at,
-        result_url=f"{own}/result" if report.state == "succeeded" else None,
+        result_url=f"{url}/result" if report.state == "succeeded" else None,
         error=report.error,
         origin=report.origin,
         jobs=[
@@ -81,8 +81,8 @@ def show(request: Request, seen: Seen[StoredReport], made: dict[str, Any] | None
             for name, chapter in chapters
             for each in chapter.left_out
         ],
-        tables=[PaperTable.below(own, **each) for each in made["tables"]] if made else None,
-        figures=[PaperFigure.below(own, **each) for each in made["figures"]] if made else None,
+        tables=[PaperTable.below(url, **each) for each in exhibits["tables"]] if exhibits else None,
+        figures=[PaperFigure.below(url, **each) for each in exhibits["figures"]] if exhibits else None,
     )
 
 
@@ -164,8 +164,8 @@ def list_reports(
     name: Annotated[ReportName | None, Query(description="Only reports of this name")] = None,
 ) -> Page[ReportAnswer]:
     """List the reports that this token may see, newest first, without their tables and figures."""
-    found = list_seen_reports(workspace, principal, collection, name, paging.after_number, paging.wanted)
-    return paging.page(found, lambda each: each.work.number, lambda each: show(request, each, None))
+    listed = list_seen_reports(workspace, principal, collection, name, paging.after_number, paging.wanted)
+    return paging.page(listed, lambda each: each.work.number, lambda each: show(request, each, None))
 
 
 ANSWERS.add_routes(router, ReportAnswer, _seen_report)
@@ -206,15 +206,15 @@ def read_report_dependencies(
     return show_report_dependencies(report_dependencies(workspace, principal, seen.work))
 
 
-def show_report_dependencies(found: DependedReport) -> ReportDependencies:
+def show_report_dependencies(depended: DependedReport) -> ReportDependencies:
     """Return what a report depends on."""
-    own = found.report
-    chapters = zip(found.chapters, own.chapters, strict=True)
+    report = depended.report
+    chapters = zip(depended.chapters, report.chapters, strict=True)
     return ReportDependencies(
-        report=own.id,
-        name=own.name,
-        params=found.params,
-        result_sha256=require_result(own),
+        report=report.id,
+        name=report.name,
+        params=depended.params,
+        result_sha256=require_result(report),
         chapters=[_depended_chapter(depended, chapter) for depended, chapter in chapters],
     )
 
@@ -223,7 +223,7 @@ def _depended_chapter(depended: DependedOn, chapter: Chapter) -> DependedChapter
     every = chapter.jobs.values()
     groups = [job.params["topics"] for job in every if isinstance(job.params.get("topics"), dict)]
     return DependedChapter(
-        topic_groups={each["group"]: each["topics"] for each in groups},
+        topic_groups={group["group"]: group["topics"] for group in groups},
         published=chapter.about["versions"],
         engine_versions={job.kind: job.engine_version or 0 for job in every},
         **depended_files(depended),

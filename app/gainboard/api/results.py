@@ -42,7 +42,7 @@ QUICK = 1
 
 def text_answer(*media_types: str) -> dict[int, dict[str, Any]]:
     """Return the OpenAPI responses of a route that answers with text of these types."""
-    content = {each: {"schema": {"type": "string"}} for each in media_types}
+    content = {media_type: {"schema": {"type": "string"}} for media_type in media_types}
     return {200: {"description": "The result, or the part of it that was asked for", "content": content}}
 
 
@@ -133,13 +133,13 @@ async def _figure(context: JobContext, work: StoredWork, name: str) -> Response:
 def _named(what: Literal["table", "figure"], work: StoredWork, name: str | None) -> dict[str, Any]:
     """Return the named table or figure of a result, or the first one. Raise NotFound, or as `require_result` does."""
     require_result(work)
-    if (known := exhibits(work)) is None:
+    if (named := exhibits(work)) is None:
         require_current(work)
-    among: list[dict[str, Any]] = (known or {}).get(f"{what}s", [])
-    for each in among:
-        if name in (None, each["name"]):
-            return each
-    there_are = ", ".join(each["name"] for each in among) or "none"
+    among: list[dict[str, Any]] = (named or {}).get(f"{what}s", [])
+    for exhibit in among:
+        if name in (None, exhibit["name"]):
+            return exhibit
+    there_are = ", ".join(exhibit["name"] for exhibit in among) or "none"
     whole = "result" if isinstance(work, StoredJob) else "report"
     raise NotFound(
         f"The {whole} has no {what} {name!r}. Available: {there_are}." if name else f"The {whole} has no {what}."
@@ -149,8 +149,8 @@ def _named(what: Literal["table", "figure"], work: StoredWork, name: str | None)
 def add_exhibit_routes(router: APIRouter, noun: str, seen: Callable[..., Seen[Any]]) -> None:
     """Add the routes of tables and figures of jobs or of reports. `seen` is the dependency that finds one."""
     described = f"One of the names in the {noun}'s `tables` and `figures`"
-    own = f"/{noun}s/{{{noun}}}"
-    found: Any = Depends(seen)
+    path = f"/{noun}s/{{{noun}}}"
+    seen_work: Any = Depends(seen)
     # FastAPI writes the name of a parameter into its Path, so each parameter has one of its own.
     csv, latex, svg = (Path(description=described) for _ in range(3))
 
@@ -158,18 +158,18 @@ def add_exhibit_routes(router: APIRouter, noun: str, seen: Callable[..., Seen[An
         answers = documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(media_type))
         return {"response_class": Response, "responses": answers}
 
-    @router.get(f"{own}/tables/{{table}}.csv", name=f"read_{noun}_table_as_csv", **answering(CSV))
-    async def read_table_as_csv(context: JobContextDep, seen: Seen[Any] = found, table: str = csv) -> Response:
+    @router.get(f"{path}/tables/{{table}}.csv", name=f"read_{noun}_table_as_csv", **answering(CSV))
+    async def read_table_as_csv(context: JobContextDep, seen: Seen[Any] = seen_work, table: str = csv) -> Response:
         """Return a table of the result as CSV: a header row, numbers in full precision."""
         return await table_answer(context, seen.work, table, "csv")
 
-    @router.get(f"{own}/tables/{{table}}.tex", name=f"read_{noun}_table_as_latex", **answering(LATEX))
-    async def read_table_as_latex(context: JobContextDep, seen: Seen[Any] = found, table: str = latex) -> Response:
+    @router.get(f"{path}/tables/{{table}}.tex", name=f"read_{noun}_table_as_latex", **answering(LATEX))
+    async def read_table_as_latex(context: JobContextDep, seen: Seen[Any] = seen_work, table: str = latex) -> Response:
         r"""Return a table of the result as LaTeX with booktabs, ready for `\input`."""
         return await table_answer(context, seen.work, table, "latex")
 
-    @router.get(f"{own}/figures/{{figure}}.svg", name=f"read_{noun}_figure", **answering(SVG))
-    async def read_figure(context: JobContextDep, seen: Seen[Any] = found, figure: str = svg) -> Response:
+    @router.get(f"{path}/figures/{{figure}}.svg", name=f"read_{noun}_figure", **answering(SVG))
+    async def read_figure(context: JobContextDep, seen: Seen[Any] = seen_work, figure: str = svg) -> Response:
         """Return a figure of the result as SVG (needs the `figures` extra). The first request draws it, and waits
         for it.
         """

@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic_core import to_json
 
 from gainboard.analyses.job_kinds import find_kind
@@ -88,11 +86,11 @@ def freeze(
         now = workspace.now()
         collection = _open(tx, principal, name, now).collection
         number = releases.last_number(tx, collection.id) + 1
-        held = _held(tx, collection)
-        frozen = _frozen(tx, collection, held)
-    about = _describe(collection, number, wanted, now)
+        held = _select_rows(tx, collection)
+        frozen = _describe_rows(tx, collection, held)
+    about = _describe_release(collection, number, wanted, now)
     # Scoring may read runs, so it happens between the two transactions.
-    boards = _boards(workspace, sender, name, wanted)
+    boards = _compute_boards(workspace, sender, name, wanted)
     versions = {"scoring_version": SCORING_VERSION, "boards_version": BOARDS_VERSION}
     made_by = {"environment": environment(), **versions}
     document = {"form": FORM, "release": about, "made_by": made_by, **frozen, **boards}
@@ -126,7 +124,7 @@ def freeze(
     return collection, release
 
 
-def _describe(collection: Collection, number: int, wanted: Wanted, now: datetime) -> dict[str, Any]:
+def _describe_release(collection: Collection, number: int, wanted: Wanted, now: datetime) -> dict[str, Any]:
     """Return what a release says of itself, with the text by which it is cited."""
     name, title = name_of(collection, number), wanted.title or collection.title or collection.name
     by = f"{', '.join(wanted.creators)} ({now.year}). " if wanted.creators else ""
@@ -161,7 +159,7 @@ def _open(tx: Transaction, principal: Principal, name: str, now: datetime) -> Vi
     return view
 
 
-def _held(tx: Transaction, collection: Collection) -> Held:
+def _select_rows(tx: Transaction, collection: Collection) -> Held:
     sets = [OFFICIAL] + [row.name for row in qrels.page_sets(tx, collection.id, hidden=False)]
     versions = [
         row
@@ -193,7 +191,7 @@ def _is_current(job: StoredJob) -> bool:
     return not kind.is_for_organisers and kind.engine_version == job.engine_version
 
 
-def _frozen(tx: Transaction, collection: Collection, held: Held) -> dict[str, Any]:
+def _describe_rows(tx: Transaction, collection: Collection, held: Held) -> dict[str, Any]:
     names = {run.id: run.name for run in held.runs}
     versions = {version.id: version for version in held.qrels}
     beside = runs.metadata_hashes(tx, collection.id)
@@ -205,7 +203,7 @@ def _frozen(tx: Transaction, collection: Collection, held: Held) -> dict[str, An
             | {"late": is_late(collection, run), "metadata_sha256": beside.get(run.id)}
             for run in held.runs
         ],
-        "score_matrices": [matrix_as_json(tx, each) for each in held.matrices],
+        "score_matrices": [matrix_as_json(tx, matrix) for matrix in held.matrices],
         "topic_groups": {group.name: group.topics for group in collections.page_groups(tx, collection.id)},
         "results": [
             {
@@ -225,21 +223,21 @@ def _frozen(tx: Transaction, collection: Collection, held: Held) -> dict[str, An
         ],
         "reports": [
             {
-                "id": each.id,
-                "name": each.name,
-                "params": each.params,
-                "sha256": each.result_sha256,
-                "finished_at": each.finished_at,
-                "about": each.chapters[0].about,
-                "left_out": each.chapters[0].left_out,
-                "jobs": {key: job.id for key, job in each.chapters[0].jobs.items()},
+                "id": report.id,
+                "name": report.name,
+                "params": report.params,
+                "sha256": report.result_sha256,
+                "finished_at": report.finished_at,
+                "about": report.chapters[0].about,
+                "left_out": report.chapters[0].left_out,
+                "jobs": {key: job.id for key, job in report.chapters[0].jobs.items()},
             }
-            for each in held.reports
+            for report in held.reports
         ],
     }
 
 
-def _boards(workspace: Workspace, sender: Sender, name: str, wanted: Wanted) -> dict[str, Any]:
+def _compute_boards(workspace: Workspace, sender: Sender, name: str, wanted: Wanted) -> dict[str, Any]:
     first = leaderboard(workspace, sender, name, Question(tuple(wanted.metrics)), None)
     table = first.scores
     labels = table.labels()
@@ -249,21 +247,19 @@ def _boards(workspace: Workspace, sender: Sender, name: str, wanted: Wanted) -> 
     return {
         "metrics": labels,
         "board_version": {"judgments": table.qrels.judgments, "version": table.qrels.version},
-        "boards": [_board(each) for each in (first, *others.values())],
+        "boards": [_describe_board(board) for board in (first, *others.values())],
         "topics": list(table.topics),
         "scores": {
-            label: dict(zip([run.name for run in table.runs], _numbers(scores), strict=True))
+            label: {
+                run.name: [None if math.isnan(score) else score for score in row]
+                for run, row in zip(table.runs, scores.tolist(), strict=True)
+            }
             for label, scores in zip(labels, table.by_topic(), strict=True)
         },
     }
 
 
-def _numbers(scores: NDArray[np.float64]) -> Iterator[list[float | None]]:
-    for row in scores.tolist():
-        yield [None if math.isnan(score) else score for score in row]
-
-
-def _board(board: RankedRuns) -> dict[str, Any]:
+def _describe_board(board: RankedRuns) -> dict[str, Any]:
     labels, groups = board.scores.labels(), board.groups
     tested = groups if isinstance(groups, BoardGroups) else None
     return {

@@ -58,7 +58,7 @@ def judging_progress(workspace: Workspace, principal: Principal, name: str, pool
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
-    versions = [each.in_use for each in list_sets(workspace, principal, name)]
+    versions = [judged.in_use for judged in list_sets(workspace, principal, name)]
     return [_progress(workspace, view.collection, pool, version) for version in versions if version is not None]
 
 

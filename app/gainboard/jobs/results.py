@@ -168,22 +168,22 @@ def write_figures(writer: Writer, figures: Iterable[Figure]) -> None:
         writer.write(f"figures/{figure.name}.svg", [as_svg(figure)])
 
 
-def names_of(made: Exhibits, tested: Sequence[ComparedPairs] = ()) -> dict[str, list[dict[str, Any]]]:
+def names_of(exhibits: Exhibits, tested: Sequence[ComparedPairs] = ()) -> dict[str, list[dict[str, Any]]]:
     """Return the names and captions of the tables and figures, as a job has them in `exhibits`.
 
     `pairs` names the metrics with pages of pairs.
     """
     tables: list[dict[str, Any]] = []
-    for table in made.tables:
+    for table in exhibits.tables:
         shown: dict[str, Any] = {"name": table.name, "caption": table.caption}
         if not is_printed(table):
             shown["only_csv"] = True
         if isinstance(table, Table) and table.notes:
             shown["notes"] = list(table.notes)
         tables.append(shown)
-    figures = [{"name": figure.name, "caption": figure.caption} for figure in made.figures]
+    figures = [{"name": figure.name, "caption": figure.caption} for figure in exhibits.figures]
     named: dict[str, list[dict[str, Any]]] = {"tables": tables, "figures": figures}
-    return named | ({"pairs": [{"metric": each.metric} for each in tested]} if tested else {})
+    return named | ({"pairs": [{"metric": of_metric.metric} for of_metric in tested]} if tested else {})
 
 
 def is_printed(table: Table | LongTable) -> TypeGuard[Table]:

@@ -53,14 +53,19 @@ class Worker:
         with self._workspace.database.reading() as tx:
             job = jobs.job_of(tx, claim)
         # A kind that this version does not know may be a later one's: it fails by itself.
-        if any(each.column != "kind" for each in job.damage):
+        if any(damage.column != "kind" for damage in job.damage):
             raise RowDamaged(job.error or "")
         # the claim is lost, so nobody needs the findings
         with suppress(ClaimLost):
             if job.kind in DERIVED_KINDS:
                 make_derived_files(self._workspace, claim, job)
             elif claim.is_last:
-                _assemble(self._workspace, claim, job, self._analysis(job))
+                analysis = self._analysis(job)
+                with self._workspace.database.reading() as tx:
+                    packed = claims.results_of_chunks(tx, job.number)
+                findings = [arrays for chunk in packed for arrays in unpack_all(chunk)]
+                while not _end(self._workspace, claim, job, analysis, findings):
+                    pass  # the collection has changed since the change was prepared
             else:
                 _work_parts(self._workspace, claim, self._analysis(job))
 
@@ -93,15 +98,7 @@ def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis[Any, Any]
         claims.complete(tx, claim, packed)
 
 
-def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any, Any]) -> None:
-    with workspace.database.reading() as tx:
-        packed = claims.results_of_chunks(tx, job.number)
-    findings = [arrays for chunk in packed for arrays in unpack_all(chunk)]
-    while not _is_ended(workspace, claim, job, analysis, findings):
-        pass  # the collection has changed since the change was prepared
-
-
-def _is_ended(
+def _end(
     workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any, Any], findings: Sequence[Arrays]
 ) -> bool:
     """Put the result together and end the job.
@@ -132,7 +129,9 @@ def _is_ended(
         claims.finish(tx, claim, sha256, workspace.now(), names_of(exhibits, tested))
         enqueue_layouts(tx, workspace.now(), job.number)
         if isinstance(result, VerifyResult):
-            imports.set_verified(tx, [each.id for each in result.compared if each.outcome == "identical"])
+            imports.set_verified(
+                tx, [comparison.id for comparison in result.compared if comparison.outcome == "identical"]
+            )
         return True
 
 
