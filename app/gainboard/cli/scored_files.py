@@ -23,7 +23,7 @@ from gainboard.errors import Fault, GainboardError
 from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.runs.run_files import NO_LIMITS, RunFile, judged_run_warnings, no_common_topics
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names, undefined
-from gainboard.evaluation.scoring.scores import ScoreArrays, Scores, rank_by_mean
+from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable, rank_by_mean
 from gainboard.evaluation.scoring.ties import (
     RunTies,
     TiedScores,
@@ -114,7 +114,7 @@ def bind_metrics(
 
 
 @dataclass(frozen=True)
-class ScoredFiles(Scores):
+class ScoredFiles(ScoreTable):
     """The scores of all files that have no faults."""
 
     qrels: str

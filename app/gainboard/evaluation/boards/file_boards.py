@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from gainboard.errors import BadInput
@@ -15,23 +13,8 @@ from gainboard.evaluation.boards.pair_statistics import PairComparison, compare_
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS
 from gainboard.evaluation.scoring.file_scores import score
 from gainboard.evaluation.scoring.scores import rank_by_mean
+from gainboard.notation.frames import Framed
 from gainboard.notation.sources import Table
-
-
-class _Columns(ABC):
-    """An answer with columns, and so with frames of both kinds."""
-
-    @abstractmethod
-    def columns(self) -> dict[str, list[Any]]:
-        """Return the columns by name. What is undefined is None, or NaN among scores."""
-
-    def to_pandas(self) -> Any:
-        """Return the columns as a frame. Raise ModuleNotFoundError without pandas."""
-        return import_module("pandas").DataFrame(self.columns())
-
-    def to_polars(self) -> Any:
-        """Return the columns as a frame. Raise ModuleNotFoundError without polars."""
-        return import_module("polars").DataFrame(self.columns(), infer_schema_length=None)
 
 
 class FileRank(NamedTuple):
@@ -45,7 +28,7 @@ class FileRank(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FileBoard(_Columns):
+class FileBoard(Framed):
     """Runs ranked by their means under the metric `by`: equal means share a rank, and runs without one are last."""
 
     by: str
@@ -104,7 +87,7 @@ def leaderboard(
 
 
 @dataclass(frozen=True)
-class FilePairs(_Columns):
+class FilePairs(Framed):
     """Pairs of runs under each metric: differences by topic, intervals, tests, and topics that decide."""
 
     pairs: Sequence[PairComparison]

@@ -92,7 +92,7 @@ class Row:
 
     @property
     def uncorrected(self) -> list[float]:
-        """What the means were under the cheap judgments alone; nothing if the board is not corrected."""
+        """The means under the cheap judgments alone; nothing if the board is not corrected."""
         corrected = self.board.corrected
         return corrected.uncorrected[:, self.column].tolist() if corrected else []
 

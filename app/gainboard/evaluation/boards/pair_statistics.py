@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.evaluation.scoring.scores import Scores
+from gainboard.evaluation.scoring.scores import ScoreTable
 from gainboard.metrics import BoundMetric
 from gainboard.statistics.bootstrap_range import (
     BootstrapRange,
@@ -190,7 +190,7 @@ class PairComparison:
 
 
 def compare_pairs(
-    scores: Scores, pairs: Sequence[tuple[int, int]], margin: float | None = None
+    scores: ScoreTable, pairs: Sequence[tuple[int, int]], margin: float | None = None
 ) -> Iterator[PairComparison]:
     """Yield the comparison of each pair under each metric, metric by metric. `margin` asks for TOST.
 

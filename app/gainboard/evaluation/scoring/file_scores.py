@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -17,7 +16,7 @@ from gainboard.errors import BadInput, FaultyFile
 from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.runs.run_files import NO_LIMITS, judged_run_warnings, read_judgments, read_run_file
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names, undefined
-from gainboard.evaluation.scoring.scores import ScoreArrays, Scores
+from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable
 from gainboard.metrics import (
     BoundMetric,
     JudgedRun,
@@ -28,6 +27,7 @@ from gainboard.metrics import (
     query_parameters,
     score_all,
 )
+from gainboard.notation.frames import optional_package
 from gainboard.notation.remarks import warning_lines
 from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, named_runs
 from gainboard.trec import FileWarning, decompressed
@@ -41,7 +41,7 @@ BY_SCORE = RunOrder("score", ignore_identical_ids=False)
 class FileScores:
     """Scores of runs under metrics, by topic and in the mean. NaN stands where a metric is undefined."""
 
-    scores: Scores
+    scores: ScoreTable
     notes: Sequence[str] = ()
     """The lines of `gainboard score` on standard error: warnings after the names of their runs, then remarks on means.
 
@@ -84,9 +84,9 @@ class FileScores:
     def to_pandas(self, *, topics: bool = False) -> Any:
         """Return the means as a frame of runs x metrics; with `topics`, the scores with a second index of topics.
 
-        Raise ModuleNotFoundError without pandas.
+        Raise MissingPackage without pandas.
         """
-        pandas = import_module("pandas")  # only some people have it
+        pandas = optional_package("pandas")
         if not topics:
             return pandas.DataFrame(self.means, pandas.Index(self.runs, name="run"), list(self.metrics))
         index = pandas.MultiIndex.from_product([self.runs, self.topics], names=["run", "topic"])
@@ -96,9 +96,9 @@ class FileScores:
     def to_polars(self, *, topics: bool = False) -> Any:
         """Return the same as a frame of polars with a column `run` and, with `topics`, a column `topic`.
 
-        Raise ModuleNotFoundError without polars.
+        Raise MissingPackage without polars.
         """
-        polars = import_module("polars")
+        polars = optional_package("polars")
         if not topics:
             return polars.DataFrame({"run": self.runs, **dict(zip(self.metrics, self.means.T, strict=True))})
         rows = self.by_topic.swapaxes(1, 2).reshape(-1, len(self.metrics))
@@ -201,7 +201,7 @@ def score(
     by_topic = score_all(bound, runs_of_topics)
     missing = np.count_nonzero(runs_of_topics.missing, axis=1)
     arrays = ScoreArrays(by_topic, mean_all(bound, by_topic), undefined(bound, topics), missing)
-    scores = Scores(bound, asked, list(judged), topics.topics, arrays)
+    scores = ScoreTable(bound, asked, list(judged), topics.topics, arrays)
     notes = list(warning_lines("qrels", judgments.warnings))
     for name, (_, warnings) in judged.items():
         notes += warning_lines(name, warnings)

@@ -24,7 +24,7 @@ from gainboard.evaluation.scoring.binding import (
     scale_of,
 )
 from gainboard.evaluation.scoring.scorer import kept_scores
-from gainboard.evaluation.scoring.scores import Scores
+from gainboard.evaluation.scoring.scores import ScoreTable
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, Names
@@ -77,7 +77,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class StoredScores(Scores):
+class StoredScores(ScoreTable):
     """The answer to a request for scores of stored runs. Hidden scores are rounded as the policy requires."""
 
     collection: Collection

@@ -49,7 +49,7 @@ class ScoreArrays:
 
 
 @dataclass(frozen=True)
-class Scores:
+class ScoreTable:
     """Scores of runs under metrics, by topic and in the mean, in the precision that may be shown."""
 
     metrics: Sequence[BoundMetric]
