@@ -147,6 +147,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     if len(bound) * len(chosen) * (len(topics.topics) if question.per_topic else 1) > MOST_QUICK:
         may_take_long()
     if disclosure is not None:
+        # A charge writes, which may wait for other writers, and a reading transaction cannot write.
         may_take_long()
         chosen, unpaid = charge(workspace, view, bound, qrels, chosen, not question.as_many_as_may)
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
