@@ -119,9 +119,9 @@ class Rankings:
 
     def relevant_rows(self, rel: int) -> NDArray[np.intp]:
         """Return the indexes of the rows of level `rel` or a higher one."""
-        if (found := self._tops.get(rel)) is None:
-            found = self._tops[rel] = np.flatnonzero(self.level >= rel)
-        return found
+        if (rows := self._tops.get(rel)) is None:
+            rows = self._tops[rel] = np.flatnonzero(self.level >= rel)
+        return rows
 
     def system_scores(self, raw: int, condensed: int) -> Scores:
         """Return the runs' own scores by row, as in `SystemColumns`."""
@@ -175,8 +175,8 @@ class Rows:
         # One number orders rows by descending level, and rows of the same level by ascending position.
         level = self._rankings.level_index
         preference: NDArray[np.intp] = level * len(level) - np.arange(len(level))
-        place: NDArray[np.intp] = -self.reduce(np.maximum, preference) % max(len(level), 1)
-        return self._of_filled(place)
+        rows: NDArray[np.intp] = -self.reduce(np.maximum, preference) % max(len(level), 1)
+        return self._of_filled(rows)
 
     def by_row(self, by_class: NDArray[Any]) -> NDArray[Any]:
         """Return the number of the topic's class for each row that is included."""
@@ -190,9 +190,9 @@ class Rows:
         """Return an array by row: the given values for the rows that are included, and 0 for the others."""
         if self._row is None:
             return values
-        found = np.zeros(len(self._rankings.level))
-        found[self._row] = values
-        return found
+        by_row = np.zeros(len(self._rankings.level))
+        by_row[self._row] = values
+        return by_row
 
     def reduce(self, operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
         """Reduce the `values` by row with the operation: one number for each ranking, 0 for one without rows."""
@@ -244,7 +244,7 @@ def _judged_at_zero(runs: JudgedRuns, chosen: Integers, fixed: Sequence[int], se
 
 def _retrieved(runs: JudgedRuns, chosen: Integers, fixed: Sequence[int], settings: Sequence[Any]) -> Scores:
     whole = runs.whole
-    every = [whole[place][0].judged_count if fixed[0] else whole[place][0].retrieved for place in chosen]
+    every = [whole[number][0].judged_count if fixed[0] else whole[number][0].retrieved for number in chosen]
     return np.array(every, np.float64).reshape(len(chosen), runs.judgments.topics)
 
 
@@ -256,7 +256,7 @@ def _judged_weight(runs: JudgedRuns, chosen: Integers, fixed: Sequence[int], set
         rank = np.arange(1, len(run.rank) + 1) - np.repeat(run.starts[:-1], counts) if condensed else run.rank
         return by_topic(np.add, np.where(rank <= upto, discount.at(rank.astype(np.intp)), 0.0), counts)
 
-    every = [of_run(whole[place][0]) for place in chosen]
+    every = [of_run(whole[number][0]) for number in chosen]
     return np.array(every, np.float64).reshape(len(chosen), runs.judgments.topics)
 
 

@@ -102,11 +102,11 @@ def judged_share(run: JudgedRun, upto: int) -> Scores:
     last = np.minimum(np.repeat(length, judged), upto)
     seen = run.rank <= upto
     gone = np.bincount(last[seen], minlength=upto + 1)[:upto]
-    found = np.bincount(run.rank[seen] - 1, minlength=upto) - gone
+    growing = np.bincount(run.rank[seen] - 1, minlength=upto) - gone
     # Rankings that have ended keep the share of all their documents.
     ended = (length > 0) & (length < upto)
     kept = np.bincount(length[ended], judged[ended] / length[ended], upto)[:upto]
-    shares = np.cumsum(found) / np.arange(1, upto + 1) + np.cumsum(kept)
+    shares = np.cumsum(growing) / np.arange(1, upto + 1) + np.cumsum(kept)
     return np.asarray(shares / (np.count_nonzero(length) or np.nan))
 
 

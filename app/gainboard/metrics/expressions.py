@@ -64,10 +64,10 @@ def ignored_defaults(expression: str, ours: str, metric: BoundMetric, query: Map
     read = _read(ours)
     if expression == ours and not read.spelling.pinned:
         return []
-    own = {*read.parsed.arguments, *read.spelling.named} if expression == ours else set[str]()
+    explicit = {*read.parsed.arguments, *read.spelling.named} if expression == ours else set[str]()
     notes = []
     for parameter in metric.metric.parameters:
-        if parameter.name not in query or parameter.only_in_expressions or parameter.name in own:
+        if parameter.name not in query or parameter.only_in_expressions or parameter.name in explicit:
             continue
         text = parameter.write(parameter.read(query[parameter.name], metric.scale))
         if text != parameter.write(metric.parameters[parameter.name]):
@@ -93,18 +93,18 @@ class _Read(NamedTuple):
 
     parsed: _Parsed
     spelling: Spelling
-    own: Mapping[str, str]
+    arguments: Mapping[str, str]
 
 
 @lru_cache(maxsize=1024)
 def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -> BoundMetric:
     read, defaults = _read(expression), _checked_defaults(collection + query, scale)
-    own, given = read.own, {} if read.spelling.pinned else defaults
+    explicit, fallback = read.arguments, {} if read.spelling.pinned else defaults
     texts = []
     for parameter in read.spelling.metric.parameters:
-        text = own.get(parameter.name)
+        text = explicit.get(parameter.name)
         if text is None and not parameter.only_in_expressions:
-            text = given.get(parameter.name)
+            text = fallback.get(parameter.name)
         if text is not None:
             texts.append((parameter.name, text))
     return _with_values(expression, scale, tuple(texts))
@@ -131,10 +131,10 @@ def _read(expression: str) -> _Read:
 
 
 @lru_cache(maxsize=1024)  # half of the metrics have none of the parameters that a request changes
-def _with_values(expression: str, scale: Scale, given: _Items) -> BoundMetric:
+def _with_values(expression: str, scale: Scale, items: _Items) -> BoundMetric:
     """Return the metric of an expression with the texts of some of its parameters, and the defaults of the others."""
     parsed, spelling, _ = _read(expression)
-    texts, metric = dict(given), spelling.metric
+    texts, metric = dict(items), spelling.metric
     values = {**metric.defaults(scale)}
     for parameter in metric.parameters if texts else ():
         if parameter.name in texts:
@@ -182,10 +182,10 @@ def _parse(expression: str) -> _Parsed:
 
 @lru_cache(maxsize=64)  # all expressions of a request have the same defaults
 def _checked_defaults(defaults: _Items, scale: Scale) -> Mapping[str, str]:
-    known = query_parameters()
+    parameters = query_parameters()
     for key, text in defaults:
-        if key in known:
-            known[key].read(text, scale)
+        if key in parameters:
+            parameters[key].read(text, scale)
     return dict(defaults)
 
 

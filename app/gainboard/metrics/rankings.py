@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.judgments import Judgments
+from gainboard.metrics.judgments import Judgments, join_stretches
 from gainboard.metrics.retrieval import Scores, SystemColumns, condensed_scaling, ranked_scaling
 
 
@@ -66,9 +66,9 @@ class JudgedRun:
     @property
     def nbytes(self) -> int:
         """The number of bytes in memory."""
-        own = self.starts.nbytes + self.rank.nbytes + self.level.nbytes + self.retrieved.nbytes
+        arrays = self.starts.nbytes + self.rank.nbytes + self.level.nbytes + self.retrieved.nbytes
         documents = self.document.nbytes if self.document is not None else 0
-        return own + documents + (self.retrieval_scores.nbytes if self.retrieval_scores is not None else 0)
+        return arrays + documents + (self.retrieval_scores.nbytes if self.retrieval_scores is not None else 0)
 
     @property
     def judged_count(self) -> NDArray[np.int64]:
@@ -79,7 +79,7 @@ class JudgedRun:
     def only(self, topics: NDArray[np.intp]) -> JudgedRun:
         """Return the run with these topics alone, in their order."""
         counts = self.starts[topics + 1] - self.starts[topics]
-        row = _rows(self.starts[topics], counts)
+        row = join_stretches(self.starts[topics], counts)
         scores = self.retrieval_scores
         return JudgedRun(
             np.concatenate(([0], np.cumsum(counts))),
@@ -97,8 +97,8 @@ class JudgedRun:
         """
         first, end = self.starts[topic : topic + 2]
         ranks = self.rank[first:end].astype(np.int64)
-        found = int(np.searchsorted(ranks, depth, side="right"))
-        return ranks[:found], self.level[first : first + found]
+        count = int(np.searchsorted(ranks, depth, side="right"))
+        return ranks[:count], self.level[first : first + count]
 
     def system_columns(
         self, row: NDArray[np.intp], judged: NDArray[np.int64], raw: bool, condensed: bool
@@ -200,7 +200,7 @@ class JudgedRuns:
         """Return the same runs with these topics alone, in their order. `judgments` are those of the topics."""
         begin = self.first[:, topics]
         counts = self.first[:, topics + 1] - begin
-        row = _rows(begin.ravel(), counts.ravel())
+        row = join_stretches(begin.ravel(), counts.ravel())
         ends = np.cumsum(counts.ravel()).reshape(counts.shape)
         before = np.concatenate(([0], ends[:-1, -1])) if len(ends) else np.zeros(0, np.int64)
         parts = [run.only(topics) for run, _ in self._scored]
@@ -225,10 +225,10 @@ class JudgedRuns:
     @cached_property
     def nbytes(self) -> int:
         """The number of bytes in memory, with the retrieval scores on one scale if they were loaded."""
-        own = self.first.nbytes + self.rank.nbytes + self.level.nbytes + self.missing.nbytes
+        arrays = self.first.nbytes + self.rank.nbytes + self.level.nbytes + self.missing.nbytes
         scored = sum(run.nbytes + row.nbytes for run, row in self._scored)
         columns = 8 * (len(self.level) + 2 * self.missing.size) if self._scored else 0
-        return own + scored + columns + (self.by_intent.nbytes if self.by_intent is not None else 0)
+        return arrays + scored + columns + (self.by_intent.nbytes if self.by_intent is not None else 0)
 
     @cached_property
     def deepest(self) -> int:
@@ -264,17 +264,17 @@ class JudgedRuns:
             mixed[self.rank[0] > upto] = 0
         # Sums of whole numbers wrap around, so a difference of two of them is exact.
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
-        found: NDArray[np.uint64] = sums[self.first[:, 1:]] - sums[self.first[:, :-1]]
+        numbers: NDArray[np.uint64] = sums[self.first[:, 1:]] - sums[self.first[:, :-1]]
         if self.by_intent is not None and self.judgments.intents is not None:
             # The mark of an intent counts at its place, so that two intents cannot exchange their documents.
             starts = self.judgments.intents.starts
-            place = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
+            position = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
             # Factors are odd: modulo 2**64, such a product loses nothing.
-            marks = self.by_intent.marks(upto) * (2 * place.astype(np.uint64) + np.uint64(1))
-            sums = np.zeros((len(marks), marks.shape[1] + 1), np.uint64)
-            np.cumsum(marks, axis=1, out=sums[:, 1:])
-            found = found + (sums[:, starts[1:]] - sums[:, starts[:-1]])
-        return found
+            of_intents = self.by_intent.marks(upto) * (2 * position.astype(np.uint64) + np.uint64(1))
+            sums = np.zeros((len(of_intents), of_intents.shape[1] + 1), np.uint64)
+            np.cumsum(of_intents, axis=1, out=sums[:, 1:])
+            numbers = numbers + (sums[:, starts[1:]] - sums[:, starts[:-1]])
+        return numbers
 
     @property
     def whole(self) -> Sequence[tuple[JudgedRun, NDArray[np.intp]]]:
@@ -286,18 +286,11 @@ class JudgedRuns:
     def system_columns(self, raw: bool, condensed: bool) -> SystemColumns:
         """Return the runs' own scores on one scale. Raises ValueError if the scores of a run were not loaded."""
         whole = self.whole
-        if (found := self._columns.get((raw, condensed))) is None:
+        if (joined := self._columns.get((raw, condensed))) is None:
             judged = self.judgments.judged_count
             columns = [run.system_columns(row, judged, raw, condensed) for run, row in whole]
-            found = self._columns[raw, condensed] = SystemColumns.joined(columns, self.judgments.topics)
-        return found
-
-
-def _rows(begin: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indexes of stretches of rows, one after the other: each with its first row and its length."""
-    ends = np.cumsum(counts)
-    found: NDArray[np.int64] = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - (ends - counts), counts)
-    return found
+            joined = self._columns[raw, condensed] = SystemColumns.joined(columns, self.judgments.topics)
+        return joined
 
 
 def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -58,9 +58,9 @@ def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence
         if way:
             table[numbers] = score_all(part, runs, chosen)
         else:
-            own = np.empty((len(part), *table.shape[1:]))
-            _score_plainly(part, runs, places, own)
-            table[numbers] = own
+            part_table = np.empty((len(part), *table.shape[1:]))
+            _score_plainly(part, runs, places, part_table)
+            table[numbers] = part_table
     return table
 
 
@@ -176,18 +176,18 @@ def _arrays_by_ranking(
     instructions: Instructions, settings: Sequence[BoundSetting], runs: JudgedRuns, places: NDArray[np.intp] | None
 ) -> tuple[Scores, Scores]:
     """Return the runs' own scores for each scale by row, and each operation of `by_ranking` by chosen ranking."""
-    system, given = _NONE, _NONE
+    system, computed = _NONE, _NONE
     if len(instructions.scales) == 1:
         system = runs.system_columns(*instructions.scales[0]).system.reshape(1, -1)  # without a copy
     elif instructions.scales:
         system = np.array([runs.system_columns(*scale).system for scale in instructions.scales])
-    if instructions.given:
+    if instructions.by_ranking:
         chosen = np.arange(len(runs)) if places is None else places
-        given = np.empty((len(instructions.given), len(chosen) * runs.judgments.topics))
-        for row, (operation, fixed, own) in enumerate(instructions.given):
-            values = [settings[number].value for number in own]
-            given[row] = values_by_ranking(operation, runs, chosen, fixed, values).ravel()
-    return system, given
+        computed = np.empty((len(instructions.by_ranking), len(chosen) * runs.judgments.topics))
+        for row, (operation, fixed, numbers) in enumerate(instructions.by_ranking):
+            values = [settings[number].value for number in numbers]
+            computed[row] = values_by_ranking(operation, runs, chosen, fixed, values).ravel()
+    return system, computed
 
 
 # Of the type of the arrays that it stands for, or else the loop would be compiled again for it.
