@@ -87,7 +87,7 @@ def _give_compiler_back() -> None:
     for line in maps.read_text(encoding="utf-8").splitlines():
         addresses, rights, *_ = line.split()
         if rights == "r-xp" and "/libllvmlite" in line:
-            begin, end = (int(each, 16) for each in addresses.split("-"))
+            begin, end = (int(address, 16) for address in addresses.split("-"))
             advise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_DONTNEED)
 
 

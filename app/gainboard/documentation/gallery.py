@@ -11,8 +11,8 @@ from gainboard.documentation.pages import root
 
 def gallery_page() -> str:
     """Return every kind of job and report with its figure, or a part of its table, and the request for it."""
-    made: dict[str, Any] = json.loads((root() / "docs/gallery/made.json").read_text(encoding="utf-8"))
-    return "\n".join(line for name, kind in made.items() for line in _section(name, kind))
+    gallery: dict[str, Any] = json.loads((root() / "docs/gallery/made.json").read_text(encoding="utf-8"))
+    return "\n".join(line for name, kind in gallery.items() for line in _section(name, kind))
 
 
 def _section(name: str, kind: dict[str, Any]) -> Iterator[str]:

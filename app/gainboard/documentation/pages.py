@@ -38,7 +38,7 @@ class HelpPage:
     def text(self) -> str:
         """The page in Markdown, with the parts that the program makes."""
         text = (root() / self.source).read_text(encoding="utf-8")
-        return _MADE.sub(lambda found: parts()[found[1]], text)
+        return _MADE.sub(lambda mark: parts()[mark[1]], text)
 
     def target_of(self, path: str) -> str:
         """Return a file that the page links to, by its path below the root of the repository."""
@@ -57,16 +57,16 @@ def root() -> Path:
 def every_page() -> Mapping[str, HelpPage]:
     """Return the pages by name: the first page, and those that it lists, in its order."""
     text = (root() / "docs" / f"{FIRST}.md").read_text(encoding="utf-8")
-    found = {FIRST: HelpPage(FIRST, f"docs/{FIRST}.md", "", "Documentation")}
+    pages = {FIRST: HelpPage(FIRST, f"docs/{FIRST}.md", "", "Documentation")}
     _, *heads = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
     for group, section in zip(heads[::2], heads[1::2], strict=True):
         for path in _LINK.findall(section):
-            source = found[FIRST].target_of(path)
+            source = pages[FIRST].target_of(path)
             name = "benchmarks" if source == "benchmarks/README.md" else Path(path).stem.lower()
-            if path.endswith(".md") and name not in found:
+            if path.endswith(".md") and name not in pages:
                 heading = (root() / source).read_text(encoding="utf-8").partition("\n")[0]
-                found[name] = HelpPage(name, source, group, heading.removeprefix("# ").replace("`", ""))
-    return found
+                pages[name] = HelpPage(name, source, group, heading.removeprefix("# ").replace("`", ""))
+    return pages
 
 
 def contents() -> list[tuple[str, list[HelpPage]]]:
@@ -77,13 +77,13 @@ def contents() -> list[tuple[str, list[HelpPage]]]:
 @cache
 def linked_files() -> Mapping[str, Path]:
     """Return the files that pages show or link to, by their path below the root: `docs/images/board.png`."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for page in every_page().values():
         for path in _LINK.findall(page.text):
             file = root() / (target := page.target_of(path))
             if ":" not in path and not path.endswith(".md") and file.is_file():
-                found[target] = file
-    return found
+                files[target] = file
+    return files
 
 
 def parts() -> Mapping[str, str]:
@@ -106,5 +106,5 @@ def _made() -> Mapping[str, str]:
     done = subprocess.run(
         children.command("gainboard.cli.parts"), env=children.environment(), capture_output=True, check=True
     )
-    made: dict[str, str] = json.loads(done.stdout)
-    return made
+    texts: dict[str, str] = json.loads(done.stdout)
+    return texts

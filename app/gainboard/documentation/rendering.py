@@ -49,13 +49,13 @@ def rendered(name: str) -> Rendered:
             anchor = heading_id(_plain(content))
             token.attrSet("id", f"{anchor}-{anchors[anchor]}" if anchor in anchors else anchor)
             anchors[anchor] += 1
-    for place, token in enumerate(tokens):
+    for number, token in enumerate(tokens):
         # A row can be linked to by the code that is its first cell, if no heading or row above it has that id.
-        if token.type == "tr_open" and (code := _only_code(tokens[place + 2])) and code not in anchors:
+        if token.type == "tr_open" and (code := _only_code(tokens[number + 2])) and code not in anchors:
             token.attrSet("id", code)
             anchors[code] += 1
-            row = takewhile(lambda each: each.type != "tr_close", tokens[place + 4 :])
-            codes[code] = " ".join(_plain(each) for each in row if each.type == "inline")
+            row = takewhile(lambda cell: cell.type != "tr_close", tokens[number + 4 :])
+            codes[code] = " ".join(_plain(cell) for cell in row if cell.type == "inline")
         for child in token.children or ():
             _lead(child, page)
     return Rendered(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}), tuple(_sections(tokens)), codes)
@@ -67,7 +67,7 @@ def heading_id(heading: str) -> str:
 
 
 def _plain(inline: Token) -> str:
-    return "".join(" " if each.type == "softbreak" else each.content for each in inline.children or ())
+    return "".join(" " if child.type == "softbreak" else child.content for child in inline.children or ())
 
 
 def _only_code(cell: Token) -> str:
@@ -83,8 +83,8 @@ def _lead(token: Token, page: HelpPage) -> None:
     path, mark, anchor = address.partition("#")
     if name and path and ":" not in path:
         target = page.target_of(path)
-        names = (each.name for each in every_page().values() if each.source == target)
-        token.attrSet(name, f"{next((f'{each}.html' for each in names), target)}{mark}{anchor}")
+        names = (page_name.name for page_name in every_page().values() if page_name.source == target)
+        token.attrSet(name, f"{next((f'{page_name}.html' for page_name in names), target)}{mark}{anchor}")
 
 
 def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
@@ -117,14 +117,14 @@ class _Renderer(RendererHTML):
     def table_close(self, *_: Any) -> str:
         return "</table></div>\n"
 
-    def fence(self, *given: Any) -> str:
-        return super().fence(*given).replace("<pre>", '<pre tabindex="0">', 1)
+    def fence(self, *arguments: Any) -> str:
+        return super().fence(*arguments).replace("<pre>", '<pre tabindex="0">', 1)
 
     def html_block(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         return _COMMENT.sub("", tokens[idx].content)
 
-    def html_inline(self, *given: Any) -> str:
-        return self.html_block(*given)
+    def html_inline(self, *arguments: Any) -> str:
+        return self.html_block(*arguments)
 
 
 _MARKDOWN = MarkdownIt("commonmark", renderer_cls=_Renderer).enable("table")

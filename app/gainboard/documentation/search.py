@@ -86,20 +86,20 @@ def search(query: str) -> Sequence[Hit]:
         for word, weight in wanted.items()
         if word in number_with
     }
-    scored = [(_score(entry, weights), place) for place, entry in enumerate(entries)]
+    scored = [(_score(entry, weights), number) for number, entry in enumerate(entries)]
     exact = [_code_hit(code)] if (code := query.strip()) in _codes() else []
-    best = sorted(((score, -place) for score, place in scored if score > 0), reverse=True)[:MOST_HITS]
-    return [*exact, *(_hit(entries[-place], weights) for _, place in best)]
+    best = sorted(((score, -number) for score, number in scored if score > 0), reverse=True)[:MOST_HITS]
+    return [*exact, *(_hit(entries[-number], weights) for _, number in best)]
 
 
 def _wanted(query: str) -> dict[str, float]:
     """Return the words to look for and their weights: those of the query, and what else means the same."""
-    found = {word: 1.0 for word in _words(query) if word not in _COMMON.split()}
+    weights = {word: 1.0 for word in _words(query) if word not in _COMMON.split()}
     for theirs, ours in _SYNONYMS:
-        if found.keys() & set(_words(theirs)):
+        if weights.keys() & set(_words(theirs)):
             for word in _words(ours):
-                found.setdefault(word, _OF_SYNONYM)
-    return found
+                weights.setdefault(word, _OF_SYNONYM)
+    return weights
 
 
 def _words(text: str) -> list[str]:
@@ -154,7 +154,7 @@ def _score(entry: _Entry, weights: Mapping[str, float]) -> float:
 def _hit(entry: _Entry, words: Iterable[str]) -> Hit:
     section, wanted = entry.section, set(words)
     anchor = f"#{section.anchor}" if section.level > 1 else ""
-    starts = [found.start() for found in _WORD.finditer(section.text.lower()) if {*_words(found[0])} & wanted]
+    starts = [word.start() for word in _WORD.finditer(section.text.lower()) if {*_words(word[0])} & wanted]
     begin = max(0, (starts[0] if starts else 0) - 60)
     begin = section.text.find(" ", begin) + 1 if begin else 0
     excerpt = section.text[begin : begin + EXCERPT]

@@ -146,7 +146,7 @@ class Table:
     @property
     def printed(self) -> list[int]:
         """The indexes of the columns that are printed as columns."""
-        return [place for place, column in enumerate(self.columns) if not column.section]
+        return [index for index, column in enumerate(self.columns) if not column.section]
 
     def section_of(self, row: Sequence[Cell]) -> Value:
         """Return the section of a row; None in a table without sections."""
@@ -154,8 +154,8 @@ class Table:
 
     def alignments(self) -> Iterator[Align]:
         """Yield the alignment of each column, with sections."""
-        for place, column in enumerate(self.columns):
-            is_text = any(isinstance(value_of(row[place]), str) for row in self.rows)
+        for index, column in enumerate(self.columns):
+            is_text = any(isinstance(value_of(row[index]), str) for row in self.rows)
             yield column.align or ("left" if is_text or not self.rows else "right")
 
 

@@ -50,16 +50,16 @@ class NamedRun:
     table: Table
 
 
-def named_runs(given: Iterable[Any]) -> list[NamedRun]:
+def named_runs(sources: Iterable[Any]) -> list[NamedRun]:
     """Return runs with distinct names: those of files and of members of mappings, else `run-1` and so on.
 
     Files of several folders are of the teams that these are called; any other run is of a team of its own. Lists may be
     nested. Raise BadInput for a name that is none.
     """
-    found = list(_each(given))
-    folders = {run.parent for _, run in found if isinstance(run, Path)}
+    named_tables = list(_each(sources))
+    folders = {run.parent for _, run in named_tables if isinstance(run, Path)}
     runs: dict[str, NamedRun] = {}
-    for number, (given_name, table) in enumerate(found, 1):
+    for number, (given_name, table) in enumerate(named_tables, 1):
         folder = table.parent.name if isinstance(table, Path) and len(folders) > 1 else ""
         name = slug = _slug(given_name or f"run-{number}")
         if slug in runs:
@@ -70,8 +70,8 @@ def named_runs(given: Iterable[Any]) -> list[NamedRun]:
     return list(runs.values())
 
 
-def _each(given: Iterable[Any]) -> Iterator[tuple[str, Table]]:
-    for run in given:
+def _each(sources: Iterable[Any]) -> Iterator[tuple[str, Table]]:
+    for run in sources:
         if isinstance(run, Mapping) and not _is_run(run):
             for name, table in run.items():
                 text = _as_text(name)
@@ -87,18 +87,18 @@ def _each(given: Iterable[Any]) -> Iterator[tuple[str, Table]]:
             yield "", run
 
 
-def _is_run(given: Mapping[Any, Any]) -> bool:
+def _is_run(mapping: Mapping[Any, Any]) -> bool:
     """Return whether this is one run, topic by topic, and no mapping of several by name."""
-    values = [next(iter(value.values()), None) for value in given.values() if isinstance(value, Mapping)]
+    values = [next(iter(value.values()), None) for value in mapping.values() if isinstance(value, Mapping)]
     # A list in place of a document's score is a ranking, of a run that has a name.
     return bool(values) and not any(isinstance(value, Mapping) or _is_list(value) for value in values)
 
 
-def _is_list(given: Any) -> bool:
+def _is_list(value: Any) -> bool:
     """Return whether this is a list or a generator, and no file, frame or dictionary."""
-    is_other = isinstance(given, str | bytes | bytearray | memoryview | os.PathLike | Mapping)
-    is_table = any(hasattr(given, name) for name in ("read", "columns", "to_dict"))
-    return isinstance(given, Iterable) and not is_other and not is_table and getattr(given, "shape", None) != ()
+    is_other = isinstance(value, str | bytes | bytearray | memoryview | os.PathLike | Mapping)
+    is_table = any(hasattr(value, name) for name in ("read", "columns", "to_dict"))
+    return isinstance(value, Iterable) and not is_other and not is_table and getattr(value, "shape", None) != ()
 
 
 def _are_records(items: Sequence[Any]) -> bool:
@@ -108,13 +108,13 @@ def _are_records(items: Sequence[Any]) -> bool:
 
 def run_files(path: Path) -> list[Path]:
     """Return the files of a folder, or those that fit a pattern, without those of ir_metadata; else the path itself."""
-    return [each for each in _files(path) if described_run(each) is None]
+    return [file for file in _files(path) if described_run(file) is None]
 
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        return sorted(each for each in path.rglob("*") if each.is_file() and not each.name.startswith("."))
-    return [path] if path.exists() else [Path(each) for each in sorted(glob.glob(str(path)))] or [path]
+        return sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+    return [path] if path.exists() else [Path(file) for file in sorted(glob.glob(str(path)))] or [path]
 
 
 def run_name(path: Path) -> str:
@@ -128,8 +128,8 @@ def described_run(path: Path) -> str | None:
 
     It is empty if the file tells none, as `ir_metadata.yml`, and None for a file that is not named like one.
     """
-    found = _METADATA.match(path.name)
-    return None if found is None else found[1] or ""
+    match = _METADATA.match(path.name)
+    return None if match is None else match[1] or ""
 
 
 def _slug(text: str) -> str:
@@ -264,15 +264,15 @@ def _rows(table: Any, notation: _Notation) -> Iterator[tuple[Any, str, Any, Any]
             yield topic, "0", document, value
     elif _is_list(table):
         for number, record in enumerate(table, 1):
-            found = [_member(record, names) for names in (TOPICS, DOCUMENTS, notation.columns)]
-            if _ABSENT in found:
+            members = [_member(record, names) for names in (TOPICS, DOCUMENTS, notation.columns)]
+            if _ABSENT in members:
                 raise BadInput(
                     f"{notation.table}, item {number}: {_shown(record)} has no {TOPICS[0]}, {DOCUMENTS[0]} and "
                     f"{notation.columns[0]}, as Qrel and ScoredDoc of ir_measures have. Give these, or a dictionary by "
                     "topic and document."
                 )
             intent = _as_text(_member(record, INTENTS)) or ""
-            yield found[0], intent if _ID.fullmatch(intent) else "0", *found[1:]
+            yield members[0], intent if _ID.fullmatch(intent) else "0", *members[1:]
     else:
         raise BadInput(
             f"{notation.table}: {_shown(table)} is neither a file, nor a dictionary by topic and document, nor a data "
@@ -281,13 +281,13 @@ def _rows(table: Any, notation: _Notation) -> Iterator[tuple[Any, str, Any, Any]
 
 
 def _column(columns: Sequence[Any], names: Sequence[str], notation: _Notation) -> str:
-    found = next((name for name in names if name in columns), None)
-    if found is None or columns.count(found) > 1:
+    column = next((name for name in names if name in columns), None)
+    if column is None or columns.count(column) > 1:
         raise BadInput(
             f"{notation.table}: the table has the columns {', '.join(map(str, columns)) or '(none)'}, but one of "
             f"{', '.join(names)} is needed, once."
         )
-    return found
+    return column
 
 
 def _member(record: Any, names: Sequence[str]) -> Any:

@@ -128,7 +128,7 @@ def repeated_runs(marks: Marks) -> Indices:
     bounds = np.linspace(0, topics, topics // TOPICS_PER_DIFFERENCE + 1, endpoint=False).astype(np.intp)
     # Sums of marks may collide or wrap around, which costs only a comparison of the runs below.
     parts = np.add.reduceat(marks, bounds, axis=1) if topics else marks
-    found = np.full(runs, NONE, dtype=np.intp)
+    repeated = np.full(runs, NONE, dtype=np.intp)
     for run in range(1, runs):
         alike = np.flatnonzero((parts[:run] == parts[run]).any(axis=1))
         if not len(alike):
@@ -137,8 +137,8 @@ def repeated_runs(marks: Marks) -> Indices:
         counted = ((marks[alike] != 0) | (marks[run] != 0)).sum(axis=1)
         is_near = (counted > 0) & (differing * TOPICS_PER_DIFFERENCE <= counted)
         if is_near.any():
-            found[run] = alike[np.argmin(np.where(is_near, differing, topics + 1))]
-    return found
+            repeated[run] = alike[np.argmin(np.where(is_near, differing, topics + 1))]
+    return repeated
 
 
 class TopAgreement(NamedTuple):

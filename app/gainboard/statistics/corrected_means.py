@@ -145,7 +145,9 @@ class TwiceJudged:
         """
         parts = list(_sums(self.trusted - weight * self.cheap, resamples, seed, _TRUSTED))
         rest = _sums(weight * self.others, resamples, seed, _OTHERS)
-        ranges = np.concatenate([np.ptp(own + other, axis=0) for own, other in zip(parts, rest, strict=True)])
+        ranges = np.concatenate(
+            [np.ptp(of_trusted + of_others, axis=0) for of_trusted, of_others in zip(parts, rest, strict=True)]
+        )
         return stretch_ranges(ranges, self.trusted)
 
 

@@ -236,14 +236,14 @@ def rbo_matrix(means: Floats, p: float = 0.9) -> Floats:
     """
     means = round_means(means)
     metrics, runs = means.shape
-    place = np.argsort(np.argsort(-means, axis=1), axis=1)
+    position = np.argsort(np.argsort(-means, axis=1), axis=1)
     depths = np.arange(1, runs + 1)
     # A run counts at every depth from the lower of its two ranks on, so its contribution is a sum over these depths.
     tail = np.cumsum((p**depths / depths)[::-1])[::-1]
     overlap = np.empty((metrics, metrics))
     for one in range(metrics):
         # Identical rankings give exactly 1. The result is mirrored, so that both triangles have equal bits.
-        lost = (tail[place[one]] - tail[np.maximum(place[one], place[one:])]).sum(axis=1)
+        lost = (tail[position[one]] - tail[np.maximum(position[one], position[one:])]).sum(axis=1)
         overlap[one, one:] = overlap[one:, one] = 1 - (1 - p) / p * lost
     overlap[_ties_in_either(means)] = np.nan
     return overlap

@@ -96,8 +96,8 @@ def max_t(
     reached = len(largest) - np.searchsorted(np.sort(largest), needed, side="left")
     pairs = np.repeat(np.arange(len(observed)), infinite_counts)
     # resamples whose largest finite t is sufficient are counted already
-    own = pairs[largest[infinite_resamples] < needed[pairs]]
-    adjusted: Floats = (1 + reached + np.bincount(own, minlength=len(observed))) / (1 + len(largest))
+    infinite_alone = pairs[largest[infinite_resamples] < needed[pairs]]
+    adjusted: Floats = (1 + reached + np.bincount(infinite_alone, minlength=len(observed))) / (1 + len(largest))
     return adjusted
 
 

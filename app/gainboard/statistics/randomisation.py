@@ -26,12 +26,12 @@ def as_large(differences: Floats, signs: Floats) -> Floats:
     `differences` is [pairs, topics].
     """
     count = np.empty(len(differences))
-    own = np.abs(differences.sum(axis=1, keepdims=True))
+    observed = np.abs(differences.sum(axis=1, keepdims=True))
     for part in pieces(slice(0, len(differences)), max(32, 65536 // len(signs))):
         # No sum is larger than that of the absolute differences, so its rounding error is a share of that one.
         rounding = NEAR * np.abs(differences[part]).sum(axis=1, keepdims=True)
         flipped = differences[part] @ signs.T
-        count[part] = (np.abs(flipped, out=flipped) >= own[part] - rounding).sum(axis=1)
+        count[part] = (np.abs(flipped, out=flipped) >= observed[part] - rounding).sum(axis=1)
     return count
 
 
@@ -81,8 +81,8 @@ class Randomisation(PairedTest):
         counts = [as_large(differences, self._signs(runs, topics, block, settings)) for block in blocks]
         return self._outcome(np.sum(counts, axis=0), topics, settings)
 
-    def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
-        return self._outcome(np.sum([part["count"] for part in found], axis=0), scores.shape[1], settings)
+    def outcome(self, scores: Floats, results: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
+        return self._outcome(np.sum([part["count"] for part in results], axis=0), scores.shape[1], settings)
 
     def _outcome(self, count: Floats, topics: int, settings: SignificanceSettings) -> Outcome:
         if self.is_exact(topics):
@@ -126,8 +126,8 @@ def _spreads(scores: Floats, places: Indices) -> Floats:
 
 def tukey_levels(scores: Floats, largest: Floats) -> Floats:
     """Return the share of the `largest` differences that reach the pair's own, to rounding: float64 [pairs]."""
-    own = np.abs(pair_differences(scores.mean(axis=1)))
-    below = np.searchsorted(np.sort(largest), own - NEAR * np.abs(scores).max(initial=0.0), side="left")
+    observed = np.abs(pair_differences(scores.mean(axis=1)))
+    below = np.searchsorted(np.sort(largest), observed - NEAR * np.abs(scores).max(initial=0.0), side="left")
     levels: Floats = (len(largest) - below) / len(largest)
     return levels
 
@@ -173,8 +173,8 @@ class RandomisedTukey(SignificanceTest):
         number = resamples * (block + 1) // blocks - resamples * block // blocks
         return {"largest": _spreads(scores, _permuted_positions(settings.seed, block, number, topics, runs))}
 
-    def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
-        largest = np.concatenate([part["largest"] for part in found])
+    def outcome(self, scores: Floats, results: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
+        largest = np.concatenate([part["largest"] for part in results])
         return Outcome(asl=tukey_levels(scores, largest), resamples=len(largest))
 
     def effects(self, scores: Floats, numbers: Indices | None = None) -> Effects:

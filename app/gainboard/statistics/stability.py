@@ -214,9 +214,9 @@ class SwapCounts:
         """The bins that have enough comparisons to decide anything, bool [21]."""
         return self.comparisons >= LEAST_COMPARISONS
 
-    def exceptions(self, place: int, rate: float = SURE_RATE) -> Indices:
-        """Return the bins above the bin `place` whose swap rate exceeds `rate`, sparse or not: intp [exceptions]."""
-        return place + 1 + np.flatnonzero(self.swap_rate[place + 1 :] > rate)
+    def exceptions(self, above: int, rate: float = SURE_RATE) -> Indices:
+        """Return the bins above the bin `above` whose swap rate exceeds `rate`, sparse or not: intp [exceptions]."""
+        return above + 1 + np.flatnonzero(self.swap_rate[above + 1 :] > rate)
 
     def deciding_bin(self, rule: Rule, rate: float = SURE_RATE) -> int | None:
         """Return the bin from which on a difference is sure by this rule; None if no bin is.
@@ -228,12 +228,12 @@ class SwapCounts:
 
     def sensitivity(self, rule: Rule = "first", rate: float = SURE_RATE) -> SwapSensitivity:
         """Return the columns that follow from the bin that decides by this rule (Sakai, AIRS 2005, Tables 2 and 3)."""
-        place = self.deciding_bin(rule, rate)
-        if place is None:
+        deciding = self.deciding_bin(rule, rate)
+        if deciding is None:
             return SwapSensitivity(np.nan, self.maximum, np.nan, np.nan)
-        difference = BIN_EDGES[place]
+        difference = BIN_EDGES[deciding]
         relative = difference / self.maximum if self.maximum else np.nan
-        power = self.comparisons[place:].sum() / self.comparisons.sum()
+        power = self.comparisons[deciding:].sum() / self.comparisons.sum()
         return SwapSensitivity(difference, self.maximum, relative, float(power))
 
 

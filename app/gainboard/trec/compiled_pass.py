@@ -247,14 +247,14 @@ class Pass:
         self._tag, self._example = columns[-1], columns[2]
         self._blank = ord("\t" if b"\t" in line else " ")
 
-    def _join(self, data: bytes, found: int) -> None:
-        room, topics = self._room, self._room.topics[: found + 1]
-        names = [data[start:stop].decode() for _, start, stop in topics[:found].tolist()]
+    def _join(self, data: bytes, count: int) -> None:
+        room, topics = self._room, self._room.topics[: count + 1]
+        names = [data[start:stop].decode() for _, start, stop in topics[:count].tolist()]
         if RESERVED_TOPIC.decode() in names:
             raise Unusual
         self._check_topics(names)
         rows = np.array([self._rows.get(name, -1) for name in names], np.int64)
-        counts, sums = np.empty((found, 2), np.int64), np.zeros((found, 4), np.float64)
+        counts, sums = np.empty((count, 2), np.int64), np.zeros((count, 4), np.float64)
         keys = room.scores[: topics[-1, 0]]  # beyond these lines, nothing is set
         if self._order_by == "score32":
             # The kernel is compiled for float64 alone. Every float32 is exact there, so ties stay ties.

@@ -44,8 +44,8 @@ def csv_rows(text: Text, limits: FileLimits) -> Iterator[tuple[int, list[str]]]:
 
 def separator_line(line: bytes) -> str:
     """Return the separator that Excel's line `sep=;` names; empty for another line."""
-    found = re.fullmatch(rb'\s*"?sep=(.|\\t)"?[,;\t\s]*', line, re.IGNORECASE)
-    return found[1].decode("ascii", "replace").replace("\\t", "\t") if found else ""
+    match = re.fullmatch(rb'\s*"?sep=(.|\\t)"?[,;\t\s]*', line, re.IGNORECASE)
+    return match[1].decode("ascii", "replace").replace("\\t", "\t") if match else ""
 
 
 def separator_of(header: bytes) -> str:
@@ -83,7 +83,7 @@ def read_topic_groups(
     Raise FaultyFile with all faults. A topic must be one of the declared ones, if there are any.
     """
     text = Text(chunks, limits)
-    faults, known = text.faults, None if declared is None else frozenset(declared)
+    faults, allowed = text.faults, None if declared is None else frozenset(declared)
     groups: dict[str, dict[str, int]] = {}  # the topics of each group, each with its line
     places: list[int] | None = None
     width = 0
@@ -99,8 +99,8 @@ def read_topic_groups(
         if len(cells) != width:
             faults.add("bad-columns", f"the row has {len(cells)} cells, but the header has {width}", number)
             continue
-        topic, group = (cells[place] for place in places)
-        code, problem = topic_problem(topic, known)
+        topic, group = (cells[column] for column in places)
+        code, problem = topic_problem(topic, allowed)
         if code:
             faults.add(code, problem, number, topic=topic.encode())
         elif (wrong := _group_problem(group)) is not None:

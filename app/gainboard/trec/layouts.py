@@ -53,8 +53,8 @@ class LevelNotation:
 
         Where a level's name is an integer, an integer is a name.
         """
-        found = self.named(token)
-        return self.numeric(token) if found is None and self._has_no_integers else found
+        level = self.named(token)
+        return self.numeric(token) if level is None and self._has_no_integers else level
 
     @cached_property
     def _has_no_integers(self) -> bool:

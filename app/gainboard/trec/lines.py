@@ -179,7 +179,7 @@ class Text:
         """Return the warnings about the form of a file whose data have so many columns. Call this after reading it."""
         commented = [self._commented[width] for width in sorted(widths) if width in self._commented]
         example = f", first on {commented[0][0]}" if commented else ""
-        found = {
+        remarks = {
             "byte-order-mark": (self._byte_order_mark, "The file begins with a byte order mark"),
             "crlf": (self._crlf, "Lines end in CRLF"),
             "no-final-newline": (self._no_final_newline, "The last line does not end in a line feed"),
@@ -194,7 +194,7 @@ class Text:
         }
         return [
             FileWarning(code, message, None if seen is True else seen)
-            for code, (seen, message) in found.items()
+            for code, (seen, message) in remarks.items()
             if seen
         ]
 
@@ -301,10 +301,10 @@ def header_line(head: bytes) -> int:
 
 def unreadable(line: bytes) -> str | None:
     """Return why the line is not valid text, or None if it is."""
-    if found := _CONTROL.search(line):
-        hint = ". Is the file UTF-16? Save it as UTF-8" if found.group() == b"\0" else ""
-        code, place = found.group()[0], found.start() + 1
-        return f"control character U+{code:04X} at byte {place} of the line: tab is the only one allowed{hint}"
+    if control := _CONTROL.search(line):
+        hint = ". Is the file UTF-16? Save it as UTF-8" if control.group() == b"\0" else ""
+        code, position = control.group()[0], control.start() + 1
+        return f"control character U+{code:04X} at byte {position} of the line: tab is the only one allowed{hint}"
     if (at := _undecodable(line)) is not None:
         return f"byte 0x{line[at]:02X} at byte {at + 1} of the line is not valid UTF-8. Save the file as UTF-8"
     return None

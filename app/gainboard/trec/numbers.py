@@ -75,7 +75,7 @@ def _as_json(text: bytes, count: int) -> list[Any] | None:
     from pydantic_core import from_json  # noqa: PLC0415
 
     try:
-        found: list[Any] = from_json(b"[" + text + b"]")
+        numbers: list[Any] = from_json(b"[" + text + b"]")
     except ValueError:  # +5, .5, 5. and 007 are numbers here, but not in JSON
         return None
-    return found
+    return numbers

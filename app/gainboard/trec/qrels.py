@@ -75,8 +75,8 @@ def read_qrels(
         return _read(Text(chunks, limits), scale, columns)
     taken: list[bytes] = []
     rest = iter(chunks)
-    found, layout = _read_and_decide(Text(_note_chunks(rest, taken), limits), scale)
-    return found or _read(Text(chain(taken, rest), limits), scale, layout)
+    file, layout = _read_and_decide(Text(_note_chunks(rest, taken), limits), scale)
+    return file or _read(Text(chain(taken, rest), limits), scale, layout)
 
 
 def _read(text: Text, scale: LevelNotation, layout: str) -> QrelsFile:

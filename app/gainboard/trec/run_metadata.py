@@ -48,7 +48,7 @@ def read_metadata(head: bytes, tag: str) -> RunMetadata | None:
     A longer header has no end. `tag` is the run tag of the file's lines, which the header should have, too.
     """
     lines = head.decode(errors="replace").splitlines()
-    begin = next((place for place, line in enumerate(lines) if line.strip()), None)
+    begin = next((number for number, line in enumerate(lines) if line.strip()), None)
     if begin is None or _content(lines[begin]).strip() != START or not lines[begin].startswith("#"):
         return None
     inside: list[str] = []
@@ -89,12 +89,12 @@ def _read(text: str, before: int, tag: str, where: str) -> RunMetadata:
 
 
 def _faults(values: Mapping[str, Any], tag: str) -> Iterator[str]:
-    known = (*GENERAL, *SECTIONS)
+    parts = (*GENERAL, *SECTIONS)
     for written, value in values.items():
         # tirex-tracker writes `schema version`.
         key = named if (named := written.replace(" ", "-")) in GENERAL else written
-        if key not in known:
-            yield f"ir_metadata has no part {key!r}. Its parts are {', '.join(known)}"
+        if key not in parts:
+            yield f"ir_metadata has no part {key!r}. Its parts are {', '.join(parts)}"
         elif key in SECTIONS and not isinstance(value, dict):
             yield f"The part {key!r} of ir_metadata is not a mapping"
         elif key in GENERAL and isinstance(value, dict | list):

@@ -125,11 +125,11 @@ class RunReader:
         for lines in topics:
             self.topics += 1
             self.retrieved += len(lines.documents)
-            found = make_ranking(lines, self._order_by, self._depth, faults, self._ignore_identical_ids)
+            ranking = make_ranking(lines, self._order_by, self._depth, faults, self._ignore_identical_ids)
             # After a fault, nothing of the file is used. Reading goes on to find the other faults.
-            if found and not faults:
-                self._agreement.add(found[1])
-                yield found[0]
+            if ranking and not faults:
+                self._agreement.add(ranking[1])
+                yield ranking[0]
 
     def first_document(self) -> str:
         """Return the document id of the first line, in place of reading the run; empty if there is none."""

@@ -154,17 +154,17 @@ class _MatrixCells:
         if run not in self._runs:
             self._runs[run] = run in self._expected.runs
             if not self._runs[run]:
-                known = len(self._expected.runs)
+                count = len(self._expected.runs)
                 problem = (
-                    f"there is no run {quoted(run)} among the {known} of the collection. Upload it, or leave it out"
+                    f"there is no run {quoted(run)} among the {count} of the collection. Upload it, or leave it out"
                 )
                 self.faults.add("unknown-run", problem, *line)
         return self._runs[run]
 
     def _is_known_topic(self, topic: str, *line: int) -> bool:
         if topic not in self._topics:
-            known = self._expected.topics
-            self._topics[topic] = bool(topic) and (known is None or topic in known)
+            topics = self._expected.topics
+            self._topics[topic] = bool(topic) and (topics is None or topic in topics)
             if not self._topics[topic]:
                 problem = (
                     f"the topic {quoted(topic)} is neither declared nor judged. Correct its id, or leave it out: is "
@@ -249,7 +249,7 @@ def _read_long(
                 )
                 cells.faults.add("several-metrics", problem, number)
                 continue
-        run, topic, value = (row[place] for place in places)
+        run, topic, value = (row[column] for column in places)
         cells.add(run, topic, value, number)
 
 
@@ -319,7 +319,7 @@ def _has_topics_first(lines: Sequence[_Line], expected: Expected) -> bool:
 
     The mean's topic `all` tells it, or else the topics that exist.
     """
-    first, second = ({line[place] for line in lines} for place in (1, 2))
+    first, second = ({line[column] for line in lines} for column in (1, 2))
     if "runid" in first or (ALL in first) != (ALL in second):
         return ALL in first and "runid" not in first
     return expected.topics is not None and first <= set(expected.topics) and second.isdisjoint(expected.topics)
@@ -332,7 +332,7 @@ def _read_json(chunks: Iterable[bytes], cells: _MatrixCells) -> None:
         if len(content) > MOST_JSON_BYTES:
             raise TooLarge(f"JSON of more than {MOST_JSON_BYTES:,} bytes. Send it as CSV", limit=MOST_JSON_BYTES)
     try:
-        found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=tuple)
+        runs = json.loads(content.decode("utf-8-sig"), object_pairs_hook=tuple)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         cells.faults.add(
@@ -340,11 +340,11 @@ def _read_json(chunks: Iterable[bytes], cells: _MatrixCells) -> None:
         )
         return
     # An object is a tuple of pairs, because a name may be twice; an array is a list.
-    if not isinstance(found, tuple) or not all(isinstance(row, tuple) for _, row in found):
+    if not isinstance(runs, tuple) or not all(isinstance(row, tuple) for _, row in runs):
         problem = 'the file is not an object of runs, each an object of topics: {"run-1": {"51": 0.25}}'
         cells.faults.add("bad-json", problem)
         return
-    for run, row in found:
+    for run, row in runs:
         for topic, value in row:
             # True is a whole number in Python, but not in JSON.
             is_number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -136,13 +136,13 @@ class Summary:
     def add(self, topic: TopicResult, is_missing: bool) -> list[list[float] | str]:
         """Add the values of a topic, and return them."""
         self.topics += 1
-        found: list[list[float] | str] = []
+        values_of_measures: list[list[float] | str] = []
         for (measure, parameters), sums in zip(self._measures, self._sums, strict=True):
             values = self._values(measure, parameters, topic, is_missing)
-            found.append(values)
+            values_of_measures.append(values)
             if not isinstance(values, str):
                 sums[:] = [before + value for before, value in zip(sums, values, strict=True)]
-        return found
+        return values_of_measures
 
     def replace(self, name: str, total: float) -> None:
         """Use this as the sum of a measure, if it is among the measures."""
@@ -156,14 +156,14 @@ class Summary:
         if is_missing and (parameters.names[0] in _NOT_OF_MISSING or measure.name == "unj"):
             return "" if measure.form == "text" else [0.0] * len(parameters.names)
         try:
-            found = measure.compute(topic, parameters.values)
+            value = measure.compute(topic, parameters.values)
         except CannotCompute as error:
             raise Exit(f"{error}\ntrec_eval: Can't calculate measure '{measure.name}'", 4) from error
-        return found if isinstance(found, str | list) else [found]
+        return value if isinstance(value, str | list) else [value]
 
-    def lines_of(self, topic: bytes, found: Sequence[list[float] | str]) -> Iterator[bytes]:
+    def lines_of(self, topic: bytes, values_of_measures: Sequence[list[float] | str]) -> Iterator[bytes]:
         """Yield the lines of one topic."""
-        for (measure, parameters), values in zip(self._measures, found, strict=True):
+        for (measure, parameters), values in zip(self._measures, values_of_measures, strict=True):
             if isinstance(values, str):
                 yield _line(parameters.names[0], topic, f"'{values}'".encode())
             elif measure.form in ("mean", "sum"):

@@ -96,7 +96,7 @@ class Retrieved:
             equal[:] = sorted(equal.tolist(), key=self.documents.__getitem__, reverse=True)
         places = places[: max(most, 0)]
         if len(set(self.documents)) < len(self.documents):
-            times = Counter(self.documents[place] for place in places)
+            times = Counter(self.documents[index] for index in places)
             if twice := sorted(document for document, count in times.items() if count > 1):
                 raise DuplicateDocuments(f"trec_eval.form_res_qrels: duplicate docs {_shown(twice[0])}")
         return places
@@ -126,8 +126,8 @@ def read_qrels(data: bytes) -> dict[bytes, DocumentLevels]:
     for topics, _, documents, levels in _columns(data, 4, "trec_eval.get_qrels", is_strict=True):
         values = _whole_numbers(levels)
         if max(values) > HIGHEST:
-            place = next(place for place, level in enumerate(values) if level > HIGHEST)
-            where = f"document {_shown(documents[place])} of topic {_shown(topics[place])}"
+            index = next(index for index, level in enumerate(values) if level > HIGHEST)
+            where = f"document {_shown(documents[index])} of topic {_shown(topics[index])}"
             problem = f"the level of {where} is too large: at most {HIGHEST} is supported"
             raise LevelTooLarge(f"trec_eval.get_qrels: {problem}")
         for topic, begin, end in _stretches(topics):

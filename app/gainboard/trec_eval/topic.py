@@ -109,12 +109,12 @@ class TopicResult:
         Of two gains for one level, the documents are counted at the first one given, and a retrieved document has the
         first one in this order.
         """
-        given, counts = given_gains(pairs), self.counts.tolist()
+        gains, counts = given_gains(pairs), self.counts.tolist()
         levels: list[GainLevel] = []
-        for level, gain in given:
+        for level, gain in gains:
             is_first = all(earlier.level != level for earlier in levels)
             levels.append(GainLevel(level, gain, counts[level] if is_first and 0 <= level < len(counts) else 0))
-        named = {level for level, _ in given}
+        named = {level for level, _ in gains}
         levels += [GainLevel(level, float(level), n) for level, n in enumerate(counts) if level not in named]
         return _sort_gains(levels)
 
