@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gainboard.vocabulary import round_score
+
 Align = Literal["left", "centre", "right"]
 MarkStyle = Literal["bold", "italic"]
 
@@ -208,9 +210,8 @@ def _number(value: float, digits: int | None, percent: bool) -> str:
 
 def mark_best_of_column(means: Sequence[float | None], *, is_reversed: bool = False) -> list[Cell]:
     """Return means with the best of several marked: the highest, or the lowest under a reversed metric."""
-    # The same mean, summed in another order, may differ in its last bits. 12 decimals decide, as everywhere.
     sign = -1 if is_reversed else 1
-    compared = [-math.inf if is_undefined(mean) else sign * round(mean or 0.0, 12) for mean in means]
+    compared = [-math.inf if is_undefined(mean) else sign * round_score(mean or 0.0) for mean in means]
     best = max(compared, default=-math.inf)
     is_marked = len(means) > 1 and best > -math.inf
     return [Marked(mean) if is_marked and key == best else mean for mean, key in zip(means, compared, strict=True)]

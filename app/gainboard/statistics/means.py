@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats, Indices
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pieces
+from gainboard.vocabulary import DECIMALS
 
 TINY = 1e-12
 """Means and standard deviations up to this are rounding errors and count as 0, if scores are near 1."""
@@ -26,18 +27,14 @@ def unit_of(scores: Floats) -> float:
     return 1.0 if largest == 0.0 or 2.0**-10 <= largest <= 2.0**10 else 2.0 ** math.frexp(largest)[1]
 
 
-def round_means(means: Floats) -> Floats:
-    """Return the means rounded to 12 decimals; equal ones are ties.
-
-    Sums of the same numbers in another order differ in their last bits. Without rounding, about half of the true ties
-    of a metric such as P@10 would be missed.
-    """
-    return np.asarray(np.round(means, 12))
+def round_scores(scores: Floats) -> Floats:
+    """Return scores, or means or differences of them, as they are compared: see `DECIMALS`. Equal ones are ties."""
+    return np.asarray(np.round(scores, DECIMALS))
 
 
 def tied_pairs(means: Floats) -> NDArray[np.int64]:
     """Return how many pairs of runs each metric ties: int64 [metrics] from float64 [metrics, runs]."""
-    groups = [np.unique(row, return_counts=True)[1] for row in round_means(means)]
+    groups = [np.unique(row, return_counts=True)[1] for row in round_scores(means)]
     return np.array([(size * (size - 1) // 2).sum() for size in groups], dtype=np.int64)
 
 
@@ -46,7 +43,7 @@ def competition_ranks(means: Floats) -> NDArray[np.int64]:
 
     Runs without a mean (NaN) come last.
     """
-    keys = np.where(np.isnan(means), np.inf, -round_means(means))
+    keys = np.where(np.isnan(means), np.inf, -round_scores(means))
     return np.searchsorted(np.sort(keys), keys).astype(np.int64) + 1
 
 
@@ -91,7 +88,6 @@ STANDARDISATIONS: tuple[Standardisation, ...] = get_args(Standardisation)
 - `empirical`: the share of the reference runs with at most this score (Urbano, Lima and Hanjalic, A new perspective on
   score standardization, SIGIR 2019).
 """
-DECIMALS = 12
 
 
 def standardised(scores: Floats, reference: Indices, form: Standardisation) -> Floats:
@@ -104,7 +100,7 @@ def standardised(scores: Floats, reference: Indices, form: Standardisation) -> F
     mean, deviation = referred.mean(axis=0), referred.std(axis=0, ddof=1)
     spread = np.where(deviation > TINY, deviation, np.nan)
     if form == "empirical":
-        rounded, ordered = np.round(scores, DECIMALS), np.sort(np.round(referred, DECIMALS), axis=0)
+        rounded, ordered = round_scores(scores), np.sort(round_scores(referred), axis=0)
         reached = [np.searchsorted(topic, row, side="right") for topic, row in zip(ordered.T, rounded.T, strict=True)]
         return np.where(np.isnan(spread), np.nan, np.ascontiguousarray(np.array(reached).T / len(referred)))
     z = (scores - mean) / spread

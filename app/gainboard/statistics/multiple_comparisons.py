@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats, Indices, resample_counts
-from gainboard.statistics.means import round_means
+from gainboard.statistics.means import round_scores
 from gainboard.statistics.pairs import pair_indices, pieces
 
 NEAR = 1e-9
@@ -183,7 +183,7 @@ def resampled_ranks(scores: Floats, resamples: Indices) -> ResampledRanks:
     ranks = np.empty((len(resamples), runs), np.int32)
     expected, first = np.zeros(runs), np.zeros(runs)
     for part in pieces(slice(0, len(resamples)), _AT_ONCE // max(runs, topics)):
-        means = round_means(resample_counts(resamples[part], topics) @ scores.T / topics)
+        means = round_scores(resample_counts(resamples[part], topics) @ scores.T / topics)
         better, reached = np.empty((2, *means.shape), np.intp)  # the better runs, and those at least as good
         for row, keys in enumerate(-means):
             ordered = np.sort(keys)

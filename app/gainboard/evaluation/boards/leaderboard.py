@@ -29,13 +29,12 @@ from gainboard.statistics.bootstrap_range import (
     critical_difference,
     range_levels,
 )
-from gainboard.statistics.means import DECIMALS
 from gainboard.statistics.multiple_comparisons import rank_sets, significance_groups
 from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices
 from gainboard.store import audit
 from gainboard.store.database import may_take_long
 from gainboard.store.records import Run, TopicGroup
-from gainboard.vocabulary import Action
+from gainboard.vocabulary import DECIMALS, Action
 
 Floats = NDArray[np.float64]
 
