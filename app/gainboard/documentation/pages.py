@@ -1,18 +1,18 @@
-"""The pages of the documentation, in the order of its first one, and their text."""
+"""The pages of the documentation, in the order of its first one, their text, and the gallery as a part of them."""
 
 from __future__ import annotations
 
 import json
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from threading import Lock, Thread
-from typing import Final
+from typing import Any, Final
 
 from gainboard import children
 
@@ -108,3 +108,20 @@ def _made() -> Mapping[str, str]:
     )
     texts: dict[str, str] = json.loads(done.stdout)
     return texts
+
+
+def gallery_page() -> str:
+    """Return every kind of job and report with its figure, or a part of its table, and the request for it."""
+    gallery: dict[str, Any] = json.loads((root() / "docs/gallery/made.json").read_text(encoding="utf-8"))
+    return "\n".join(line for name, kind in gallery.items() for line in _gallery_section(name, kind))
+
+
+def _gallery_section(name: str, kind: dict[str, Any]) -> Iterator[str]:
+    yield f"### {name}\n"
+    yield f"{kind['summary']} [All about it]({kind['page']}#{name})\n"
+    if "caption" in kind:
+        yield f"![{kind['caption']}](gallery/{name}.svg)\n"
+        yield f"{kind['caption']}\n"
+    for line in kind.get("table", ()):
+        yield f"| {' | '.join(line)} |"
+    yield f"\n```http\nPOST {kind['path']}\n{json.dumps(kind['body'])}\n```\n"
