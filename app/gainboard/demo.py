@@ -178,7 +178,11 @@ class Campaign:
         for topic in self.topics:
             ease = 0.3 + 1.4 * _uniform(bits, 1)[0]
             is_lost = (topic.levels > 0) & (_uniform(bits, CANDIDATES) >= profile.findable)
-            scores = quality * ease * pull[topic.levels + 1] + _noise(bits, CANDIDATES) - LOST * is_lost
+            # Three uniform numbers are nearly normal in sum. A normal number needs logarithms, whose last bits differ
+            # between machines.
+            first, second, third = _uniform(bits, 3 * CANDIDATES).reshape(3, CANDIDATES)
+            noise = first + second + third - 1.5
+            scores = quality * ease * pull[topic.levels + 1] + noise - LOST * is_lost
             # The weakest team finds no relevant document for some topics, and few for the others: topics with score 0
             # are usual in real campaigns.
             if tag == f"{TEAMS[0]}-1" and topic.name < "005":
@@ -223,11 +227,6 @@ def _topic(name: str, bits: np.random.PCG64) -> DemoTopic:
 def _uniform(bits: np.random.PCG64, count: int) -> Floats:
     raw = np.asarray(bits.random_raw(count), np.uint64)
     return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-def _noise(bits: np.random.PCG64, count: int) -> Floats:
-    first, second, third = _uniform(bits, 3 * count).reshape(3, count)
-    return first + second + third - 1.5
 
 
 def load(workspace: Workspace, organiser: Principal) -> Iterator[str]:

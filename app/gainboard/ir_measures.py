@@ -31,7 +31,7 @@ from ir_measures.util import QrelsConverter, RunConverter
 from gainboard.errors import BadExpression, GainboardError
 from gainboard.evaluation.runs.join import nothing_retrieved
 from gainboard.evaluation.scoring.file_scores import FileJudgments
-from gainboard.metrics import JudgedRun, Metric, Parameter, Scale, every_metric, mean_of, resolve
+from gainboard.metrics import Metric, Scale, every_metric, mean_of, resolve
 
 _CUTOFF, _MEAN, _IA, _AT = "cutoff", "mean", "ia", "@"
 
@@ -94,17 +94,16 @@ class GainboardEvaluator(providers.Evaluator):
 
     def iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
         """Yield the score of each measure for each topic that has one."""
-        scores = self._judgments.scores(self._metrics, [self._read(run)])[:, 0]
+        judgments = self._judgments
+        rankings = RunConverter(run).as_dict_of_dict().items()
+        judged = {topic: ranking for topic, ranking in rankings if topic in judgments.index.rows and ranking}
+        # Here, a run without a judged topic is no mistake of its file: what it misses scores as missing.
+        judged_run = judgments.run(judged, "run")[0] if judged else nothing_retrieved(len(judgments.index.rows))
+        scores = judgments.scores(self._metrics, [judged_run])[:, 0]
         for measure, of_topics in zip(self.measures, scores.tolist(), strict=True):
-            for topic, score in zip(self._judgments.index.topics.topics, of_topics, strict=True):
+            for topic, score in zip(judgments.index.topics.topics, of_topics, strict=True):
                 if score == score:  # it is NaN where the measure is undefined
                     yield ir_measures.Metric(topic, measure, score)
-
-    def _read(self, run: Any) -> JudgedRun:
-        rankings = RunConverter(run).as_dict_of_dict().items()
-        judged = {topic: ranking for topic, ranking in rankings if topic in self._judgments.index.rows and ranking}
-        # Here, a run without a judged topic is no mistake of its file: what it misses scores as missing.
-        return self._judgments.run(judged, "run")[0] if judged else nothing_retrieved(len(self._judgments.index.rows))
 
 
 class GainboardProvider(providers.Provider):
@@ -124,7 +123,12 @@ class GainboardProvider(providers.Provider):
 
 
 def _measure_of(metric: Metric) -> GainboardMeasure:
-    parameters = {parameter.name: _described(parameter) for parameter in metric.parameters}
+    parameters = {
+        parameter.name: measures.ParamInfo(
+            default=parameter.default, desc=f"{parameter.description} ({parameter.limits})"
+        )
+        for parameter in metric.parameters
+    }
     if metric.takes_cutoff:
         parameters[_CUTOFF] = measures.ParamInfo(desc="the last rank that counts")
     name = metric.name.replace("-", "")  # which a name in Python cannot have
@@ -132,10 +136,6 @@ def _measure_of(metric: Metric) -> GainboardMeasure:
     members = {**fields, "__doc__": metric.definition, "metric": metric, "SUPPORTED_PARAMS": parameters}
     measure: GainboardMeasure = type(name, (GainboardMeasure,), members)()
     return measure
-
-
-def _described(parameter: Parameter) -> measures.ParamInfo:
-    return measures.ParamInfo(default=parameter.default, desc=f"{parameter.description} ({parameter.limits})")
 
 
 def parse_measure(measure: str) -> measures.Measure:

@@ -123,18 +123,13 @@ def load_kept() -> None:
 
     Plain code gives the same answers, so no error is worth a message.
     """
-    if _may_be_kept():
+    # To ask numba itself whether it has kept anything takes half a second. It chooses the folder of its variable, else
+    # that of Python's byte code, else one of the user's.
+    beside = {Path(sys.modules[twin.module].__file__ or "").parent / "__pycache__" for twin in OptionalKernel.every}
+    may_be_beside = all(not os.access(folder, os.W_OK) or any(folder.glob("*.nbi")) for folder in beside)
+    if "NUMBA_CACHE_DIR" in os.environ or may_be_beside:
         with suppress(Exception):
             load(None)
-
-
-def _may_be_kept() -> bool:
-    """Return False if numba has kept nothing of a twin. To ask numba itself takes half a second."""
-    # It chooses the folder of its variable, else that of Python's byte code, else one of the user's.
-    beside = {Path(sys.modules[twin.module].__file__ or "").parent / "__pycache__" for twin in OptionalKernel.every}
-    return "NUMBA_CACHE_DIR" in os.environ or all(
-        not os.access(folder, os.W_OK) or any(folder.glob("*.nbi")) for folder in beside
-    )
 
 
 def kept_in() -> Path | None:

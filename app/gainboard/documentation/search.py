@@ -79,7 +79,11 @@ def search(query: str) -> Sequence[Hit]:
     more than a list of what there is. Words that mean the same are looked for, too. The code of a fault or the name of
     a setting leads to its row first.
     """
-    wanted = _wanted(query)
+    wanted = {word: 1.0 for word in _words(query) if word not in _COMMON.split()}
+    for theirs, ours in _SYNONYMS:
+        if wanted.keys() & set(_words(theirs)):
+            for word in _words(ours):
+                wanted.setdefault(word, _OF_SYNONYM)
     entries, number_with = _index()
     weights = {
         word: weight * math.log(1 + len(entries) / number_with[word])
@@ -87,19 +91,11 @@ def search(query: str) -> Sequence[Hit]:
         if word in number_with
     }
     scored = [(_score(entry, weights), number) for number, entry in enumerate(entries)]
-    exact = [_code_hit(code)] if (code := query.strip()) in _codes() else []
+    exact = []
+    if page := _codes().get(code := query.strip()):
+        exact.append(Hit(page, code, f"{page.name}.html#{code}", rendered(page.name).codes[code]))
     best = sorted(((score, -number) for score, number in scored if score > 0), reverse=True)[:MOST_HITS]
     return [*exact, *(_hit(entries[-number], weights) for _, number in best)]
-
-
-def _wanted(query: str) -> dict[str, float]:
-    """Return the words to look for and their weights: those of the query, and what else means the same."""
-    weights = {word: 1.0 for word in _words(query) if word not in _COMMON.split()}
-    for theirs, ours in _SYNONYMS:
-        if weights.keys() & set(_words(theirs)):
-            for word in _words(ours):
-                weights.setdefault(word, _OF_SYNONYM)
-    return weights
 
 
 def _words(text: str) -> list[str]:
@@ -132,11 +128,6 @@ def _codes() -> Mapping[str, HelpPage]:
     """Return the pages of the codes that are no usual words: those of faults, and names with a hyphen or underscore."""
     every = [(code, page) for page in every_page().values() for code in rendered(page.name).codes]
     return dict(reversed([(code, page) for code, page in every if page.name == "formats" or re.search("[-_]", code)]))
-
-
-def _code_hit(code: str) -> Hit:
-    page = _codes()[code]
-    return Hit(page, code, f"{page.name}.html#{code}", rendered(page.name).codes[code])
 
 
 def _score(entry: _Entry, weights: Mapping[str, float]) -> float:

@@ -56,7 +56,7 @@ def named_runs(sources: Iterable[Any]) -> list[NamedRun]:
     Files of several folders are of the teams that these are called; any other run is of a team of its own. Lists may be
     nested. Raise BadInput for a name that is none.
     """
-    named_tables = list(_each(sources))
+    named_tables = list(_name_tables(sources))
     folders = {run.parent for _, run in named_tables if isinstance(run, Path)}
     runs: dict[str, NamedRun] = {}
     for number, (given_name, table) in enumerate(named_tables, 1):
@@ -70,7 +70,7 @@ def named_runs(sources: Iterable[Any]) -> list[NamedRun]:
     return list(runs.values())
 
 
-def _each(sources: Iterable[Any]) -> Iterator[tuple[str, Table]]:
+def _name_tables(sources: Iterable[Any]) -> Iterator[tuple[str, Table]]:
     for run in sources:
         if isinstance(run, Mapping) and not _is_run(run):
             for name, table in run.items():
@@ -82,7 +82,10 @@ def _each(sources: Iterable[Any]) -> Iterator[tuple[str, Table]]:
             yield from ((run_name(path), path) for path in run_files(Path(run)))
         elif _is_list(run):
             items = list(run)
-            yield from [("", items)] if _are_records(items) else _each(items)
+            # Judgments or scored documents, such as ir_measures has, are one table. Else these are several tables.
+            are_records = bool(items) and any(hasattr(items[0], name) for name in DOCUMENTS)
+            are_records = are_records and not hasattr(items[0], "columns")
+            yield from [("", items)] if are_records else _name_tables(items)
         else:
             yield "", run
 
@@ -101,20 +104,13 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, Iterable) and not is_other and not is_table and getattr(value, "shape", None) != ()
 
 
-def _are_records(items: Sequence[Any]) -> bool:
-    """Return whether these are judgments or scored documents, such as ir_measures has, and not several tables."""
-    return bool(items) and not hasattr(items[0], "columns") and any(hasattr(items[0], name) for name in DOCUMENTS)
-
-
 def run_files(path: Path) -> list[Path]:
     """Return the files of a folder, or those that fit a pattern, without those of ir_metadata; else the path itself."""
-    return [file for file in _files(path) if described_run(file) is None]
-
-
-def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        return sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
-    return [path] if path.exists() else [Path(file) for file in sorted(glob.glob(str(path)))] or [path]
+        files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+    else:
+        files = [path] if path.exists() else [Path(file) for file in sorted(glob.glob(str(path)))] or [path]
+    return [file for file in files if described_run(file) is None]
 
 
 def run_name(path: Path) -> str:

@@ -100,7 +100,13 @@ def decompressed(
         TooLarge: a limit is exceeded. For plain bodies, `decompressed_bytes` is the only limit.
     """
     body = _Body(source, limits)
-    codec = _codec((encoding or "identity").strip().lower(), body.head)
+    name = (encoding or "identity").strip().lower()
+    if name not in (*ENCODINGS, "identity"):
+        raise UnsupportedEncoding(f"Content-Encoding {name[:60]!r} is not supported. Use gzip or zstd, or none.")
+    if name == "identity" and (archive := archive_of(body.head)):
+        raise UnsupportedEncoding(f"The file is {archive}.")
+    told = (codec for codec in (GZIP, ZSTD) if body.head.startswith(codec.magic))
+    codec = ENCODINGS[name] if name in ENCODINGS else next(told, None)
     if codec is None:
         return body.guarded(body.pieces(CHUNK))
     packing = packing or Packing()
@@ -147,16 +153,6 @@ class _Body:
                 what = f"The body decompresses to more than {limits.ratio_after:,} bytes and its size times"
                 raise limits.exceeded("ratio", what)
             yield chunk
-
-
-def _codec(encoding: str, head: bytes) -> Codec | None:
-    if encoding in ENCODINGS:
-        return ENCODINGS[encoding]
-    if encoding != "identity":
-        raise UnsupportedEncoding(f"Content-Encoding {encoding[:60]!r} is not supported. Use gzip or zstd, or none.")
-    if archive := archive_of(head):
-        raise UnsupportedEncoding(f"The file is {archive}.")
-    return next((codec for codec in (GZIP, ZSTD) if head.startswith(codec.magic)), None)
 
 
 def _inflate_members(pieces: Iterable[bytes], codec: Codec, packing: Packing) -> Iterator[bytes]:
