@@ -135,6 +135,7 @@ class BoundMetric:
         return self.metric.span(ScoreLimits(gains.highest, last, self.parameters))
 
 
+# Equal arguments must give one object: programs are looked up by the identity of their formulas.
 @lru_cache(maxsize=4096)
 def _formula(metric: Metric, fixed: tuple[tuple[str, Any], ...], rel: int, condensed: bool) -> Formula:
     rankings = cast(type[BinaryRankings], metric.reads)(rel, condensed)
@@ -145,6 +146,7 @@ def _formula(metric: Metric, fixed: tuple[tuple[str, Any], ...], rel: int, conde
     }
     arguments = dict(fixed)
     if arguments.get("cutoff") == AT_R:
+        # R differs from topic to topic, so this cut-off is a value of the formula, and no number of the expression.
         arguments["cutoff"] = rankings.relevant_count
     score: Value = metric.kernel(rankings, **arguments, **open_parameters)
     # A score that every topic has is defined where 1 is not 0.

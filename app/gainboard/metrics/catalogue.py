@@ -218,6 +218,7 @@ def every_metric() -> tuple[Metric, ...]:
 
 def every_parameter() -> list[Parameter]:
     """Return the parameters of all metrics, those of one name and meaning once."""
+    # Reversed, because the last of equal keys stays in a dictionary, and the first definition should.
     last_first = (parameter for metric in reversed(_METRICS) for parameter in metric.parameters)
     return list({(parameter.name, parameter.description): parameter for parameter in last_first}.values())
 

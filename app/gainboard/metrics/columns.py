@@ -196,12 +196,14 @@ class Rows:
 
     def reduce(self, operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
         """Reduce the `values` by row with the operation: one number for each ranking, 0 for one without rows."""
+        # Only expected scores over tied documents weight their rows.
         if (weight := self._rankings.weight) is not None:
             values = values * weight
         values = self.taken(values)
         filled = self.filled
         if len(filled) == len(self.number):
             return np.asarray(operation.reduceat(values, self._begin)) if len(filled) else values[:0]
+        # For a stretch without rows, `reduceat` gives the first number of the next one. So such rankings are left out.
         placed = np.zeros(len(self.number), values.dtype)
         if len(filled):
             placed[filled] = operation.reduceat(values, self._begin.take(filled))

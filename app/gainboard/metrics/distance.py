@@ -37,6 +37,7 @@ def average_distance(rankings: ScoredRankings, *, urs: UserScores = "scaled", sr
     relevant, is_raw = rankings.relevant(), srs == "raw"
     unit = rankings.highest_gain() if urs == "scaled" else 1.0
     system_score = rankings.system_scores(raw=is_raw)
+    # The sum over all documents retrieved is known as if none had a gain. A relevant one is nearer by this much.
     nearer = abs(system_score) - abs(system_score - relevant.gain / unit)
     missed = (rankings.ideal.total - relevant.sum(relevant.gain)) / unit
     distance = rankings.system_distance(raw=is_raw) - relevant.sum(nearer) + missed

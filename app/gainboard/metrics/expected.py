@@ -111,8 +111,11 @@ def _kind(term: Value) -> _Kind:
         return _Kind.LINEAR
     if name in ("add", "subtract", "relevant_only"):
         return most
+    # A fixed number times a linear one is linear. Two linear ones of a ranking are not independent, so the expectation
+    # of their product is another than the product of their expectations.
     if name == "multiply":
         return _Kind(min(sum(kinds), _Kind.OTHER))
+    # The expectation of 1/x does not follow from that of x.
     if name == "divide":
         return kinds[0] if kinds[1] is _Kind.FIXED else _Kind.OTHER
     if name in ("sum", "at_first") or (name == "at_last" and term.operands[0].operation == "count"):
@@ -221,6 +224,7 @@ class _Groups(NamedTuple):
         at_least = number[:, ::-1].cumsum(axis=1)[:, ::-1]
         before = at_least.cumsum(axis=0) - at_least
         topic = tied.topic[begin]
+        # `before` counts over all topics. What stands before the first group of a topic belongs to others.
         above = before - before[np.searchsorted(topic, topic)]
         if condensed:
             first, size = begin - tied.run.starts[topic] + 1, tied.judged

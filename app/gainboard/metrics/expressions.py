@@ -69,6 +69,7 @@ def ignored_defaults(expression: str, ours: str, metric: BoundMetric, query: Map
     for parameter in metric.metric.parameters:
         if parameter.name not in query or parameter.only_in_expressions or parameter.name in explicit:
             continue
+        # Both in canonical form, because 1 and 1.0 are one default.
         text = parameter.write(parameter.read(query[parameter.name], metric.scale))
         if text != parameter.write(metric.parameters[parameter.name]):
             default = f"{parameter.name}={query[parameter.name]}"
@@ -190,6 +191,7 @@ def _checked_defaults(defaults: _Items, scale: Scale) -> Mapping[str, str]:
 
 
 def _cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | str | None:
+    # A name such as P_10 brings a cut-off of its own, and @5 after it would contradict it.
     text, metric = parsed.cutoff or spelling.cutoff, spelling.metric
     if parsed.cutoff and spelling.cutoff:
         raise BadExpression(f"{parsed.text} has two cut-offs, {spelling.cutoff} and {parsed.cutoff}. Give one cut-off")
@@ -211,6 +213,7 @@ def trec_eval_name(metric: BoundMetric, scale: Scale) -> str | None:
     """Return trec_eval's own name for this metric with these parameters, or None if trec_eval has no name for it."""
     for name, word in TREC_EVAL.words.items():
         for written in _spellings(name, word, metric) if word.ours == metric.metric.name else ():
+            # Equal labels mean equal scores, whatever parameters either name leaves out.
             if TREC_EVAL.has(written) and resolve(TREC_EVAL.translate(written), scale).label == metric.label:
                 return written
     return None

@@ -94,6 +94,7 @@ def steep(highest_level: int) -> str:
     return "10:5:1" if highest_level == 3 else "exp"
 
 
+# Clients choose the text, so the number of settings must be bounded.
 @lru_cache(maxsize=256)
 def parse_gains(text: str, highest_level: int) -> GainSetting:
     """Return the gain setting that `text` describes, on a scale of levels 0 to `highest_level` (>= 1).
@@ -224,8 +225,6 @@ def _sums(discount: Discount, bits: int) -> Scores:
 
 @lru_cache(maxsize=4)
 def _logs(bits: int) -> Scores:
-    """Return the logarithms of 0 (taken as 1), 1, 2, ..., 2**bits - 1: float64 [2**bits].
-
-    They are from `math.log`, because NumPy's logarithms differ between processors.
-    """
+    """Return the logarithms of 0 (taken as 1), 1, 2, ..., 2**bits - 1: float64 [2**bits]."""
+    # From `math`, because NumPy's logarithms differ between processors: one table for all ways of computing a score.
     return np.fromiter((math.log(max(1, rank)) for rank in range(1 << bits)), np.float64)

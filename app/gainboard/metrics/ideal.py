@@ -31,6 +31,7 @@ class TopicClasses:
         relevant[:, 0] = 0
         self.counts, topic_class = np.unique(relevant, axis=0, return_inverse=True)
         self.topic_class = np.asarray(topic_class.ravel(), np.intp)
+        # Contiguous, because the kernels are compiled for such arrays. A reversed view would have them compiled again.
         self.last: NDArray[np.int64] = np.ascontiguousarray(self.counts[:, ::-1].cumsum(axis=1)[:, ::-1])
         # Caches of this object. A cache of the method would keep every object alive.
         self.ranks = lru_cache(maxsize=4)(self._ranks)
@@ -150,6 +151,7 @@ class LevelGains(NamedTuple):
         is the sum of the weights of these ranks. Several of such tables at once, [..., c, h+1], give float64 [..., c].
         """
         worth = self.step * counts
+        # Level by level, as the kernels add. `np.sum` chooses an order of its own for each shape.
         total: Scores = worth[..., self.rel]
         for level in range(self.rel + 1, counts.shape[-1]):
             total = total + worth[..., level]

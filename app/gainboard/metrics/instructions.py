@@ -91,10 +91,8 @@ def instructions_of(program: Program) -> Instructions:
 
 
 def _weighted_at_once(steps: Sequence[Step]) -> Iterator[Step]:
-    """Yield the steps, those of a sum of numbers by weight of rank as one: only the rows of the sum are then weighted.
-
-    A cumulative gain at rank 10 needs a tenth of the rows. Numbers that are used twice are weighted once, for all rows.
-    """
+    """Yield the steps, but one step for a sum of numbers by weight of rank: only the sum's rows are then weighted."""
+    # A cumulative gain at rank 10 needs a tenth of the rows. Numbers that are used twice are weighted once, for all.
     # By step: the steps that have made its operands by row, and the steps that use what it makes.
     sources: list[dict[int, int]] = []
     uses: dict[int, list[int]] = {}
@@ -115,8 +113,10 @@ def _weighted_at_once(steps: Sequence[Step]) -> Iterator[Step]:
         weighted = steps[product]
         if weighted.operation != "multiply" or uses[product] != [number]:
             continue
+        # A product is written either way, and the kernel multiplies the values by the weight: the bits are the same.
         for weight, values in permutations(weighted.operands):
             by = steps[source := sources[product][weight]]
+            # The sum is done after the product. By then, another step may have used the register of the values.
             is_over = any(later.space is Space.ROW and later.target == values for later in steps[product + 1 : number])
             if by.operation == "weight" and uses[source] == [product] and weight != values and not is_over:
                 fixed = (by.fixed[0], weighted.target)

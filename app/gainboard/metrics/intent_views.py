@@ -72,6 +72,7 @@ class IntentRankings:
     def total(self, by_intent: Scores) -> Scores:
         """Return the sums over the intents of each topic: float64 [m, n]."""
         starts, table = self.intents.starts, np.zeros((len(by_intent), self.topics))
+        # For a topic without intents, `reduceat` gives the first number of the next one. So such topics are left out.
         if len(filled := np.flatnonzero(np.diff(starts))):
             table[:, filled] = np.add.reduceat(by_intent, starts[filled], axis=1)
         return table

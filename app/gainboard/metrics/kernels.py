@@ -52,6 +52,7 @@ _TOGETHER = 4096
 """The largest number of rows, and of rankings, that are computed at once, unless one ranking has more rows."""
 
 
+# As named tuples, because compiled functions take no other records.
 class Runs(NamedTuple):
     """The chosen rankings of `JudgedRuns`.
 
@@ -172,6 +173,7 @@ def _combine(operation: Any, one: Any, other: Any, out: Any, count: Any) -> None
 @njit
 def _worth(step: Any, rel: Any, counts: Any) -> Any:
     """Return the gain of `counts` documents of each level or a higher one, added with the lowest level first."""
+    # From the lowest level up, as `LevelGains.worth` adds: another order would give other last bits.
     total = step[rel] * counts[rel]
     for level in range(rel + 1, len(step)):
         total += step[level] * counts[level]
@@ -192,6 +194,8 @@ def _fill_ideal_gain(step: Any, rel: Any, topics: Any, upto: Any, sums: Any, out
 def _fill_ideal_precisions(step: Any, rel: Any, topics: Any, out: Any) -> None:
     sums = topics.harmonic
     for topic_class in range(len(out)):
+        # If x documents have a level or a higher one, count(r)/r is 1 at the first x ranks and x/r at deeper ones. So
+        # the harmonic sums are enough, and no loop over ranks is needed.
         last, total = topics.last[topic_class], 0.0
         for level in range(rel, len(last)):
             upto = last[level]
@@ -204,6 +208,7 @@ def _fill_ideal_stopping(stop: Any, topics: Any, upto: Any, out: Any) -> None:
     """Fill the sums of P_stop(r)/r over the first `upto` ranks of each ideal ranking. `stop` is by class and level."""
     width = topics.last.shape[1]
     for topic_class in range(len(out)):
+        # The ideal ranking is walked level by level, because ranks of one level stop users with one probability.
         rank, above, total = 1, 1.0, 0.0
         for level in range(width - 1, 0, -1):
             stops = stop[topic_class * width + level]
@@ -249,6 +254,7 @@ def _take_first(
         )
     for step in steps:
         operation, target, setting = step[OPERATION], step[TARGET], step[SETTING]
+        # The codes of arithmetic come first, so one comparison tells it from all other operations.
         if operation <= _ABSOLUTE:
             if step[SPACE] == _LEVEL:
                 one, other = levels[step[OPERAND]], levels[step[OPERAND + 1]]
@@ -517,11 +523,13 @@ def _take_rest(
     rank, counts = by_row[registers[1] :], by_row[registers[1] + COUNTS :]
     kinds, levels_counted = registers[2], min(width, registers[3])
     level, powers = np.empty(most, np.int32), np.empty((width, most + 1))
+    # As float64, like the ranks that they are compared with: else each row would convert them.
     last, so_far = topics.last.astype(np.float64), np.empty((2, most), np.int32)
     ranking_class, at = np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER + 1, np.int64)
     begin = 0
     while begin < all_rankings:
         end, rows = begin, 0
+        # Whole rankings, because every sum is over a ranking. One that alone has more rows is a batch.
         while end < all_rankings and end - begin < _TOGETHER and (end == begin or rows + runs.size[end] <= _TOGETHER):
             at[end - begin], ranking_class[end - begin] = rows, runs.topic_class[end % topic_count]
             rows += runs.size[end]
@@ -663,6 +671,7 @@ def score(
     tables = Tables(numbers, gain, step, rel, by_level, weights, sums, starts, depth, sizes, recipes, system, computed)
     single, levels = np.empty(registers[0]), np.empty((registers[_LEVEL], last.size))
     classes = np.empty((registers[_TOPIC], len(last)))
+    # A loop, because `max` of an array fails if there are no sums.
     most = 1
     for length in sizes:
         most = max(most, length)

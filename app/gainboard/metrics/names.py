@@ -56,6 +56,7 @@ class _Names:
             if name in spelling.metric.implied:
                 implied = spelling.metric.implied[name]
                 self.exact[name] = spelling._replace(pinned=is_pinned(name), implied=implied)
+        # Reversed, so that of two names that differ in case alone the first one stays.
         self.folded = {name.lower(): spelling for name, spelling in reversed(self.exact.items())}
 
     def get(self, name: str) -> Spelling | None:
@@ -109,6 +110,7 @@ def find(name: str, expression: str) -> Spelling:
 
 def _find_numbered(names: _Names, stem: str, number: str) -> Spelling | None:
     """Return the meaning of a name that ends with a number: a cut-off, or the value of the first parameter."""
+    # A whole number is a cut-off if an alias has one (`P_10`), and else a value (`set_F_2`).
     if number.isdigit() and (spelling := names.get(stem + NUMBERED)):
         return spelling._replace(cutoff=number)
     spelling = names.get(stem + VALUED)

@@ -151,6 +151,7 @@ def _prepare(program: Program) -> _Prepared:
                     calls.append((np.positive, [value], add_register()))
                 calls[-1][1].append(1 + metric)
                 continue
+            # Registers are used again: what stood elsewhere for an earlier value does not stand for this one.
             instead.pop(target, None)
             if step.operation == "spread" and step.operand_spaces[0] is Space.NUMBER:
                 instead[target] = operands[0]  # NumPy broadcasts a single number

@@ -123,7 +123,9 @@ def _ideal_stopping(work: Work, step: Step, values: Any) -> Any:
     for table in ranks.tables:
         stops = stop[table.classes[:, np.newaxis], table.level]
         above = np.ones_like(stops)
+        # The first rank is reached by everybody, so the products begin one rank later.
         np.cumprod(1.0 - stops[:, :-1], axis=1, out=above[:, 1:])
+        # A running sum, because the kernel adds rank by rank: `np.sum` adds pairwise, which rounds in another way.
         sums = np.cumsum(stops * above / np.arange(1.0, table.width + 1), axis=1)
         by_class[table.classes] = sums.take(table.last)
     return by_class
@@ -167,9 +169,10 @@ def _ideal_discounted_gain(work: Work, step: Step) -> Any:
 def _sum_gains(work: Work, gains: LevelGains, counts: Any) -> Any:
     """Return the total gain of documents by row.
 
-    `counts` are the numbers of documents of each relevant level or a higher one, lowest level first. The sum is in
-    this order, so that `kernels` rounds in the same way.
+    `counts` are the numbers of documents of each relevant level or a higher one, lowest level first.
     """
+    # Whole counts times steps, in this order, so that `kernels` rounds in the same way. To add the gains of documents
+    # one by one would round at each document.
     steps = gains.step.T[gains.rel :]
     if len(gains.step) > 1:
         steps = steps.take(work.rankings.row_class, axis=1)
@@ -181,6 +184,7 @@ def _sum_gains(work: Work, gains: LevelGains, counts: Any) -> Any:
 
 def _product_above(work: Work, step: Step, values: Any) -> Any:
     rankings, rel, highest = work.rankings, step.fixed[0], work.classes.highest_level
+    # Powers as products, one after the other: NumPy's own differ between processors.
     powers = np.ones((*np.shape(values), int(rankings.size.max(initial=0)) + 1))
     np.cumprod(
         np.broadcast_to(np.asarray(values)[..., np.newaxis], (*np.shape(values), powers.shape[2] - 1)),
@@ -260,7 +264,8 @@ def _largest(work: Work, step: Step, values: Any, rows: Rows) -> Any:
 
 
 def _at_last(work: Work, step: Step, values: Any, rows: Rows) -> Any:
-    if values is work.rankings.counts[1]:  # every row has level 1 or a higher one
+    # Every row has level 1 or a higher one, so the count at the last row is the number of rows, and needs no look-up.
+    if values is work.rankings.counts[1]:
         return rows.number.astype(np.float64)
     return rows.placed(values.take(rows.last))
 
@@ -272,6 +277,7 @@ def _at_first(work: Work, step: Step, values: Any, rows: Rows) -> Any:
         return rows.placed(values.take(rows.first))
     relevant, start = work.rankings.relevant_rows(step.fixed[0]), work.rankings.start
     index = np.searchsorted(relevant, start)
+    # The number of all rows stands for none: it is beyond the end of every ranking.
     first = np.append(relevant, len(values)).take(index)
     filled = (first < start + rows.number).nonzero()[0]
     return _scatter(values, first.take(filled), filled, len(start))

@@ -127,6 +127,7 @@ def normalised_weighted_reciprocal_rank(rankings: BinaryRankings, *, b: Penaltie
 
 _TREC: Final = "Buckley and Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
 _TREC_EVAL: Final = "trec_eval, https://github.com/usnistgov/trec_eval, its measure `{}`"
+# Quotients, because three times 0.1 is not 0.3.
 _TENTHS: Final = tuple(tenth / 10 for tenth in range(11))
 
 

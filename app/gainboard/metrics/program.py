@@ -123,6 +123,8 @@ def program_of(
 
     `settings` are the bound settings of each formula.
     """
+    # As numbers, by first use: the cache of `_assemble` then gives one program to requests that differ in the values of
+    # their settings alone.
     in_turn = list(chain.from_iterable(settings))
     distinct = dict(zip(dict.fromkeys(in_turn), count()))
     return _assemble(tuple(formulas), tuple(map(distinct.__getitem__, in_turn))), tuple(distinct)
@@ -130,10 +132,9 @@ def program_of(
 
 @lru_cache(maxsize=MOST_PROGRAMS)
 def _assemble(formulas: tuple[Formula, ...], settings: tuple[int, ...]) -> Program:
-    """Return the program of the formulas. `settings` are the numbers of their settings, formula after formula.
-
-    Equal operations on equal values with equal settings become one step, even in different formulas.
-    """
+    """Return the program of the formulas. `settings` are the numbers of their settings, formula after formula."""
+    # Equal operations on equal values with equal settings become one step, even in different formulas: what
+    # metrics share is computed once.
     numbers: dict[_Node, int] = {}
     setting_numbers = iter(settings)
     for metric, formula in enumerate(formulas):
@@ -150,10 +151,8 @@ def _assemble(formulas: tuple[Formula, ...], settings: tuple[int, ...]) -> Progr
 
 
 def _allocate(nodes: Sequence[_Node], operations: frozenset[str]) -> Program:
-    """Return the program of these nodes, and assign registers to them.
-
-    A register by ranking or by row is used again after its last use, so that the data stays in the processor's cache.
-    """
+    """Return the program of these nodes, and assign registers to them."""
+    # A register by ranking or by row is used again after its last use, so that the data stays in the processor's cache.
     last_use = {operand: number for number, node in enumerate(nodes) for operand in node.operands}
     free: list[list[int]] = [[] for _ in Space]
     used = [0] * len(Space)

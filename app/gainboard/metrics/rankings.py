@@ -259,6 +259,7 @@ class JudgedRuns:
         """
         # No collection is deeper than 1,000,000, so 24 bits are enough for a rank.
         row = self.rank[0].astype(np.uint64) | self.rank[1].astype(np.uint64) << np.uint64(24)
+        # Mixed, because sums of plain numbers would be equal for rankings that exchange ranks: 1 and 4, or 2 and 3.
         mixed = _mix(row | self.level.astype(np.uint64) << np.uint64(48))
         if upto is not None:
             mixed[self.rank[0] > upto] = 0

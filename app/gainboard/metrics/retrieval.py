@@ -41,6 +41,7 @@ class SystemColumns(NamedTuple):
         `row` intp [m] are the indexes of the relevant ones. `unjudged` is the sum of |score| over unjudged documents,
         on the same scale. `documents` int64 [n] are those judged or retrieved.
         """
+        # Scores may be as large as a float64 can be, and then their sum is infinite.
         with np.errstate(over="ignore"):
             distance = by_topic(np.add, np.abs(scores), counts) + unjudged
         return cls(scores.take(row), distance, documents.astype(np.float64))
@@ -104,6 +105,7 @@ def min_max(scores: Scores, lowest: float, highest: float) -> Scores:
 
 def by_topic(operation: np.ufunc, values: Scores, counts: NDArray[np.int64]) -> Scores:
     """Reduce the values of each topic with the operation: float64 [n], 0 for a topic without values."""
+    # For a topic without values, `reduceat` gives the first value of the next one. So such topics are left out.
     reduced = np.zeros(len(counts))
     filled = counts.nonzero()[0]
     if len(filled):

@@ -47,6 +47,7 @@ def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence
         return table
     program, settings = _program_of(metrics)
     if program.operations <= kernels.operations:
+        # The spans of all rankings are kept with the runs; those of a choice are made anew.
         are_all = places is None or np.array_equal(places, np.arange(len(runs)))
         _score_compiled(kernels, program, settings, runs, None if are_all else places, table)
         return table
@@ -97,6 +98,7 @@ def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
     geometric = [row for row, metric in enumerate(metrics) if metric.is_geometric]
     if geometric:
         table = table.copy()
+        # `maximum` passes NaN on, so that undefined scores are left out of these means, too.
         table[geometric] = np.log(np.maximum(table[geometric], _FLOOR))
     # NumPy's order of additions depends on the layout of the table. In a contiguous table, the mean of one run does not
     # depend on the other runs.
@@ -104,6 +106,7 @@ def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
     with np.errstate(invalid="ignore"):
         means = np.asarray(np.add.reduce(table, axis=-1) / table.shape[-1])
         if np.count_nonzero(some := np.isnan(means)):
+            # Few means have an undefined score, and they alone are computed again.
             scores = table[some]
             undefined = np.isnan(scores)
             means[some] = np.where(undefined, 0.0, scores).sum(axis=-1) / (~undefined).sum(axis=-1)
@@ -155,6 +158,7 @@ def _arrays_of_settings(
     """Return the settings as arrays, whose first index is the number of the setting."""
     count, shape = len(settings), classes.counts.shape
     numbers, by_level, rel = np.zeros(count), np.zeros((count, shape[1])), np.zeros(count, np.int64)
+    # Not filled: no step reads the gains or weights of a setting of another kind.
     gain, step = np.empty((count, *shape)), np.empty((count, *shape))
     # Weights are needed for the ranks of the runs and for those of the ideal rankings.
     deepest = max(deepest, classes.deepest)

@@ -164,6 +164,8 @@ class TiedRun:
         """Return the ranks and the levels of the judged documents, for each order of a group that differs in levels."""
         first = int(self.first[rows.start])
         arrangements: list[tuple[list[int], list[int]]] = []
+        # Documents of one level are alike, so orders that only exchange them are one: 6 documents have 720 orders, but
+        # of two levels at most 20.
         for order in sorted(set(permutations(self._codes(rows)))):
             places = [index for index, code in enumerate(order) if code != UNJUDGED]
             arrangements.append(([first + index for index in places], [order[index] for index in places]))
