@@ -159,6 +159,7 @@ def parse_measure(measure: str) -> measures.Measure:
         raise ValueError(f"{measure!r} is not a measure. Write a name, NAME(key=value) or NAME(key=value)@cutoff.")
     if (named := measures.registry.get(node.id)) is None:
         raise NameError(f"There is no measure {node.id!r}.")
+    # What a cut-off is called depends on the measure, which is known only now.
     if _AT in parameters:
         parameters[named.AT_PARAM] = parameters.pop(_AT)
     parsed: measures.Measure = named(**parameters)

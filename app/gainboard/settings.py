@@ -25,6 +25,7 @@ Positive = Annotated[int, Field(ge=1), INTEGER]
 class Settings(BaseModel):
     """Every setting. The field `data` is the variable `GAINBOARD_DATA`, and so on."""
 
+    # Errors do not show what was set, because it may be a token or a password.
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     data: Path = Field(

@@ -62,6 +62,7 @@ def every_page() -> Mapping[str, HelpPage]:
     for group, section in zip(heads[::2], heads[1::2], strict=True):
         for path in _LINK.findall(section):
             source = pages[FIRST].target_of(path)
+            # A README is named by its folder.
             name = "benchmarks" if source == "benchmarks/README.md" else Path(path).stem.lower()
             if path.endswith(".md") and name not in pages:
                 heading = (root() / source).read_text(encoding="utf-8").partition("\n")[0]
@@ -98,6 +99,7 @@ def parts() -> Mapping[str, str]:
 def make_ahead() -> None:
     """Begin to make the parts while a reader looks at a page that has none."""
     if not _MAKING.locked() and not _made.cache_info().currsize:
+        # A daemon, because a server that stops should not wait for it.
         Thread(target=parts, daemon=True).start()
 
 

@@ -47,6 +47,7 @@ def rendered(name: str) -> Rendered:
     for token, content in pairwise(tokens):
         if token.type == "heading_open":
             anchor = heading_id(_plain(content))
+            # Equal headings are numbered as on GitHub, so that links to them lead to the same place there and here.
             token.attrSet("id", f"{anchor}-{anchors[anchor]}" if anchor in anchors else anchor)
             anchors[anchor] += 1
     for number, token in enumerate(tokens):

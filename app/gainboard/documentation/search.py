@@ -94,6 +94,7 @@ def search(query: str) -> Sequence[Hit]:
     exact = []
     if page := _codes().get(code := query.strip()):
         exact.append(Hit(page, code, f"{page.name}.html#{code}", rendered(page.name).codes[code]))
+    # By descending number, too: of equal scores, the section that comes first on the pages is first.
     best = sorted(((score, -number) for score, number in scored if score > 0), reverse=True)[:MOST_HITS]
     return [*exact, *(_hit(entries[-number], weights) for _, number in best)]
 
@@ -127,6 +128,7 @@ def _index() -> tuple[Sequence[_Entry], Mapping[str, int]]:
 def _codes() -> Mapping[str, HelpPage]:
     """Return the pages of the codes that are no usual words: those of faults, and names with a hyphen or underscore."""
     every = [(code, page) for page in every_page().values() for code in rendered(page.name).codes]
+    # Reversed, so that of two rows for a code the first one stays.
     return dict(reversed([(code, page) for code, page in every if page.name == "formats" or re.search("[-_]", code)]))
 
 
@@ -137,8 +139,10 @@ def _score(entry: _Entry, weights: Mapping[str, float]) -> float:
         if number := entry.words.get(word, 0):
             has += weight
             total += weight * (_OF_HEADING * (word in entry.heading) + _OF_TITLE * (word in entry.title))
+            # As BM25 has it: each further time counts less, and so does a word of a long section.
             total += weight * 2 * number / (number + 0.5 + entry.words.total() / _USUAL_LENGTH)
     kind = 0.3 if entry.page.name in _ABOUT_CODE else _KIND_OF_PAGE.get(entry.page.group, 1.0)
+    # A section with all words comes before one that has one of them many times.
     return total * has / sum(weights.values()) * kind if has else 0.0
 
 

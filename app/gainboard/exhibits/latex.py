@@ -260,6 +260,7 @@ def _number(value: float, digits: int | None, percent: bool) -> str:
     scaled = 100 * value if percent else value
     free = "4g" if abs(scaled) < 1000 else "0f"
     text = f"{scaled:.{free}}" if digits is None else f"{scaled:.{digits}f}"
+    # A small negative number must not be printed as minus zero.
     if float(text) == 0:
         text = text.removeprefix("-")
     return text.replace("-", "$-$").replace("inf", r"$\infty$") + (r"\%" if percent else "")

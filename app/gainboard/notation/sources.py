@@ -64,6 +64,7 @@ def named_runs(sources: Iterable[Any]) -> list[NamedRun]:
         name = slug = _slug(given_name or f"run-{number}")
         if slug in runs:
             name = _slug(f"{folder}-{slug}" if folder else f"{slug}-{number}")
+        # Names are cut to a length, so that a longer one may end up the same.
         while name in runs:
             name = f"{slug[:100]}-{number}-{len(runs)}"
         runs[name] = NamedRun(name, _slug(folder or name), table)
@@ -99,6 +100,7 @@ def _is_run(mapping: Mapping[Any, Any]) -> bool:
 
 def _is_list(value: Any) -> bool:
     """Return whether this is a list or a generator, and no file, frame or dictionary."""
+    # By what they can do and not by class: pandas, ranx and ir_measures need not be installed.
     is_other = isinstance(value, str | bytes | bytearray | memoryview | os.PathLike | Mapping)
     is_table = any(hasattr(value, name) for name in ("read", "columns", "to_dict"))
     return isinstance(value, Iterable) and not is_other and not is_table and getattr(value, "shape", None) != ()

@@ -145,6 +145,7 @@ class _Body:
 
     def guarded(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         out, limits = 0, self._limits
+        # Checked after each chunk of at most 1 MiB: a small body that unpacks to gigabytes is stopped at its beginning.
         for chunk in chunks:
             out += len(chunk)
             if out > limits.decompressed_bytes:
@@ -216,6 +217,7 @@ def extract(archive: tarfile.TarFile, folder: Path) -> None:
     for member in archive:
         path = Path(os.path.normpath(root / member.name))
         content = archive.extractfile(member) if member.isreg() else None
+        # Before anything is written: an absolute path, or one with `..`, may lead anywhere.
         if not path.is_relative_to(root) or (content is None and not member.isdir()):
             raise tarfile.TarError(f"{member.name!r} is no plain file of the archive's own folder")
         (path if content is None else path.parent).mkdir(parents=True, exist_ok=True)

@@ -136,6 +136,7 @@ class Faults:
     def first(self) -> list[Fault]:
         """Return the first faults in line order. Faults of the whole file come before all others."""
         shown: list[Fault] = []
+        # Sorted here, because readers of whole columns and topics find faults in another order than that of the lines.
         for fault in sorted(self._kept, key=lambda fault: (fault.line or 0, fault.code)):
             if shown and _goes_on(shown[-1], fault):
                 shown[-1] = replace(shown[-1], last_line=fault.line)

@@ -211,6 +211,7 @@ class _IntentReading:
             elif first != line:
                 self._repeated += 1
         relevant = {key: level for key, (level, _) in judged.items() if level > 0}
+        # Descending, because of documents with equal gains the one of the larger id comes first in an ideal ranking.
         return PackedTopic.of(highest), self._make_intents(name, sorted(highest, reverse=True), set(intents), relevant)
 
     def _make_intents(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_DIGITS = 18
+_DIGITS = 18  # so many always fit into int64
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,%d}" % _DIGITS)
 _COUNTING = [b"%d" % rank for rank in range(2049)]
 _unhurried = 100_000

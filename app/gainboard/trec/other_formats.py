@@ -148,9 +148,11 @@ def _is_old_tar(head: bytes) -> bool:
     """Return whether a header of tar without a mark comes first: eight bytes of it are the sum of all bytes."""
     header, digits = head[:512], head[148:156].strip(b" \x00")
     is_header = len(header) == 512 and b"\x00" in header and re.fullmatch(rb"[0-7]{3,7}", digits) is not None
+    # The sum is made with blanks in place of its own eight bytes.
     return is_header and int(digits, 8) == sum(header) - sum(header[148:156]) + 8 * 0x20
 
 
 def _is_wide(head: bytes) -> bool:
     pairs = head[: len(head) // 2 * 2]
+    # In UTF-16, each letter of ASCII has a 0 beside it, always on the same side.
     return len(pairs) >= _LEAST_WIDE and any(pairs[::2]) != any(pairs[1::2])

@@ -69,6 +69,7 @@ def make_ranking(
     else:
         documents = list(map(lines.documents.__getitem__, order.tolist()))
     scores = scores[order]
+    # Left out only now, because faults and warnings are about all documents.
     if ignore_identical_ids and lines.topic in documents:
         identical = documents.index(lines.topic)
         documents, scores = documents[:identical] + documents[identical + 1 :], np.delete(scores, identical)
@@ -81,6 +82,7 @@ def _best_first(keys: NDArray[Any], documents: list[bytes]) -> Order:
     in_doubt = np.flatnonzero(keys[:-1] <= keys[1:]).tolist()
     if all((keys[at], documents[at]) > (keys[at + 1], documents[at + 1]) for at in in_doubt):
         return _AS_IT_IS
+    # NumPy sorts the scores. Ids are objects of Python, so only those of equal scores are compared.
     order = np.argsort(-keys, kind="stable")
     ordered = keys[order]
     same = np.concatenate(([False], ordered[1:] == ordered[:-1], [False]))
@@ -200,6 +202,7 @@ def compare(keys: NDArray[Any], ranks: NDArray[np.int64] | None) -> tuple[RankAg
     # Of each group of equal scores, the worst and the best rank of the documents above it.
     starts = np.flatnonzero(np.concatenate(([True], ~same)))
     sizes = np.diff(starts, append=len(ranks))
+    # The first group has nothing above it. No rank is below the least integer or above the largest.
     none = np.iinfo(np.int64)
     worst_before = np.repeat(np.concatenate(([none.min], np.maximum.accumulate(ranks)[starts[1:] - 1])), sizes)
     best_before = np.repeat(np.concatenate(([none.max], np.minimum.accumulate(ranks)[starts[1:] - 1])), sizes)

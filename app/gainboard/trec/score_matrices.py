@@ -266,6 +266,7 @@ def _read_trec_eval(text: Text, cells: _MatrixCells, expected: Expected) -> None
     `runid` names the run of the lines around it. It is the first of them in our own text, and after the scores of the
     topics in that of trec_eval.
     """
+    # Lines wait for the name of their run, which may come after them.
     waiting: list[tuple[int, str, str, str]] = []
     run, is_before = expected.run, None
     measures: dict[str, None] = {}

@@ -178,6 +178,7 @@ class Summary:
             elif measure.form != "text":
                 for name, value in zip(parameters.names, sums, strict=True):
                     if measure.form == "geometric":
+                        # The measures of this form give logarithms.
                         written = _format_value(math.exp(value / self.topics))
                     else:
                         over_topics = value / self.topics if measure.form == "mean" else value

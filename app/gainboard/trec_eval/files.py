@@ -59,6 +59,7 @@ class DocumentLevels:
             levels = [level if level >= 0 else UNJUDGED for level in levels]
         new = dict(zip(documents, levels, strict=True))
         if len(new) < len(documents) or not new.keys().isdisjoint(self.levels.keys()):
+            # Few topics repeat a document, so only these are counted.
             times = Counter(documents)
             twice = [document for document, count in times.items() if count > 1 or document in self.levels]
             self.twice = min(twice if self.twice is None else [*twice, self.twice])
@@ -148,6 +149,7 @@ def read_results(data: bytes) -> tuple[dict[bytes, Retrieved], bytes]:
             retrieved = by_topic.setdefault(topic, Retrieved())
             retrieved.documents += documents[begin:end]
             retrieved.scores.append(values[begin:end])
+        # What follows the name on a line is a part of the last column.
         run = names[-1].split(None, 1)[0]
     return by_topic, run
 
@@ -212,6 +214,7 @@ def _is_regular(block: bytes, columns: int) -> bool:
     ends = np.flatnonzero(text == 10)
     if len(words) != columns * len(ends):
         return False
+    # The number of words may be right although one line has a word too few and the next one too many.
     return bool((words[columns - 1 :: columns] < ends).all() and (words[columns::columns] > ends[:-1]).all())
 
 

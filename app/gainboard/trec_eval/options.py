@@ -95,6 +95,7 @@ def read_options(arguments: Sequence[str]) -> tuple[Options, list[str]]:
         raise Exit(f"trec_eval: {error}\n{USAGE}", 1) from error
     options = Options()
     for name, value in options_written:
+        # `getopt` gives long names without the = that means a value.
         short = name[1:] if len(name) == 2 else LONG.get(name[2:]) or LONG[f"{name[2:]}="]
         _take(options, short, value)
         if options.version:

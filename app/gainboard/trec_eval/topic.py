@@ -126,10 +126,9 @@ def given_gains(pairs: Pairs) -> list[tuple[int, float]]:
 
 
 def _sort_gains(levels: list[GainLevel]) -> list[GainLevel]:
-    """Sort levels by gain as trec_eval does: gains closer than 1 are equal to it, and keep their order.
-
-    Such a comparison is not transitive, so the result depends on the algorithm. This is qsort of glibc, a merge sort.
-    """
+    """Sort levels by gain as trec_eval does: gains closer than 1 are equal to it, and keep their order."""
+    # Such a comparison is not transitive, so the result depends on the algorithm: Python's may give another one.
+    # This is qsort of glibc, a merge sort.
     if len(levels) < 2:
         return levels
     half = len(levels) // 2
@@ -148,6 +147,7 @@ def _compare_gains(one: float, other: float) -> int:
 
 def total(values: Floats | Sequence[float]) -> float:
     """Return the sum in the order of the values, as a loop adds them."""
+    # Not `np.sum`, which adds pairwise: the last bits can decide how the fourth decimal is rounded.
     return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 

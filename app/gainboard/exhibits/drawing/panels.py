@@ -330,6 +330,7 @@ def _points_to_mark(defined: np.ndarray[tuple[int], np.dtype[np.bool_]], style: 
     # A point between two gaps has no line. Without a mark it would be invisible.
     framed = np.concatenate(([False], defined, [False]))
     lonely = np.flatnonzero(defined & ~framed[:-2] & ~framed[2:])
+    # Each curve begins at another point, so that the marks of near curves do not cover each other.
     return sorted({*points[number * 7 % step :: step].tolist(), *lonely.tolist()})
 
 
@@ -361,6 +362,7 @@ def draw_heat_map(heat_map: HeatMap, axes: Axes, alike: Iterable[HeatMap]) -> No
     low = low if low is not None else float(shaded.min(initial=math.inf))
     high = high if high is not None else float(shaded.max(initial=-math.inf))
     if not low < high:
+        # A scale has two ends, also where all values are equal, or none is defined.
         low, high = (low - 0.5, low + 0.5) if math.isfinite(low) else (0.0, 1.0)
     norm = Normalize(low, high)
     cells = _draw_cells(axes, values, norm)
@@ -397,6 +399,7 @@ def _draw_cells(axes: Axes, values: Floats, norm: Normalize) -> ScalarMappable:
 
 
 def _print_values(axes: Axes, values: Floats, norm: Normalize, digits: int) -> None:
+    # The weights are those of the eye for red, green and blue.
     lightness = mpl.colormaps[_SHADES](norm(values))[..., :3] @ (0.299, 0.587, 0.114)
     for (row, column), value in np.ndenumerate(values):
         text = "–" if math.isnan(value) else f"{value:.{digits}f}".replace("-", "−")
