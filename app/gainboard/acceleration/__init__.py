@@ -141,13 +141,13 @@ def kept_in() -> Path | None:
 def _keep_in(folder: Path | None) -> None:
     import numba  # noqa: PLC0415
 
-    _without_linear_algebra()
+    _hide_linear_algebra()
     # What an operator has set in NUMBA_CACHE_DIR stays.
     if folder is not None and not numba.config.CACHE_DIR:
         numba.config.CACHE_DIR = str(folder)
 
 
-def _without_linear_algebra() -> None:
+def _hide_linear_algebra() -> None:
     """Let numba find no `scipy.linalg`, which takes 15 MB and 0.2 seconds. It works without, and no kernel needs it."""
     from numba.np import linalg  # noqa: PLC0415
 

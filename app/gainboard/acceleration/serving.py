@@ -97,21 +97,21 @@ def share_heaps() -> None:
     Glibc gives each thread its own heap. It takes a large block from the system, and gives it back when it is free: the
     pages of the next block are then cleared again, which took 7 % of an upload.
     """
-    _of_glibc("mallopt", _MOST_HEAPS, 2)
-    _of_glibc("mallopt", _LEAST_OUTSIDE, 8 << 20)
-    _of_glibc("mallopt", _MOST_KEPT, 16 << 20)
+    _call_glibc("mallopt", _MOST_HEAPS, 2)
+    _call_glibc("mallopt", _LEAST_OUTSIDE, 8 << 20)
+    _call_glibc("mallopt", _MOST_KEPT, 16 << 20)
 
 
 def give_memory_back() -> None:
     """Return all memory that is free to the system."""
-    _of_glibc("malloc_trim", 0)
+    _call_glibc("malloc_trim", 0)
 
 
 _MOST_KEPT, _LEAST_OUTSIDE, _MOST_HEAPS = -1, -3, -8
 """The numbers of glibc's parameters M_TRIM_THRESHOLD, M_MMAP_THRESHOLD and M_ARENA_MAX."""
 
 
-def _of_glibc(name: str, *arguments: int) -> None:
+def _call_glibc(name: str, *arguments: int) -> None:
     function = getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
     if function is not None:  # other libraries have other ways
         function(*arguments)

@@ -93,18 +93,18 @@ def parts() -> Mapping[str, str]:
     It imports every command, which no service needs afterwards.
     """
     with _MAKING:  # the others wait for the first
-        return _made()
+        return _make_parts()
 
 
 def make_ahead() -> None:
     """Begin to make the parts while a reader looks at a page that has none."""
-    if not _MAKING.locked() and not _made.cache_info().currsize:
+    if not _MAKING.locked() and not _make_parts.cache_info().currsize:
         # A daemon, because a server that stops should not wait for it.
         Thread(target=parts, daemon=True).start()
 
 
 @cache
-def _made() -> Mapping[str, str]:
+def _make_parts() -> Mapping[str, str]:
     done = subprocess.run(
         children.command("gainboard.cli.parts"), env=children.environment(), capture_output=True, check=True
     )

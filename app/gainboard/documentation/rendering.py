@@ -39,14 +39,14 @@ class Rendered:
 
 
 @cache
-def rendered(name: str) -> Rendered:
+def render(name: str) -> Rendered:
     """Return the page of this name, which `every_page` has. It is made once, and kept."""
     page = every_page()[name]
     tokens = _MARKDOWN.parse(page.text)
     anchors, codes = Counter[str](), dict[str, str]()
     for token, content in pairwise(tokens):
         if token.type == "heading_open":
-            anchor = heading_id(_plain(content))
+            anchor = heading_id(_write_plainly(content))
             # Equal headings are numbered as on GitHub, so that links to them lead to the same place there and here.
             token.attrSet("id", f"{anchor}-{anchors[anchor]}" if anchor in anchors else anchor)
             anchors[anchor] += 1
@@ -56,9 +56,9 @@ def rendered(name: str) -> Rendered:
             token.attrSet("id", code)
             anchors[code] += 1
             row = takewhile(lambda cell: cell.type != "tr_close", tokens[number + 4 :])
-            codes[code] = " ".join(_plain(cell) for cell in row if cell.type == "inline")
+            codes[code] = " ".join(_write_plainly(cell) for cell in row if cell.type == "inline")
         for child in token.children or ():
-            _lead(child, page)
+            _lead_to_help(child, page)
     return Rendered(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}), tuple(_sections(tokens)), codes)
 
 
@@ -67,17 +67,17 @@ def heading_id(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def _plain(inline: Token) -> str:
+def _write_plainly(inline: Token) -> str:
     return "".join(" " if child.type == "softbreak" else child.content for child in inline.children or ())
 
 
 def _only_code(cell: Token) -> str:
     """Return the code that is all of a cell, such as `crlf` of a warning; empty if there is more or no code."""
-    is_one = len(cell.children or ()) == 1 and _plain(cell) and re.fullmatch(r"`[\w-]+`", cell.content)
-    return _plain(cell) if is_one else ""
+    is_one = len(cell.children or ()) == 1 and _write_plainly(cell) and re.fullmatch(r"`[\w-]+`", cell.content)
+    return _write_plainly(cell) if is_one else ""
 
 
-def _lead(token: Token, page: HelpPage) -> None:
+def _lead_to_help(token: Token, page: HelpPage) -> None:
     """Let a link or picture lead to where `/help/` has its target."""
     name = {"link_open": "href", "image": "src"}.get(token.type)
     address = str(token.attrGet(name) or "") if name else ""
@@ -96,11 +96,11 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
         if token.type == "heading_open":
             if head is not None:
                 yield _section(head, heading, words)
-            head, heading, words = token, _plain(tokens[number + 1]), []
+            head, heading, words = token, _write_plainly(tokens[number + 1]), []
         elif token.type in ("fence", "code_block"):
             words.append(token.content)
         elif token.type == "inline" and tokens[number - 1] is not head:
-            words.append(_plain(token))
+            words.append(_write_plainly(token))
     if head is not None:
         yield _section(head, heading, words)
 

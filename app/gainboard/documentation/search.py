@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final
 
 from gainboard.documentation.pages import REFERENCE, HelpPage, every_page
-from gainboard.documentation.rendering import Section, rendered
+from gainboard.documentation.rendering import Section, render
 
 MOST_HITS: Final = 20
 EXCERPT: Final = 240
@@ -93,7 +93,7 @@ def search(query: str) -> Sequence[Hit]:
     scored = [(_score(entry, weights), number) for number, entry in enumerate(entries)]
     exact = []
     if page := _codes().get(code := query.strip()):
-        exact.append(Hit(page, code, f"{page.name}.html#{code}", rendered(page.name).codes[code]))
+        exact.append(Hit(page, code, f"{page.name}.html#{code}", render(page.name).codes[code]))
     # By descending number, too: of equal scores, the section that comes first on the pages is first.
     best = sorted(((score, -number) for score, number in scored if score > 0), reverse=True)[:MOST_HITS]
     return [*exact, *(_hit(entries[-number], weights) for _, number in best)]
@@ -119,7 +119,7 @@ def _index() -> tuple[Sequence[_Entry], Mapping[str, int]]:
             Counter(_words(f"{section.heading} {section.text}")),
         )
         for page in every_page().values()
-        for section in rendered(page.name).sections
+        for section in render(page.name).sections
     ]
     return entries, Counter(word for entry in entries for word in entry.words)
 
@@ -127,7 +127,7 @@ def _index() -> tuple[Sequence[_Entry], Mapping[str, int]]:
 @cache
 def _codes() -> Mapping[str, HelpPage]:
     """Return the pages of the codes that are no usual words: those of faults, and names with a hyphen or underscore."""
-    every = [(code, page) for page in every_page().values() for code in rendered(page.name).codes]
+    every = [(code, page) for page in every_page().values() for code in render(page.name).codes]
     # Reversed, so that of two rows for a code the first one stays.
     return dict(reversed([(code, page) for code, page in every if page.name == "formats" or re.search("[-_]", code)]))
 

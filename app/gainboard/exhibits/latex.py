@@ -322,7 +322,7 @@ def tex(text: str) -> str:
     return "{}".join(part.translate(_COMMANDS) for part in _LIGATURE.split(words))
 
 
-def spelled(character: str) -> str:
+def spell_code(character: str) -> str:
     """Return the code of a character that cannot be shown."""
     return f"[U+{ord(character):04X}]"
 
@@ -339,7 +339,7 @@ class _Commands(dict[int, str]):
         parts = unicodedata.normalize("NFD", character)
         if len(parts) == 2 and parts[1] in _ACCENTS and parts[0].isascii():
             return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
-        code = spelled(character).replace("[", "{[}").replace("]", "{]}")
+        code = spell_code(character).replace("[", "{[}").replace("]", "{]}")
         if not character.isprintable():
             return code
         # pdfLaTeX skips the first branch without reading it, so it need not know the character.

@@ -156,18 +156,18 @@ class Rows:
         """The numbers of the rankings that have rows."""
         return self.number.nonzero()[0]
 
-    def _of_filled(self, by_ranking: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _select_filled(self, by_ranking: NDArray[np.intp]) -> NDArray[np.intp]:
         return by_ranking if len(self.filled) == len(by_ranking) else by_ranking.take(self.filled)
 
     @cached_property
     def first(self) -> NDArray[np.intp]:
         """The first row of each ranking that has rows."""
-        return self._of_filled(self._rankings.start)
+        return self._select_filled(self._rankings.start)
 
     @cached_property
     def last(self) -> NDArray[np.intp]:
         """The last row of each ranking that has rows."""
-        return self._of_filled(self._rankings.start + self.number - 1)
+        return self._select_filled(self._rankings.start + self.number - 1)
 
     @cached_property
     def preferred(self) -> NDArray[np.intp]:
@@ -176,13 +176,13 @@ class Rows:
         level = self._rankings.level_index
         preference: NDArray[np.intp] = level * len(level) - np.arange(len(level))
         rows: NDArray[np.intp] = -self.reduce(np.maximum, preference) % max(len(level), 1)
-        return self._of_filled(rows)
+        return self._select_filled(rows)
 
     def by_row(self, by_class: NDArray[Any]) -> NDArray[Any]:
         """Return the number of the topic's class for each row that is included."""
         return by_class.take(self._rankings.ranking_class).repeat(self.number)
 
-    def taken(self, values: NDArray[Any]) -> NDArray[Any]:
+    def select(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return those of the `values` by row that belong to rows that are included."""
         return values if self._row is None else values.take(self._row)
 
@@ -199,7 +199,7 @@ class Rows:
         # Only expected scores over tied documents weight their rows.
         if (weight := self._rankings.weight) is not None:
             values = values * weight
-        values = self.taken(values)
+        values = self.select(values)
         filled = self.filled
         if len(filled) == len(self.number):
             return np.asarray(operation.reduceat(values, self._begin)) if len(filled) else values[:0]
@@ -209,7 +209,7 @@ class Rows:
             placed[filled] = operation.reduceat(values, self._begin.take(filled))
         return placed
 
-    def placed(self, values: Any) -> Scores:
+    def expand(self, values: Any) -> Scores:
         """Return an array by ranking: the given values for rankings that have rows, and 0 for the others."""
         if len(self.filled) == len(self.number):
             return np.asarray(values)

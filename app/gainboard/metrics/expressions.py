@@ -56,7 +56,7 @@ def resolve(
     return _resolve(expression, scale, tuple(query.items()), tuple(collection.items()))
 
 
-def ignored_defaults(expression: str, ours: str, metric: BoundMetric, query: Mapping[str, str]) -> list[str]:
+def explain_ignored_defaults(expression: str, ours: str, metric: BoundMetric, query: Mapping[str, str]) -> list[str]:
     """Return a sentence for each of the request's defaults that would change the metric under a name of Gainboard.
 
     `expression` is that of the request, and `ours` is it in our names. A parameter of the expression is no default.
@@ -99,7 +99,7 @@ class _Read(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -> BoundMetric:
-    read, defaults = _read(expression), _checked_defaults(collection + query, scale)
+    read, defaults = _read(expression), _check_defaults(collection + query, scale)
     explicit, fallback = read.arguments, {} if read.spelling.pinned else defaults
     texts = []
     for parameter in read.spelling.metric.parameters:
@@ -108,7 +108,7 @@ def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -
             text = fallback.get(parameter.name)
         if text is not None:
             texts.append((parameter.name, text))
-    return _with_values(expression, scale, tuple(texts))
+    return _bind_values(expression, scale, tuple(texts))
 
 
 @lru_cache(maxsize=1024)  # requests with other parameters ask for the same expressions
@@ -132,7 +132,7 @@ def _read(expression: str) -> _Read:
 
 
 @lru_cache(maxsize=1024)  # half of the metrics have none of the parameters that a request changes
-def _with_values(expression: str, scale: Scale, items: _Items) -> BoundMetric:
+def _bind_values(expression: str, scale: Scale, items: _Items) -> BoundMetric:
     """Return the metric of an expression with the texts of some of its parameters, and the defaults of the others."""
     parsed, spelling, _ = _read(expression)
     texts, metric = dict(items), spelling.metric
@@ -151,7 +151,7 @@ def _with_values(expression: str, scale: Scale, items: _Items) -> BoundMetric:
                 f"{parsed.text}: {parameter.name} has no effect with {other}={values[other]}. Remove {parameter.name}, "
                 f"or write {other}={needed}"
             )
-    bound = BoundMetric(metric, values, _cutoff(parsed, spelling, scale), scale)
+    bound = BoundMetric(metric, values, _read_cutoff(parsed, spelling, scale), scale)
     if bound.needs_intents and not scale.intents:
         raise NeedsIntents(
             f"{bound.label} needs judgments by intent (subtopic), which this collection does not have. Choose another "
@@ -182,7 +182,7 @@ def _parse(expression: str) -> _Parsed:
 
 
 @lru_cache(maxsize=64)  # all expressions of a request have the same defaults
-def _checked_defaults(defaults: _Items, scale: Scale) -> Mapping[str, str]:
+def _check_defaults(defaults: _Items, scale: Scale) -> Mapping[str, str]:
     parameters = query_parameters()
     for key, text in defaults:
         if key in parameters:
@@ -190,7 +190,7 @@ def _checked_defaults(defaults: _Items, scale: Scale) -> Mapping[str, str]:
     return dict(defaults)
 
 
-def _cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | str | None:
+def _read_cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | str | None:
     # A name such as P_10 brings a cut-off of its own, and @5 after it would contradict it.
     text, metric = parsed.cutoff or spelling.cutoff, spelling.metric
     if parsed.cutoff and spelling.cutoff:

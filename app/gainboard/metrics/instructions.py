@@ -61,7 +61,7 @@ def instructions_of(program: Program) -> Instructions:
             deepest[step.settings] = max(deepest.get(step.settings, 0), step.fixed[1])
     recipes = np.array(list(deepest), np.int64).reshape(len(deepest), 2)
     scales = sorted({(bool(step.fixed[0]), bool(step.fixed[1])) for step in steps if step.operation == "system_score"})
-    by_ranking = list(dict.fromkeys(_computed(step) for step in steps if step.operation in BY_RANKING))
+    by_ranking = list(dict.fromkeys(_as_computed(step) for step in steps if step.operation in BY_RANKING))
 
     def write_step(step: Step, operands: Sequence[int]) -> list[int]:
         operation, settings, fixed = step.operation, step.settings, step.fixed
@@ -72,7 +72,7 @@ def instructions_of(program: Program) -> Instructions:
         elif operation == "system_score":
             settings = (scales.index((bool(fixed[0]), bool(fixed[1]))),)
         elif operation in BY_RANKING:
-            operation, settings, fixed = "by_ranking", (by_ranking.index(_computed(step)),), ()
+            operation, settings, fixed = "by_ranking", (by_ranking.index(_as_computed(step)),), ()
         padded = ((*part, 0, 0)[:2] for part in (operands, settings, fixed))
         return [CODES[operation], step.space, step.target, *(number for part in padded for number in part)]
 
@@ -80,7 +80,7 @@ def instructions_of(program: Program) -> Instructions:
         return np.array([write_step(step, operands) for step, operands in part], np.int64).reshape(len(part), _WIDTH)
 
     first = [(step, step.operands) for step in program.first]
-    rest = list(_without_copies(program.registers[Space.ROW], _weighted_at_once(program.rest)))
+    rest = list(_drop_copies(program.registers[Space.ROW], _merge_weighted_sums(program.rest)))
     kinds = max((step.fixed[0] + 1 for step in program.rest if step.operation in _AT_RANKS), default=1)
     if any(step.operation == "cumulative_gain" for step in program.rest):
         levels = sys.maxsize  # all of them: only the judgments tell how many there are
@@ -90,7 +90,7 @@ def instructions_of(program: Program) -> Instructions:
     return Instructions(table(first), table(rest), registers, recipes, tuple(deepest.values()), scales, by_ranking)
 
 
-def _weighted_at_once(steps: Sequence[Step]) -> Iterator[Step]:
+def _merge_weighted_sums(steps: Sequence[Step]) -> Iterator[Step]:
     """Yield the steps, but one step for a sum of numbers by weight of rank: only the sum's rows are then weighted."""
     # A cumulative gain at rank 10 needs a tenth of the rows. Numbers that are used twice are weighted once, for all.
     # By step: the steps that have made its operands by row, and the steps that use what it makes.
@@ -128,7 +128,7 @@ def _weighted_at_once(steps: Sequence[Step]) -> Iterator[Step]:
     yield from (written.get(number, step) for number, step in enumerate(steps) if number not in left_out)
 
 
-def _without_copies(behind: int, steps: Iterable[Step]) -> Iterator[tuple[Step, Sequence[int]]]:
+def _drop_copies(behind: int, steps: Iterable[Step]) -> Iterator[tuple[Step, Sequence[int]]]:
     """Yield the steps by ranking and row, except ranks and counts, with the registers that each step reads.
 
     Ranks and counts have registers of their own, `behind` the others, so the steps read them there.
@@ -148,7 +148,7 @@ def _without_copies(behind: int, steps: Iterable[Step]) -> Iterator[tuple[Step, 
             standing.pop(step.target, None)
 
 
-def _computed(step: Step) -> Computed:
+def _as_computed(step: Step) -> Computed:
     return step.operation, step.fixed, step.settings
 
 

@@ -486,7 +486,7 @@ def _count_upto(rank: Any, at: Any, rankings: Any, limits: Any, out: Any) -> Non
 
 
 @njit
-def _place_of(operation: Any, level: Any, rel: Any, top: Any, begin: Any, count: Any) -> Any:
+def _select_row(operation: Any, level: Any, rel: Any, top: Any, begin: Any, count: Any) -> Any:
     """Return the row that the operation selects among the first `count` rows of a ranking; -1 if there is none."""
     if operation == _AT_LAST:
         return begin + count - 1 if count else -1
@@ -568,7 +568,7 @@ def _take_rest(
             elif operation in (_AT_LAST, _AT_FIRST, _AT_PREFERRED):
                 values, row_counts, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
                 for ranking in range(rankings):
-                    row = _place_of(operation, level, step[FIXED], width - 1, at[ranking], int(row_counts[ranking]))
+                    row = _select_row(operation, level, step[FIXED], width - 1, at[ranking], int(row_counts[ranking]))
                     out[ranking] = values[row] if row >= 0 else 0.0
             elif operation == _SPREAD_NUMBER:
                 if step[SPACE] == _ROW:

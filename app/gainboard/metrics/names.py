@@ -195,13 +195,13 @@ def name_here(expression: str) -> list[str]:
     """
     named = re.sub(r"\(k=([0-9]+)\)", r"@\1", expression.strip()[:_LONGEST])
     arguments = re.search(r"\([^()=]+=[^()]*\)", named)
-    expressions = _without_arguments(re.sub(r"\(.*?\)", "", named.lower()))
+    expressions = _find_expressions(re.sub(r"\(.*?\)", "", named.lower()))
     if arguments is None:
         return expressions
     return [re.sub(r"^([A-Za-z]+)(@|$)", rf"\g<1>{arguments[0]}\g<2>", ours) for ours in expressions]
 
 
-def _without_arguments(text: str) -> list[str]:
+def _find_expressions(text: str) -> list[str]:
     value = re.fullmatch(r"rbp[@_. -]?0?(\.[0-9]+)", text)
     if value:
         return [f"RBP(p=0{value[1]})"]

@@ -211,7 +211,7 @@ def _reciprocals(work: Work, step: Step) -> Any:
     sums, (condensed, upto) = work.reciprocals(step), step.fixed
     # Rows at deeper ranks are in no sum.
     rows, ranks = work.rankings.upto(upto, condensed), work.rankings.ranks[condensed]
-    return rows.put_back(rows.by_row(sums.at(upto)) - sums.at(rows.taken(ranks) - 1, rows.by_row))
+    return rows.put_back(rows.by_row(sums.at(upto)) - sums.at(rows.select(ranks) - 1, rows.by_row))
 
 
 def _reciprocals_at_falls(work: Work, step: Step) -> Any:
@@ -267,14 +267,14 @@ def _at_last(work: Work, step: Step, values: Any, rows: Rows) -> Any:
     # Every row has level 1 or a higher one, so the count at the last row is the number of rows, and needs no look-up.
     if values is work.rankings.counts[1]:
         return rows.number.astype(np.float64)
-    return rows.placed(values.take(rows.last))
+    return rows.expand(values.take(rows.last))
 
 
 def _at_first(work: Work, step: Step, values: Any, rows: Rows) -> Any:
     if not values.ndim:  # a constant is one number
         values = values.repeat(len(work.rankings.level))
     if step.fixed[0] == 1:
-        return rows.placed(values.take(rows.first))
+        return rows.expand(values.take(rows.first))
     relevant, start = work.rankings.relevant_rows(step.fixed[0]), work.rankings.start
     index = np.searchsorted(relevant, start)
     # The number of all rows stands for none: it is beyond the end of every ranking.
@@ -286,7 +286,7 @@ def _at_first(work: Work, step: Step, values: Any, rows: Rows) -> Any:
 def _at_preferred(work: Work, step: Step, values: Any, rows: Rows) -> Any:
     row = rows.preferred
     if step.fixed[0] == 1:
-        return rows.placed(values.take(row))
+        return rows.expand(values.take(row))
     relevant = work.rankings.level.take(row) >= step.fixed[0]
     return _scatter(values, row[relevant], rows.filled[relevant], len(rows.number))
 

@@ -131,7 +131,7 @@ _TREC_EVAL: Final = "trec_eval, https://github.com/usnistgov/trec_eval, its meas
 _TENTHS: Final = tuple(tenth / 10 for tenth in range(11))
 
 
-def interpolated(rankings: BinaryRankings, recall: Number, rounding: str) -> Value:
+def highest_precision_from(rankings: BinaryRankings, recall: Number, rounding: str) -> Value:
     """Return the highest precision at a recall >= `recall`, as definitions.md, item 10 has it."""
     relevant, exact = rankings.relevant(), recall * rankings.relevant_count
     # Rounding errors may put `recall` * R a little above a whole number.
@@ -154,15 +154,15 @@ def interpolated_precision(rankings: BinaryRankings, *, recall: RecallPoint = 0.
     The run must have retrieved `recall` * R relevant documents, rounded up, and at least one. If it never does, IPrec
     is 0. Versions of trec_eval round in other ways, so their scores differ where `recall` * R is not whole.
     """
-    return interpolated(rankings, recall, rounding)
+    return highest_precision_from(rankings, recall, rounding)
 
 
 @metric("AP11pt", aliases=["11pt_avg(rounding=nearest)"], title="Eleven-point average precision", reference=_TREC)
 def eleven_point_average_precision(rankings: BinaryRankings, *, rounding: Rounding = "up") -> Value:
     """AP11pt is the mean of IPrec at the recall points 0, 0.1, 0.2, ..., 1."""
-    total = interpolated(rankings, _TENTHS[0], rounding)
+    total = highest_precision_from(rankings, _TENTHS[0], rounding)
     for recall in _TENTHS[1:]:
-        total = total + interpolated(rankings, recall, rounding)
+        total = total + highest_precision_from(rankings, recall, rounding)
     return total / len(_TENTHS)
 
 

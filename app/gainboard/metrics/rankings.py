@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.metrics.judgments import Judgments, join_stretches
-from gainboard.metrics.retrieval import Scores, SystemColumns, condensed_scaling, ranked_scaling
+from gainboard.metrics.retrieval import Scores, SystemColumns, scale_condensed, scale_ranked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,9 +116,9 @@ class JudgedRun:
         if raw:
             system, unjudged = scores.judged, scores.unjudged_absolute
         elif condensed:
-            system, unjudged = condensed_scaling(scores.judged, counts), scores.unjudged_scaled
+            system, unjudged = scale_condensed(scores.judged, counts), scores.unjudged_scaled
         else:
-            system = ranked_scaling(scores.judged, counts, scores.lowest, scores.highest)
+            system = scale_ranked(scores.judged, counts, scores.lowest, scores.highest)
             unjudged = scores.unjudged_scaled
         if condensed:  # every document retrieved is judged
             return SystemColumns.of(system, counts, row, 0.0, judged)
@@ -319,11 +319,11 @@ def _of_one(run: JudgedRun, judgments: Judgments) -> JudgedRuns:
         *(judgments, first[np.newaxis].astype(np.int64), rank, run.level.take(row)),
         (run.retrieved == 0)[np.newaxis],
         scored,
-        _split(run, judgments),
+        _split_by_intent(run, judgments),
     )
 
 
-def _split(run: JudgedRun, judgments: Judgments) -> JudgedRuns | None:
+def _split_by_intent(run: JudgedRun, judgments: Judgments) -> JudgedRuns | None:
     """Return the run by intent: the ranking of each topic once for each of its intents, with the intent's levels."""
     intents, by_intent = judgments.intents, judgments.by_intent
     if intents is None or by_intent is None or (run.document is None and len(run.rank)):

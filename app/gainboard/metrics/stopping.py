@@ -17,7 +17,7 @@ def stop_probability(rankings: GradedRankings, stop_scale: int | None = None) ->
     return rankings.gains / (rankings.highest_gain(stop_scale) + 1.0)
 
 
-def stopped(relevant: GradedFound, stop: Value) -> Value:
+def stopping(relevant: GradedFound, stop: Value) -> Value:
     """Return the probability that a user stops at each document found. `stop` is by level."""
     return relevant.by_level(stop) * relevant.product_above(1.0 - stop)
 
@@ -36,7 +36,7 @@ def expected_reciprocal_rank(rankings: GradedRankings, *, stop_scale: StopScale,
     not stop, the value is 0. gdeval uses gains 2^level - 1 and h' = 4 for every scale.
     """
     relevant = rankings.relevant(upto=cutoff)
-    return relevant.sum(stopped(relevant, stop_probability(rankings, stop_scale)) / relevant.rank)
+    return relevant.sum(stopping(relevant, stop_probability(rankings, stop_scale)) / relevant.rank)
 
 
 @metric("nERR", title="Normalised Expected Reciprocal Rank", reference=_CHAPELLE)
@@ -45,7 +45,9 @@ def normalised_expected_reciprocal_rank(
 ) -> Value:
     """nERR@l is ERR@l divided by ERR@l of the ideal ranking."""
     relevant, stop = rankings.relevant(upto=cutoff), stop_probability(rankings, stop_scale)
-    return relevant.sum(stopped(relevant, stop) / relevant.rank) / rankings.ideal.expected_reciprocal_rank(stop, cutoff)
+    return relevant.sum(stopping(relevant, stop) / relevant.rank) / rankings.ideal.expected_reciprocal_rank(
+        stop, cutoff
+    )
 
 
 @metric(
@@ -60,7 +62,7 @@ def rank_biased_utility(rankings: GradedRankings, *, p: Persistence = 0.99, cuto
     """
     relevant = rankings.relevant(upto=cutoff)
     # The weight of rank r is p^(r-1).
-    return p * relevant.sum(stopped(relevant, stop_probability(rankings)) * relevant.discount(Geometric(p)))
+    return p * relevant.sum(stopping(relevant, stop_probability(rankings)) * relevant.discount(Geometric(p)))
 
 
 @metric(
@@ -75,7 +77,7 @@ def expected_blended_ratio(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff
     The user stops as in ERR. If the user does not stop, the value is 0. Q-measure defines the blended ratio.
     """
     relevant = rankings.relevant(upto=cutoff)
-    return relevant.sum(stopped(relevant, stop_probability(rankings)) * blended_ratio(relevant, beta))
+    return relevant.sum(stopping(relevant, stop_probability(rankings)) * blended_ratio(relevant, beta))
 
 
 _SAKAI = "Sakai and Robertson, Modelling a user population for designing information retrieval metrics, EVIA 2008"

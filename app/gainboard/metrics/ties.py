@@ -65,7 +65,7 @@ class TiedRun:
         mixed: NDArray[np.bool_] = (highest > 0) & ~alike
         return mixed
 
-    def ordered(self, *, best_first: bool) -> JudgedRun:
+    def order_ties(self, *, best_first: bool) -> JudgedRun:
         """Return the run with each group in descending order of level, unjudged documents last; or reversed.
 
         A gain never decreases with the level, so this is also the order of gains, for every gain setting.
@@ -122,7 +122,7 @@ class TiedRun:
             level[:, columns] = [order[number][1] for order in every]
         return self.on_topic(topic, judgments, rank, level)
 
-    def arranged(self, topic: int, judgments: Judgments, slots: Iterator[Integers], orders: int) -> JudgedRuns:
+    def arrange_topic(self, topic: int, judgments: Judgments, slots: Iterator[Integers], orders: int) -> JudgedRuns:
         """Return orders of a topic as runs on this topic alone.
 
         `slots` yields for each mixed group of the topic the places of its judged documents, counted from 0: int64

@@ -77,7 +77,7 @@ class Vocabulary:
         if match is None or word is None:
             raise BadExpression(self._explain_unknown(expression, match["name"] if match else expression))
         arguments = self._read_arguments(expression, word, match["arguments"])
-        cutoff = self._cutoff(expression, word, match["cutoff"])
+        cutoff = self._read_cutoff(expression, word, match["cutoff"])
         numbered = {word.number: match["cutoff"]} if word.number and match["cutoff"] else {}
         values = {**word.values, **(word.cut if match["cutoff"] else {}), **numbered, **arguments}
         return f"{word.ours}({','.join(f'{key}={value}' for key, value in values.items())}){cutoff}"
@@ -99,7 +99,7 @@ class Vocabulary:
             raise BadExpression(f"{expression[:80]!r} needs {word.needs}, such as {word.ours}({word.needs}=1)")
         return values
 
-    def _cutoff(self, expression: str, word: Word, cutoff: str | None) -> str:
+    def _read_cutoff(self, expression: str, word: Word, cutoff: str | None) -> str:
         if cutoff and word.cutoff == "never":
             raise BadExpression(f"{expression[:80]!r}: {self.tool} has no cut-off here. Remove it")
         if not cutoff and word.cutoff == "must":

@@ -50,7 +50,7 @@ class NamedRun:
     table: Table
 
 
-def named_runs(sources: Iterable[Any]) -> list[NamedRun]:
+def name_runs(sources: Iterable[Any]) -> list[NamedRun]:
     """Return runs with distinct names: those of files and of members of mappings, else `run-1` and so on.
 
     Files of several folders are of the teams that these are called; any other run is of a team of its own. Lists may be
@@ -77,7 +77,7 @@ def _name_tables(sources: Iterable[Any]) -> Iterator[tuple[str, Table]]:
             for name, table in run.items():
                 text = _as_text(name)
                 if text is None or _SURROGATE.search(text):
-                    raise BadInput(f"{_shown(name)} cannot be the name of a run. Give text, such as 'bm25'.")
+                    raise BadInput(f"{_show(name)} cannot be the name of a run. Give text, such as 'bm25'.")
                 yield text, table
         elif isinstance(run, os.PathLike) or (isinstance(run, str) and "\n" not in run):
             yield from ((run_name(path), path) for path in run_files(Path(run)))
@@ -112,7 +112,7 @@ def run_files(path: Path) -> list[Path]:
         files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
     else:
         files = [path] if path.exists() else [Path(file) for file in sorted(glob.glob(str(path)))] or [path]
-    return [file for file in files if described_run(file) is None]
+    return [file for file in files if find_described_run(file) is None]
 
 
 def run_name(path: Path) -> str:
@@ -121,7 +121,7 @@ def run_name(path: Path) -> str:
     return name.removesuffix(".txt").removesuffix(".run")
 
 
-def described_run(path: Path) -> str | None:
+def find_described_run(path: Path) -> str | None:
     """Return the name of the run that a file of ir_metadata is beside: `bm25` for `bm25.ir_metadata.yml`.
 
     It is empty if the file tells none, as `ir_metadata.yml`, and None for a file that is not named like one.
@@ -190,7 +190,7 @@ def _level(value: Any) -> str:
     number = _float(plain)
     if not abs(number) <= MOST_LEVELS or plain != int(number):
         raise ValueError(
-            f"level {_shown(value)} is not an integer from -{MOST_LEVELS} to {MOST_LEVELS}. Number the levels 0, 1, 2, "
+            f"level {_show(value)} is not an integer from -{MOST_LEVELS} to {MOST_LEVELS}. Number the levels 0, 1, 2, "
             "and name their gains, the highest level's first, such as gains='1:0.1'"
         )
     return str(int(number))
@@ -200,7 +200,7 @@ def _score(value: Any) -> str:
     """Return the score as a file has it. Raise ValueError with what it should be."""
     number = _float(float(value) if isinstance(value, str) and _DECIMAL.fullmatch(value) else value)
     if not math.isfinite(number):
-        raise ValueError(f"score {_shown(value)} is not a finite number. Give one, such as 12.5")
+        raise ValueError(f"score {_show(value)} is not a finite number. Give one, such as 12.5")
     return repr(number)
 
 
@@ -252,7 +252,7 @@ def _rows(table: Any, notation: _Notation) -> Iterator[tuple[Any, str, Any, Any]
         for topic, documents in table.items():
             if not hasattr(documents, "items"):  # a series of pandas has them, too
                 raise BadInput(
-                    f"{notation.table}, topic {_shown(topic)}: {_shown(documents)} is not a dictionary by document. "
+                    f"{notation.table}, topic {_show(topic)}: {_show(documents)} is not a dictionary by document. "
                     f"Give each document its {notation.columns[0]}, such as {{'doc-17': 2}}."
                 )
             yield from ((topic, "0", document, value) for document, value in documents.items())
@@ -265,7 +265,7 @@ def _rows(table: Any, notation: _Notation) -> Iterator[tuple[Any, str, Any, Any]
             members = [_member(record, names) for names in (TOPICS, DOCUMENTS, notation.columns)]
             if _ABSENT in members:
                 raise BadInput(
-                    f"{notation.table}, item {number}: {_shown(record)} has no {TOPICS[0]}, {DOCUMENTS[0]} and "
+                    f"{notation.table}, item {number}: {_show(record)} has no {TOPICS[0]}, {DOCUMENTS[0]} and "
                     f"{notation.columns[0]}, as Qrel and ScoredDoc of ir_measures have. Give these, or a dictionary by "
                     "topic and document."
                 )
@@ -273,7 +273,7 @@ def _rows(table: Any, notation: _Notation) -> Iterator[tuple[Any, str, Any, Any]
             yield members[0], intent if _ID.fullmatch(intent) else "0", *members[1:]
     else:
         raise BadInput(
-            f"{notation.table}: {_shown(table)} is neither a file, nor a dictionary by topic and document, nor a data "
+            f"{notation.table}: {_show(table)} is neither a file, nor a dictionary by topic and document, nor a data "
             "frame."
         )
 
@@ -305,8 +305,8 @@ def _id(value: Any, kind: str, notation: _Notation, row: int, beside: tuple[str,
         if text is None
         else f"an id: ids of {kind}s have no white space, control characters or lone surrogates, and are not empty."
     )
-    where = f"{notation.table}, row {row}, {beside[0]} {_shown(beside[1])}"
-    raise BadInput(f"{where}: {_shown(value)} cannot be {why}")
+    where = f"{notation.table}, row {row}, {beside[0]} {_show(beside[1])}"
+    raise BadInput(f"{where}: {_show(value)} cannot be {why}")
 
 
 def _as_text(value: Any) -> str | None:
@@ -340,7 +340,7 @@ def _scalar(value: Any) -> Any:
     return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     """Return a value for a message, cut to 60 characters."""
     try:
         text = repr(value)

@@ -90,7 +90,7 @@ STANDARDISATIONS: tuple[Standardisation, ...] = get_args(Standardisation)
 """
 
 
-def standardised(scores: Floats, reference: Indices, form: Standardisation) -> Floats:
+def standardise_scores(scores: Floats, reference: Indices, form: Standardisation) -> Floats:
     """Return standardised scores: float64 [runs, topics] in [0, 1], from `scores` of the same shape without NaN.
 
     `reference` are the rows of the reference runs, at least two. Their z is (score - mean) / deviation (n - 1).
@@ -155,13 +155,13 @@ def paired_effects(scores: Floats, numbers: Indices | None = None) -> Effects:
     runs, topics = scores.shape
     wanted = np.arange(pair_count(runs)) if numbers is None else numbers
     blocks = pieces(slice(0, len(wanted)), NUMBERS_AT_ONCE // 4 // topics)
-    parts = [_paired(pair_differences(scores, wanted[block])) for block in blocks]
+    parts = [_measure_effects(pair_differences(scores, wanted[block])) for block in blocks]
     return Effects(*np.concatenate(parts, axis=-1)) if parts else Effects(*np.empty((4, 0)))
 
 
 def effects_of(differences: Floats) -> Effects:
     """Return the effects of pairs with these `differences`, float64 [pairs, topics], as `paired_effects` does."""
-    return Effects(*_paired(differences))
+    return Effects(*_measure_effects(differences))
 
 
 def residual_effects(scores: Floats, numbers: Indices | None = None) -> Effects:
@@ -178,7 +178,7 @@ def residual_effects(scores: Floats, numbers: Indices | None = None) -> Effects:
     return Effects(paired.difference, size, paired.low, paired.high)
 
 
-def _paired(differences: Floats) -> Floats:
+def _measure_effects(differences: Floats) -> Floats:
     mean, spread = differences.mean(axis=1), differences.std(axis=1, ddof=1)
     low, high = mean_intervals(differences)
     size = mean / np.where(spread > TINY, spread, np.nan)

@@ -138,7 +138,7 @@ def _rows(topics: int, runs: int) -> Indices:
 
 # Metrics are computed one after the other. Each block's permutations, which cost most, serve all of them.
 @lru_cache(maxsize=1)
-def _permuted_positions(seed: int, block: int, resamples: int, topics: int, runs: int) -> Indices:
+def _permute_positions(seed: int, block: int, resamples: int, topics: int, runs: int) -> Indices:
     places = Draws(seed, RandomisedTukey.name, block).permutations(resamples, topics, runs)
     places += _rows(topics, runs)
     # All callers share the array.
@@ -171,7 +171,7 @@ class RandomisedTukey(SignificanceTest):
         runs, topics = scores.shape
         resamples, blocks = self.drawn(settings.resamples), self.blocks(runs, topics, settings.resamples)
         number = resamples * (block + 1) // blocks - resamples * block // blocks
-        return {"largest": _spreads(scores, _permuted_positions(settings.seed, block, number, topics, runs))}
+        return {"largest": _spreads(scores, _permute_positions(settings.seed, block, number, topics, runs))}
 
     def outcome(self, scores: Floats, results: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
         largest = np.concatenate([part["largest"] for part in results])

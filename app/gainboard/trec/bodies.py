@@ -85,7 +85,7 @@ class Packing:
     members: int = 0
 
 
-def decompressed(
+def decompress_body(
     source: BinaryIO, encoding: str | None, limits: FileLimits, packing: Packing | None = None
 ) -> Iterator[bytes]:
     """Return the decompressed body of `source`, as chunks of at most 1 MiB.
@@ -108,10 +108,10 @@ def decompressed(
     told = (codec for codec in (GZIP, ZSTD) if body.head.startswith(codec.magic))
     codec = ENCODINGS[name] if name in ENCODINGS else next(told, None)
     if codec is None:
-        return body.guarded(body.pieces(CHUNK))
+        return body.guard(body.pieces(CHUNK))
     packing = packing or Packing()
     packing.codec = codec.name
-    return body.guarded(_inflate_members(body.compressed_pieces(), codec, packing))
+    return body.guard(_inflate_members(body.compressed_pieces(), codec, packing))
 
 
 def is_compressed(head: bytes, encoding: str | None) -> bool:
@@ -143,7 +143,7 @@ class _Body:
                 raise self._limits.exceeded("compressed_bytes", "The compressed body has more bytes than")
             yield piece
 
-    def guarded(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    def guard(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         out, limits = 0, self._limits
         # Checked after each chunk of at most 1 MiB: a small body that unpacks to gigabytes is stopped at its beginning.
         for chunk in chunks:

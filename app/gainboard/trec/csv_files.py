@@ -35,7 +35,7 @@ def csv_rows(text: Text, limits: FileLimits) -> Iterator[tuple[int, list[str]]]:
                     raise TooLarge(f"The file has more than {limits.skipped_lines:,} blank lines", limit=blank - 1)
             elif not separator and (named := separator_line(line)):
                 separator = named
-            elif (cells := _cells_of(line, separator := separator or separator_of(line))) is None:
+            elif (cells := _split_cells(line, separator := separator or separator_of(line))) is None:
                 problem = 'a quoted cell does not end on its line. Write a quote inside a cell twice: "a ""b"""'
                 text.faults.add("bad-columns", problem, number)
             else:
@@ -53,7 +53,7 @@ def separator_of(header: bytes) -> str:
     return next((separator for separator in ",;\t" if separator.encode() in header), ",")
 
 
-def _cells_of(line: bytes, separator: str) -> list[str] | None:
+def _split_cells(line: bytes, separator: str) -> list[str] | None:
     try:
         # Line by line, so that a quote that never ends is a fault of its line and does not hide the rest of the file.
         (cells,) = csv.reader([line.decode()], delimiter=separator, strict=True)

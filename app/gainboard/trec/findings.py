@@ -72,7 +72,7 @@ class FileWarning:
         return {key: value for key, value in shown.items() if value is not None}
 
 
-def shortened(token: bytes | str) -> str:
+def shorten(token: bytes | str) -> str:
     """Return a token as text for a message, cut to 60 characters."""
     # The fault may be that it is not UTF-8.
     text = token if isinstance(token, str) else token.decode(errors="replace")
@@ -81,7 +81,7 @@ def shortened(token: bytes | str) -> str:
 
 def quoted(token: bytes | str) -> str:
     """Return a token in quotes, with invisible and reordering characters escaped."""
-    return repr(shortened(token))
+    return repr(shorten(token))
 
 
 class Faults:
@@ -116,7 +116,7 @@ class Faults:
                 code,
                 message,
                 line=lines[-1] if lines else None,
-                topic=None if topic is None else shortened(topic),
+                topic=None if topic is None else shorten(topic),
                 lines=lines if len(lines) > 1 else None,
             )
         )

@@ -171,8 +171,8 @@ class _IntentReading:
     def _level_byte(self, token: bytes) -> int:
         """Return the byte of a level, or -1 for another token."""
         if token not in self._level_bytes:
-            level = self._scale.numeric(token)
-            level = self._scale.named(token) if level is None else level
+            level = self._scale.read_numeric(token)
+            level = self._scale.read_named(token) if level is None else level
             self._level_bytes[token] = None if level is None else level & 0xFF
         level_byte = self._level_bytes[token]
         return -1 if level_byte is None else level_byte

@@ -41,7 +41,7 @@ def _is_text(byte: Any) -> Any:
 
 
 @njit
-def _past_text(data: Any, at: Any) -> Any:
+def _skip_text(data: Any, at: Any) -> Any:
     # No bound on `at` is needed: every line has a line feed, and that is no text.
     while _is_text(_at(data, at)):
         at += 1
@@ -49,7 +49,7 @@ def _past_text(data: Any, at: Any) -> Any:
 
 
 @njit
-def _past(data: Any, at: Any, blank: Any) -> Any:
+def _skip_blanks(data: Any, at: Any, blank: Any) -> Any:
     while _at(data, at) == blank:
         at += 1
     return at
@@ -66,7 +66,7 @@ def _continues(data: Any, at: Any, other: Any, start: Any, stop: Any) -> Any:
 
 
 @njit
-def _mixed(hashed: Any) -> Any:
+def _mix(hashed: Any) -> Any:
     # Multiplication carries only upwards, and slots are chosen by the low bits, so the high bits must come down.
     return hashed ^ (hashed >> np.uint64(32))
 
@@ -78,17 +78,17 @@ def _tag(hashed: Any) -> Any:
 
 
 @njit
-def _hashed(data: Any, at: Any, seed: Any) -> Any:
+def _hash_token(data: Any, at: Any, seed: Any) -> Any:
     """Return the hash of the token at `at`, and the token's end."""
     hashed = seed
     while _is_text(_at(data, at)):
         hashed = (hashed ^ np.uint64(_at(data, at))) * _PRIME
         at += 1
-    return _mixed(hashed), at
+    return _mix(hashed), at
 
 
 @njit
-def _rank(data: Any, at: Any) -> Any:
+def _read_rank(data: Any, at: Any) -> Any:
     """Return the integer of the token at `at`, and the token's end, or -1 if `numbers.integer` does not accept it."""
     negative = _at(data, at) == _MINUS
     if negative or _at(data, at) == _PLUS:
@@ -103,7 +103,7 @@ def _rank(data: Any, at: Any) -> Any:
 
 
 @njit
-def _score(data: Any, at: Any) -> Any:
+def _read_score(data: Any, at: Any) -> Any:
     """Return the number of the token at `at`, and the token's end, or -1 if its digits do not give an exact float64."""
     negative = _at(data, at) == _MINUS
     if negative or _at(data, at) == _PLUS:
@@ -159,33 +159,33 @@ def tokenise(
         # Nearly every line has the topic of the line before, and a comparison reads it only once.
         topic_end = _continues(data, begin, data, name, name_end) if topic_count else -1
         if topic_end < 0:
-            topic_end = _past_text(data, begin)
+            topic_end = _skip_text(data, begin)
             name, name_end = begin, topic_end
             topics[topic_count, 0], topics[topic_count, 1], topics[topic_count, 2] = line, name, name_end
             topic_count += 1
             # A comment or markup. What may be skipped, and what is a fault, only the plain reader knows.
             if _at(data, begin) == _HASH or _at(data, begin) == _LESS:
                 return False, odds, topic_count
-        q0 = _past(data, topic_end, blank)
-        q0_end = _past_text(data, q0)
-        document = _past(data, q0_end, blank)
-        hashes[line], document_end = _hashed(data, document, seed)
+        q0 = _skip_blanks(data, topic_end, blank)
+        q0_end = _skip_text(data, q0)
+        document = _skip_blanks(data, q0_end, blank)
+        hashes[line], document_end = _hash_token(data, document, seed)
         documents[line, 0], documents[line, 1] = document, document_end
-        ranks[line], rank_end = _rank(data, _past(data, document_end, blank))
+        ranks[line], rank_end = _read_rank(data, _skip_blanks(data, document_end, blank))
         # A column is empty, or the rank is no plain integer: nothing here names a fault, the plain reader does.
         if topic_end == begin or q0_end == q0 or document_end == document or rank_end < 0:
             return False, odds, topic_count
-        score = _past(data, rank_end, blank)
-        scores[line], score_end = _score(data, score)
+        score = _skip_blanks(data, rank_end, blank)
+        scores[line], score_end = _read_score(data, score)
         # More digits than one division rounds correctly. Python reads these few, so that both readers give one number.
         if score_end < 0:
-            score_end = _past_text(data, score)
+            score_end = _skip_text(data, score)
             odd[odds, 0], odd[odds, 1], odd[odds, 2] = line, score, score_end
             odds += 1
-        tag_end = _continues(data, _past(data, score_end, blank), tag, 0, len(tag))
+        tag_end = _continues(data, _skip_blanks(data, score_end, blank), tag, 0, len(tag))
         if score == rank_end or score_end == score or tag_end < 0:
             return False, odds, topic_count
-        at = _past(data, tag_end, blank)
+        at = _skip_blanks(data, tag_end, blank)
         # A seventh column, a carriage return, or a line beyond the limit.
         if _at(data, at) != _NEWLINE or at - begin > longest:
             return False, odds, topic_count
@@ -212,7 +212,7 @@ def group(data: Any, seed: Any, slots: Any, names: Any, ends: Any, topics: Any, 
     at, topic_count = 0, 0
     for line in range(len(topics)):
         begin = at
-        hashed, at = _hashed(data, begin, seed)
+        hashed, at = _hash_token(data, begin, seed)
         after, first = _at(data, at), _at(data, begin)
         # A line that is skipped has no topic. Another character after the topic may or may not be part of it.
         if at == begin or first in (_HASH, _LESS) or after not in (_SPACE, _TAB, _NEWLINE):
@@ -338,7 +338,7 @@ def fill(records: Any, begins: Any, topics: Any, starts: Any, bases: Any, seed: 
             while records[at] != _NEWLINE:
                 hashed = (hashed ^ np.uint64(records[at])) * _PRIME
                 at += 1
-            hashed = _mixed(hashed)
+            hashed = _mix(hashed)
             slot = starts[topic] + (np.int64(hashed) & mask)
             while slots[slot] != EMPTY:
                 slot = starts[topic] + ((slot + 1 - starts[topic]) & mask)

@@ -94,7 +94,7 @@ class Text:
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks of the file in order. Raises TooLarge for too many lines or a line that is too long."""
         lines = 0
-        for data, count in self._whole_lines():
+        for data, count in self._split_whole_lines():
             before, lines = lines, lines + count
             if lines > self._limits.lines:
                 raise self._limits.exceeded("lines", "The file has more lines than")
@@ -114,14 +114,14 @@ class Text:
         """
         # Not `splitlines`, which also ends a line at a lone carriage return.
         lines = block.data[:-1].split(b"\n")
-        if ordinary := self._ordinary_rows(block, lines):
+        if ordinary := self._split_ordinary_rows(block, lines):
             yield from zip(block.numbers, ordinary, strict=True)
             return
         for number, line in zip(block.numbers, lines, strict=True):
-            if columns := self._columns(number, line):
+            if columns := self._read_columns(number, line):
                 yield number, columns
 
-    def _ordinary_rows(self, block: Block, lines: list[bytes]) -> list[list[bytes]] | None:
+    def _split_ordinary_rows(self, block: Block, lines: list[bytes]) -> list[list[bytes]] | None:
         """Return the columns of all lines; None if a line must be looked at by itself. This takes a third of the time.
 
         A file with one fault among a million lines is read line by line, and should cost little more than a valid file.
@@ -198,7 +198,7 @@ class Text:
             if seen
         ]
 
-    def _columns(self, number: int, line: bytes) -> list[bytes]:
+    def _read_columns(self, number: int, line: bytes) -> list[bytes]:
         if line.endswith(b"\r"):
             self._crlf += 1
             line = line[:-1]
@@ -252,10 +252,10 @@ class Text:
         self._tabs = self._tabs or b"\t" in data
         self._spaces = self._spaces or b" " in data
 
-    def _whole_lines(self) -> Iterator[tuple[bytes, int]]:
+    def _split_whole_lines(self) -> Iterator[tuple[bytes, int]]:
         """Yield the file in pieces that end in a line feed, and the number of lines of each."""
         rest, lines = b"", 0
-        for piece in self._without_mark():
+        for piece in self._strip_mark():
             end = piece.rfind(b"\n") + 1
             if end:
                 whole = rest + piece[:end]
@@ -271,7 +271,7 @@ class Text:
             self._no_final_newline = True
             yield rest + b"\n", 1
 
-    def _without_mark(self) -> Iterator[bytes]:
+    def _strip_mark(self) -> Iterator[bytes]:
         pieces = (chunk[at : at + BLOCK] for chunk in self._chunks for at in range(0, len(chunk), BLOCK))
         head = b""
         for piece in pieces:

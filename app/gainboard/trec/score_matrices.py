@@ -80,7 +80,7 @@ def read_score_matrix(
     """
     pieces = iter(chunks)
     head = next(pieces, b"")
-    chosen = form or _guess(head)
+    chosen = form or _guess_form(head)
     text = Text(chain([head], pieces), limits)
     cells = _MatrixCells(text.faults, expected)
     if chosen == "json":
@@ -92,7 +92,7 @@ def read_score_matrix(
     return cells.complete()
 
 
-def _guess(head: bytes) -> MatrixForm:
+def _guess_form(head: bytes) -> MatrixForm:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith((b"{", b"[")):
         return "json"
@@ -280,7 +280,7 @@ def _read_trec_eval(text: Text, cells: _MatrixCells, expected: Expected) -> None
                 cells.add(name, topic, value, number)
         waiting.clear()
 
-    lines = _triples(text, cells)
+    lines = _read_triples(text, cells)
     beginning = list(islice(lines, LINES_TRIED))
     has_topics_first = _has_topics_first(beginning, expected)
     for number, *names, value in chain(beginning, lines):
@@ -304,7 +304,7 @@ def _read_trec_eval(text: Text, cells: _MatrixCells, expected: Expected) -> None
         cells.faults.add("several-metrics", problem)
 
 
-def _triples(text: Text, cells: _MatrixCells) -> Iterator[_Line]:
+def _read_triples(text: Text, cells: _MatrixCells) -> Iterator[_Line]:
     """Yield the number and the three columns of each line. Lines of other widths become faults."""
     for number, columns in (row for block in text.blocks() for row in text.rows(block)):
         if len(columns) == 3:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import GainboardError, TooLarge
-from gainboard.trec.findings import FileLimits, shortened
+from gainboard.trec.findings import FileLimits, shorten
 from gainboard.trec.judgments import SEED
 
 
@@ -69,7 +69,7 @@ def split_topics(parts: Iterable[LineColumns], limits: FileLimits) -> Iterator[T
         if current is None or current.topic != topic:
             if topic in seen:
                 number = columns.numbers[stretch.start]
-                raise TopicsInterleaved(f"topic {shortened(topic)} goes on at line {number}")
+                raise TopicsInterleaved(f"topic {shorten(topic)} goes on at line {number}")
             if current is not None:
                 yield current
             seen.add(topic)

@@ -25,7 +25,7 @@ from matplotlib.ticker import FixedLocator, Locator, LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
 from gainboard.exhibits.figures import Axis, HeatMap, Numbers, Panel, Reference, Series
-from gainboard.exhibits.latex import spelled
+from gainboard.exhibits.latex import spell_code
 
 GREY = "0.4"
 SMALL = 7.0
@@ -106,7 +106,7 @@ def looks_of(labels: Sequence[str]) -> dict[str, CurveLook]:
 
 def drop_controls(text: str) -> str:
     """Return the text without the control characters that XML forbids."""
-    return "".join(character if character.isprintable() else spelled(character) for character in text)
+    return "".join(character if character.isprintable() else spell_code(character) for character in text)
 
 
 def fit_text(text: str, most: int = 64) -> str:
@@ -114,7 +114,7 @@ def fit_text(text: str, most: int = 64) -> str:
     words = " ".join(text.split())
     if len(words) > most:
         words = f"{words[: most // 2]}…{words[-(most // 2 - 1) :]}"
-    return "".join(character if ord(character) in _drawable() else spelled(character) for character in words)
+    return "".join(character if ord(character) in _drawable() else spell_code(character) for character in words)
 
 
 @cache
