@@ -143,9 +143,9 @@ def _compile_apart(folder: Path | None) -> str:
         env=children.environment(),
     ) as child:
         assert child.stderr is not None
-        said = child.stderr.read().decode(errors="replace").strip()
+        error = child.stderr.read().decode(errors="replace").strip()
     ended = f"the process that compiles has failed ({children.ending(child.returncode)})"
-    return f"{ended}: {said.rpartition(chr(10))[2]}" if child.returncode else ""
+    return f"{ended}: {error.rpartition(chr(10))[2]}" if child.returncode else ""
 
 
 def _end_with_parent() -> None:

@@ -49,10 +49,10 @@ _UPRIGHT, _TURNED = _Page(82, 105, 40), _Page(124, 165, 24)
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The columns `places` of a table, and how they are printed together."""
+    """The columns `indexes` of a table, and how they are printed together."""
 
     table: Table
-    places: Sequence[int]
+    indexes: Sequence[int]
     lines: Mapping[int, float]
     """The columns whose texts are broken into lines, with their share of the page's width."""
     is_turned: bool
@@ -60,7 +60,7 @@ class _Part:
 
     @property
     def columns(self) -> list[Column]:
-        return [self.table.columns[index] for index in self.places]
+        return [self.table.columns[index] for index in self.indexes]
 
 
 def as_latex(table: Table) -> str:
@@ -116,14 +116,14 @@ def _parts(table: Table) -> Iterator[_Part]:
     is_turned = across > (_UPRIGHT.width if rows > _UPRIGHT.rows else _UPRIGHT.shrunk)
     page = _TURNED if is_turned else _UPRIGHT
     is_long = rows > page.rows
-    for places in _places_of_parts(table, widths, page.width if is_long else page.shrunk, broken):
-        texts = broken.intersection(places)
-        left = 1 - sum(widths[column] for column in places if column not in texts) / page.width
+    for columns in _divide_columns(table, widths, page.width if is_long else page.shrunk, broken):
+        texts = broken.intersection(columns)
+        left = 1 - sum(widths[column] for column in columns if column not in texts) / page.width
         shares = dict.fromkeys(texts, max(left, 0.5) / max(len(texts), 1))
-        yield _Part(table, places, shares, is_turned, is_long)
+        yield _Part(table, columns, shares, is_turned, is_long)
 
 
-def _places_of_parts(
+def _divide_columns(
     table: Table, widths: Mapping[int, float], room: float, broken: Collection[int]
 ) -> Iterator[list[int]]:
     """Yield as many columns at once as fit, each time after the columns that label the rows.
@@ -135,18 +135,18 @@ def _places_of_parts(
     labels = [first, *takewhile(lambda column: alignments[column] == "left" and column not in broken, others)]
     if _total(table, labels, widths) > room / 2:
         labels = [first]
-    places = [*labels]
+    columns = [*labels]
     for column in table.printed[len(labels) :]:
         # A part has at least one column besides the labels, even if it is too wide.
-        if len(places) > len(labels) and _total(table, [*places, column], widths) > room:
-            yield places
-            places = [*labels]
-        places.append(column)
-    yield places
+        if len(columns) > len(labels) and _total(table, [*columns, column], widths) > room:
+            yield columns
+            columns = [*labels]
+        columns.append(column)
+    yield columns
 
 
-def _total(table: Table, places: Sequence[int], widths: Mapping[int, float]) -> float:
-    groups = groupby(places, lambda column: table.columns[column].group)
+def _total(table: Table, columns: Sequence[int], widths: Mapping[int, float]) -> float:
+    groups = groupby(columns, lambda column: table.columns[column].group)
     return sum(max(sum(map(widths.__getitem__, members)), len(group)) for group, members in groups)
 
 
@@ -172,7 +172,7 @@ def _print_part(part: _Part, number: int, parts: int) -> Iterator[str]:
     alignments, ragged = list(table.alignments()), r">{{\raggedright\arraybackslash}}p{{{:.2f}\linewidth}}"
     layout = "".join(
         ragged.format(part.lines[column]) if column in part.lines else _LETTER[alignments[column]]
-        for column in part.places
+        for column in part.indexes
     )
     header = list(_header(part))
     if number > 1:
@@ -206,7 +206,7 @@ def _header(part: _Part) -> Iterator[str]:
         yield " & ".join(cells) + r" \\"
         yield " ".join(rules)
     alignments, titles = list(part.table.alignments()), []
-    for column, index in zip(part.columns, part.places, strict=True):
+    for column, index in zip(part.columns, part.indexes, strict=True):
         # A heading is centred over numbers, and at the start of texts.
         if alignments[index] == "left":
             titles.append(rf"\multicolumn{{1}}{{l}}{{{tex(column.heading)}}}")
@@ -228,7 +228,7 @@ def _heading_lines(heading: str) -> list[str]:
 
 
 def _rows(part: _Part) -> Iterator[str]:
-    table, section, columns = part.table, None, list(zip(part.places, part.columns, strict=True))
+    table, section, columns = part.table, None, list(zip(part.indexes, part.columns, strict=True))
     for number, row in enumerate(table.rows):
         if (new := table.section_of(row)) != section:
             section = new

@@ -95,8 +95,8 @@ class BoundMetric:
         """The same metric without the average over intents."""
         return BoundMetric(self.metric, {**self.parameters, IA.name: "false"}, self.cutoff, self.scale)
 
-    def scores_by_intent(self, runs: JudgedRuns, places: NDArray[np.intp], score_all: ScoreAll) -> Scores:
-        """Return the scores of the runs at these positions: float64 [places, n]. The metric is defined by intent.
+    def scores_by_intent(self, runs: JudgedRuns, positions: NDArray[np.intp], score_all: ScoreAll) -> Scores:
+        """Return the scores of the runs at these positions: float64 [positions, n]. The metric is defined by intent.
 
         `score_all` computes other metrics, of which the metric may be made.
         """
@@ -111,10 +111,10 @@ class BoundMetric:
         def score(metric: Metric, gains: GainSetting, cutoff: int) -> Scores:
             parameters = {**metric.defaults(scale), **reading, GAINS.name: gains}
             by_intent = BoundMetric(metric, parameters, cutoff, scale)
-            return np.asarray(score_all([by_intent], rankings.runs, places.tolist())[0])
+            return np.asarray(score_all([by_intent], rankings.runs, positions.tolist())[0])
 
         reads = cast(type[IntentRankings], self.metric.reads)
-        rankings = reads(runs, places, **reading, gains=gains, score=score)
+        rankings = reads(runs, positions, **reading, gains=gains, score=score)
         # As in the plain kernels, undefined scores may divide by zero, and are replaced below.
         with np.errstate(all="ignore"):
             cutoff = {"cutoff": self.cutoff} if self.metric.takes_cutoff else {}

@@ -225,7 +225,7 @@ _Function = Callable[[JudgedRuns, Integers, Sequence[int], Sequence[Any]], Score
 def values_by_ranking(
     operation: str, runs: JudgedRuns, chosen: Integers, fixed: Sequence[int], settings: Sequence[Any]
 ) -> Scores:
-    """Return the value of an operation in BY_RANKING for the runs at the places `chosen`: float64 [chosen, n].
+    """Return the value of an operation in BY_RANKING for the runs at the positions `chosen`: float64 [chosen, n].
 
     `fixed` and `settings` are those of the operation. Raises ValueError if it needs scores that were not loaded.
     """

@@ -38,13 +38,13 @@ class IntentRankings:
     def __init__(
         self,
         runs: JudgedRuns,
-        places: NDArray[np.intp],
+        positions: NDArray[np.intp],
         rel: int,
         condensed: bool,
         gains: GainSetting = FLAT,
         score: ScoresByIntent = _no_scores,
     ) -> None:
-        """Choose the runs at the positions `places`, intp [m]. Raises ValueError without judgments by intent.
+        """Choose the runs at the positions `positions`, intp [m]. Raises ValueError without judgments by intent.
 
         `score` computes other metrics for each intent, which this module cannot.
         """
@@ -53,12 +53,12 @@ class IntentRankings:
             raise ValueError("this metric needs judgments by intent: see BoundMetric.needs_intents")
         self.intents: Intents = intents
         self.runs = runs.by_intent
-        self.places = places
+        self.positions = positions
         self.rel, self.condensed, self.gains, self.score = rel, condensed, gains, score
         self.highest_level = runs.judgments.classes.highest_level
-        self.missing: NDArray[np.bool_] = runs.missing[places]
+        self.missing: NDArray[np.bool_] = runs.missing[positions]
         self.topics = runs.judgments.topics
-        self._columns = Rankings(runs.by_intent, places)
+        self._columns = Rankings(runs.by_intent, positions)
 
     @cached_property
     def undefined(self) -> NDArray[np.bool_]:
@@ -142,7 +142,7 @@ class GradedIntentRankings(IntentRankings):
         worth = (relevant.gain * self.intents.probability[pair])[is_found]
         gain: Scores = np.bincount(document.ravel(), worth, len(keys)).astype(np.float64)
         keys, gain = keys[gain > 0], gain[gain > 0]
-        return FoundDocuments(keys // spacing, keys % spacing, gain, (len(self.places), self.topics))
+        return FoundDocuments(keys // spacing, keys % spacing, gain, (len(self.positions), self.topics))
 
 
 class FoundByIntent:
@@ -177,7 +177,7 @@ class FoundByIntent:
         """Return the sums over the documents of each intent: float64 [m, p]."""
         values = np.where(self.is_found, by_row, 0.0)
         sums = self._rows.reduce(np.add, values)
-        return sums.reshape(len(self._rankings.places), -1)
+        return sums.reshape(len(self._rankings.positions), -1)
 
     @property
     def number(self) -> Scores:

@@ -166,9 +166,7 @@ class Intents:
         Every judged document of the topic is judged for each of its intents. `level_counts` int64 [n, h+1] and
         `negative_counts` int64 [n] are the numbers by topic.
         """
-        width = level_counts.shape[1]
-        flat = np.bincount(self.intent * width + self.level, minlength=len(self.probability) * width)
-        counts = flat.reshape(len(self.probability), width).astype(np.int64)
+        counts = self._relevant_counts(level_counts.shape[1])
         counts[:, 0] = level_counts.sum(axis=1)[self.topic] - counts[:, 1:].sum(axis=1)
         return counts, negative_counts[self.topic]
 
@@ -203,11 +201,13 @@ class Intents:
 
     def gain_by_level(self, gains: GainSetting, rel: int, highest_level: int) -> Scores:
         """Return the gain of each level for each intent, float64 [p, h+1]. Gains below level `rel` are 0."""
-        width = highest_level + 1
+        counts = self._relevant_counts(highest_level + 1)
+        return np.broadcast_to(gains.by_class(counts, rel), counts.shape)
+
+    def _relevant_counts(self, width: int) -> Integers:
+        """Return the number of documents of each intent at each level, int64 [p, width]. Level 0 has none."""
         flat = np.bincount(self.intent * width + self.level, minlength=len(self.probability) * width)
-        counts = flat.reshape(len(self.probability), width).astype(np.int64)
-        by_level = gains.by_class(counts, rel)
-        return np.broadcast_to(by_level, counts.shape)
+        return flat.reshape(len(self.probability), width).astype(np.int64)
 
     def _global_gains(self, gains: GainSetting, rel: int) -> Scores:
         worth = self.gain_by_level(gains, rel, len(gains.values))[self.intent, self.level]

@@ -404,9 +404,9 @@ def _fill_ideal_gained(
 
 
 @njit
-def _look_up(values: Any, places: Any, rows: Any, out: Any) -> None:
+def _look_up(values: Any, indexes: Any, rows: Any, out: Any) -> None:
     for row in range(np.uint64(rows)):
-        out[row] = values[np.uint64(places[row])]
+        out[row] = values[np.uint64(indexes[row])]
 
 
 @njit

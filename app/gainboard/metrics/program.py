@@ -139,13 +139,13 @@ def _assemble(formulas: tuple[Formula, ...], settings: tuple[int, ...]) -> Progr
     setting_numbers = iter(settings)
     for metric, formula in enumerate(formulas):
         by_setting = {setting: next(setting_numbers) for setting in formula.settings}
-        places: dict[Value, int] = {}
+        number_of: dict[Value, int] = {}
         for part in _values((formula.score, formula.worth)):
-            operands = tuple(places[operand] for operand in part.operands)
+            operands = tuple(number_of[operand] for operand in part.operands)
             open_settings = tuple(by_setting[setting] for setting in part.open)
             node = _Node(part.operation, part.space, operands, open_settings, part.fixed)
-            places[part] = numbers.setdefault(node, len(numbers))
-        score = (places[formula.score], places[formula.worth])
+            number_of[part] = numbers.setdefault(node, len(numbers))
+        score = (number_of[formula.score], number_of[formula.worth])
         numbers[_Node("score", Space.RANKING, score, (), (metric, formula.missing))] = len(numbers)
     return _allocate(list(numbers), frozenset().union(*(formula.operations for formula in formulas)))
 

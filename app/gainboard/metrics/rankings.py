@@ -235,15 +235,17 @@ class JudgedRuns:
         """The largest rank of a relevant document retrieved, or 0 if there is none."""
         return int(self.rank[0].max(initial=0))
 
-    def spans(self, places: NDArray[np.intp] | None) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    def spans(
+        self, positions: NDArray[np.intp] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Return three arrays by ranking: its first row, its number of rows, and whether it is missing.
 
-        The rankings are those of the runs at these places, or of all runs if `places` is None.
+        The rankings are those of the runs at these places, or of all runs if `positions` is None.
         """
-        if places is None:
+        if positions is None:
             return self._spans
-        first = self.first[places]
-        return first[:, :-1].ravel(), np.diff(first).ravel(), self.missing[places].ravel()
+        first = self.first[positions]
+        return first[:, :-1].ravel(), np.diff(first).ravel(), self.missing[positions].ravel()
 
     @cached_property
     def _spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:

@@ -125,7 +125,7 @@ class TiedRun:
     def arrange_topic(self, topic: int, judgments: Judgments, slots: Iterator[Integers], orders: int) -> JudgedRuns:
         """Return orders of a topic as runs on this topic alone.
 
-        `slots` yields for each mixed group of the topic the places of its judged documents, counted from 0: int64
+        `slots` yields for each mixed group of the topic the positions of its judged documents, counted from 0: int64
         [orders, judged], distinct in each row.
         """
         rank, level = self._repeat_topic(topic, orders)
@@ -167,8 +167,8 @@ class TiedRun:
         # Documents of one level are alike, so orders that only exchange them are one: 6 documents have 720 orders, but
         # of two levels at most 20.
         for order in sorted(set(permutations(self._codes(rows)))):
-            places = [index for index, code in enumerate(order) if code != UNJUDGED]
-            arrangements.append(([first + index for index in places], [order[index] for index in places]))
+            indexes = [index for index, code in enumerate(order) if code != UNJUDGED]
+            arrangements.append(([first + index for index in indexes], [order[index] for index in indexes]))
         return arrangements
 
     def _codes(self, rows: slice) -> list[int]:

@@ -85,5 +85,5 @@ def successive_seeds(seed: int, count: int) -> list[int]:
 
 def resample_counts(resamples: Indices, size: int) -> Floats:
     """Return how often each index is in each resample: float64 [resamples, size] from indices [resamples, any]."""
-    places = resamples + np.arange(len(resamples))[:, np.newaxis] * size
-    return np.bincount(places.ravel(), minlength=len(resamples) * size).reshape(-1, size).astype(np.float64)
+    cells = resamples + np.arange(len(resamples))[:, np.newaxis] * size
+    return np.bincount(cells.ravel(), minlength=len(resamples) * size).reshape(-1, size).astype(np.float64)

@@ -119,11 +119,11 @@ def midranks(values: Floats) -> Floats:
     """
     order = np.argsort(values, axis=1, kind="stable")
     ascending = np.take_along_axis(values, order, axis=1)
-    places = np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    indexes = np.broadcast_to(np.arange(values.shape[1]), values.shape)
     differs = ascending[:, 1:] != ascending[:, :-1]
     edge = np.ones((len(values), 1), np.bool_)
-    first = np.maximum.accumulate(np.where(np.hstack([edge, differs]), places, 0), axis=1)
-    last = np.where(np.hstack([differs, edge]), places, values.shape[1])
+    first = np.maximum.accumulate(np.where(np.hstack([edge, differs]), indexes, 0), axis=1)
+    last = np.where(np.hstack([differs, edge]), indexes, values.shape[1])
     last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
     ranks = np.empty(values.shape)
     np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)

@@ -114,12 +114,12 @@ def largest_differences(scores: Floats, permutations: Indices) -> Floats:
     return _spreads(scores, permutations + _rows(topics, runs))
 
 
-def _spreads(scores: Floats, places: Indices) -> Floats:
+def _spreads(scores: Floats, positions: Indices) -> Floats:
     topics = scores.shape[1]
     flat = scores.T.ravel()
-    spreads = np.empty(len(places))
-    for part in pieces(slice(0, len(places)), IN_CACHE // scores.size):
-        spreads[part] = np.ptp(flat[places[part]].sum(axis=1), axis=1)
+    spreads = np.empty(len(positions))
+    for part in pieces(slice(0, len(positions)), IN_CACHE // scores.size):
+        spreads[part] = np.ptp(flat[positions[part]].sum(axis=1), axis=1)
     spreads /= topics
     return spreads
 
@@ -139,11 +139,11 @@ def _rows(topics: int, runs: int) -> Indices:
 # Metrics are computed one after the other. Each block's permutations, which cost most, serve all of them.
 @lru_cache(maxsize=1)
 def _permute_positions(seed: int, block: int, resamples: int, topics: int, runs: int) -> Indices:
-    places = Draws(seed, RandomisedTukey.name, block).permutations(resamples, topics, runs)
-    places += _rows(topics, runs)
+    positions = Draws(seed, RandomisedTukey.name, block).permutations(resamples, topics, runs)
+    positions += _rows(topics, runs)
     # All callers share the array.
-    places.flags.writeable = False
-    return places
+    positions.flags.writeable = False
+    return positions
 
 
 @register_test

@@ -63,7 +63,7 @@ def _split_cells(line: bytes, separator: str) -> list[str] | None:
     return [cell[1:] if cell.startswith("'") and cell[1:].startswith(COMPUTED) else cell for cell in written]
 
 
-def column_places(header: Sequence[str], wanted: Sequence[str]) -> list[int] | None:
+def find_columns(header: Sequence[str], wanted: Sequence[str]) -> list[int] | None:
     """Return the place of each wanted column in the header; None if one is missing or there twice."""
     return [header.index(name) for name in wanted] if all(header.count(name) == 1 for name in wanted) else None
 
@@ -85,21 +85,21 @@ def read_topic_groups(
     text = Text(chunks, limits)
     faults, allowed = text.faults, None if declared is None else frozenset(declared)
     groups: dict[str, dict[str, int]] = {}  # the topics of each group, each with its line
-    places: list[int] | None = None
+    columns: list[int] | None = None
     width = 0
     for number, cells in csv_rows(text, limits):
         if width == 0:
-            width, places = len(cells), column_places(cells, COLUMNS)
-            if places is None:
+            width, columns = len(cells), find_columns(cells, COLUMNS)
+            if columns is None:
                 problem = f"the header is {quoted(','.join(cells))}, but must have the columns `topic` and `group` once"
                 faults.add("bad-header", f"{problem}: `topic,group`", number)
             continue
-        if places is None:  # nothing can be read after a wrong header, except rows that are unreadable themselves
+        if columns is None:  # nothing can be read after a wrong header, except rows that are unreadable themselves
             continue
         if len(cells) != width:
             faults.add("bad-columns", f"the row has {len(cells)} cells, but the header has {width}", number)
             continue
-        topic, group = (cells[column] for column in places)
+        topic, group = (cells[column] for column in columns)
         code, problem = topic_problem(topic, allowed)
         if code:
             faults.add(code, problem, number, topic=topic.encode())
@@ -108,7 +108,7 @@ def read_topic_groups(
         elif (first := groups.setdefault(group, {}).setdefault(topic, number)) != number:
             problem = f"topic {quoted(topic)} is in group {group} already, on line {first}. Keep one of the two lines"
             faults.add("duplicate-topic", problem, first, number, topic=topic.encode())
-    if places is None and not faults:
+    if columns is None and not faults:
         faults.add("empty-file", "The file has no header. Its first line is `topic,group`")
     if faults:
         raise faults.error()

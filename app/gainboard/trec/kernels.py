@@ -488,22 +488,22 @@ def join(
 
     Returns whether the data is the common case.
     """
-    places, slots = aside
+    lines, slots = aside
     at, filled = 0, 0
     for topic in range(len(rows)):
         first, stop = topics[topic, 0], topics[topic + 1, 0]
         count = stop - first
         if _have_repetition(data, documents, hashes, first, stop, slots, PROBES_A_LINE * count):
             return False
-        order = places[0, :count]
+        order = lines[0, :count]
         for index in range(count):
             order[index] = first + index
         # By score first, whatever decides: `_compare` takes the lines in order of score.
-        _sort(data, documents, keys, order, places[1])
+        _sort(data, documents, keys, order, lines[1])
         _compare(ranks, keys, order, agreement)
         if ranked:
             # Ranks ascend, but the sort descends. Negation is exact, because ranks have at most 18 digits.
-            _sort(data, documents, -ranks, order, places[1])
+            _sort(data, documents, -ranks, order, lines[1])
             # Two documents at one rank are a fault, which the plain reader names with both lines.
             for index in range(1, count):
                 if ranks[order[index - 1]] == ranks[order[index]]:

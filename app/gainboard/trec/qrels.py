@@ -260,9 +260,9 @@ class _Judging:
 
     def _note_conflicts(self, topic: bytes, documents: list[bytes], judged: _Judged, faults: Faults) -> None:
         """Note a fault for each line that gives a document another level than its first line does."""
-        places = range(len(documents))
+        indexes = range(len(documents))
         # A later entry of a dictionary replaces an earlier one.
-        first_place = dict(zip(reversed(documents), reversed(places), strict=True))
+        first_place = dict(zip(reversed(documents), reversed(indexes), strict=True))
         first = np.fromiter(map(first_place.__getitem__, documents), np.int64, len(documents))
         levels = np.frombuffer(bytes(judged.levels), np.uint8)
         numbers = np.frombuffer(bytes(judged.numbers), np.int64)

@@ -206,7 +206,7 @@ def compare(keys: NDArray[Any], ranks: NDArray[np.int64] | None) -> tuple[RankAg
     none = np.iinfo(np.int64)
     worst_before = np.repeat(np.concatenate(([none.min], np.maximum.accumulate(ranks)[starts[1:] - 1])), sizes)
     best_before = np.repeat(np.concatenate(([none.max], np.minimum.accumulate(ranks)[starts[1:] - 1])), sizes)
-    places = np.flatnonzero(ranks < worst_before)
+    contradictions = np.flatnonzero(ranks < worst_before)
     agreement.reversed = int(agreement.ranked and (ranks < best_before).all())
-    agreement.contradicting = int(bool(places.size))
-    return agreement, int(places[0]) if places.size else None
+    agreement.contradicting = int(bool(contradictions.size))
+    return agreement, int(contradictions[0]) if contradictions.size else None

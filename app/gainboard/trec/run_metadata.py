@@ -99,8 +99,8 @@ def _faults(values: Mapping[str, Any], tag: str) -> Iterator[str]:
             yield f"The part {key!r} of ir_metadata is not a mapping"
         elif key in GENERAL and isinstance(value, dict | list):
             yield f"The part {key!r} of ir_metadata is not a single value"
-    if (said := values.get("tag")) is not None and str(said) != tag:
-        yield f"ir_metadata has the tag {str(said)!r}, but the lines of the run have {tag!r}"
+    if (tag_there := values.get("tag")) is not None and str(tag_there) != tag:
+        yield f"ir_metadata has the tag {str(tag_there)!r}, but the lines of the run have {tag!r}"
 
 
 def _as_json_value(value: Any, depth: int = 0) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
-from gainboard.trec.csv_files import column_places, csv_rows, separator_line, separator_of
+from gainboard.trec.csv_files import csv_rows, find_columns, separator_line, separator_of
 from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits, quoted
 from gainboard.trec.lines import Text
 from gainboard.trec.numbers import decimal
@@ -209,11 +209,11 @@ def _read_csv(text: Text, limits: FileLimits, cells: _MatrixCells) -> None:
     for other, ours in OTHER_NAMES.items():
         if ours not in header and other in header:
             header[header.index(other)] = ours
-    if places := column_places(header, LONG):
-        _read_long(rows, header, places, cells)
-    elif cells.run is not None and (places := column_places(header, LONG[1:])):
+    if columns := find_columns(header, LONG):
+        _read_long(rows, header, columns, cells)
+    elif cells.run is not None and (columns := find_columns(header, LONG[1:])):
         named = ((number, [*row, cells.run or ""]) for number, row in rows)
-        _read_long(named, [*header, "run"], [len(header), *places], cells)
+        _read_long(named, [*header, "run"], [len(header), *columns], cells)
     elif header[0] in ("run", "topic") and len(names) > 1 and len(set(names)) == len(names):
         wide, is_by_run = [header[0], *names[1:]], header[0] == "run"
         for number, row in rows:
@@ -231,7 +231,7 @@ def _read_csv(text: Text, limits: FileLimits, cells: _MatrixCells) -> None:
 
 
 def _read_long(
-    rows: Iterator[tuple[int, list[str]]], header: list[str], places: list[int], cells: _MatrixCells
+    rows: Iterator[tuple[int, list[str]]], header: list[str], columns: list[int], cells: _MatrixCells
 ) -> None:
     metric = header.index("metric") if header.count("metric") == 1 else None
     first: str | None = None
@@ -249,7 +249,7 @@ def _read_long(
                 )
                 cells.faults.add("several-metrics", problem, number)
                 continue
-        run, topic, value = (row[column] for column in places)
+        run, topic, value = (row[column] for column in columns)
         cells.add(run, topic, value, number)
 
 

@@ -78,29 +78,29 @@ class Retrieved:
         self.documents: list[bytes] = []
         self.scores: list[Floats] = []
 
-    def places(self, most: int) -> NDArray[np.intp]:
-        """Return the places of at most so many documents by descending score; equal scores by descending id, in bytes.
+    def rank_documents(self, most: int) -> NDArray[np.intp]:
+        """Return the positions of at most so many documents by descending score; equal ones by descending id, in bytes.
 
         Raise DuplicateDocuments if one of these documents is there twice.
         """
         scores = np.concatenate(self.scores)
         if (scores[1:] <= scores[:-1]).all():  # as in most files; sorting takes a sixth of the time of a run
-            places = np.arange(len(scores))
+            order = np.arange(len(scores))
         else:
-            places = np.argsort(-scores, kind="stable")
-            scores = scores[places]
+            order = np.argsort(-scores, kind="stable")
+            scores = scores[order]
         same = np.concatenate(([False], scores[1:] == scores[:-1], [False])).astype(np.int8)
         changes = np.diff(same)  # 1 where a group of successive equal scores begins, -1 before its last one
         begins, lasts = (np.flatnonzero(changes == change).tolist() for change in (1, -1))
         for begin, last in zip(begins, lasts, strict=True):
-            equal = places[begin : last + 1]
+            equal = order[begin : last + 1]
             equal[:] = sorted(equal.tolist(), key=self.documents.__getitem__, reverse=True)
-        places = places[: max(most, 0)]
+        order = order[: max(most, 0)]
         if len(set(self.documents)) < len(self.documents):
-            times = Counter(self.documents[index] for index in places)
+            times = Counter(self.documents[index] for index in order)
             if twice := sorted(document for document, count in times.items() if count > 1):
                 raise DuplicateDocuments(f"trec_eval.form_res_qrels: duplicate docs {_show(twice[0])}")
-        return places
+        return order
 
 
 def levels_by_rank(retrieved: Retrieved | None, judgments: DocumentLevels, most: int) -> NDArray[np.int64]:
@@ -108,14 +108,14 @@ def levels_by_rank(retrieved: Retrieved | None, judgments: DocumentLevels, most:
 
     Raise DuplicateDocuments if the topic judges one twice, or one is retrieved twice.
     """
-    places = retrieved.places(most) if retrieved else None
+    order = retrieved.rank_documents(most) if retrieved else None
     if judgments.twice is not None:
         raise DuplicateDocuments(f"trec_eval.form_res_rels: duplicate docs {_show(judgments.twice)}")
     if not retrieved:
         return np.array([UNPOOLED])  # as in trec_eval, where such a topic has one document that nobody knows
     documents = retrieved.documents
     levels = np.fromiter(map(judgments.levels.get, documents, repeat(UNPOOLED)), np.int64, len(documents))
-    return levels[places]
+    return levels[order]
 
 
 def read_qrels(data: bytes) -> dict[bytes, DocumentLevels]:

@@ -120,7 +120,7 @@ def _rprec(topic: TopicResult, _: object) -> Value:
 @measure("bpref")
 def _bpref(topic: TopicResult, _: object) -> float:
     """The share of pairs of a relevant and a nonrelevant judged document that are in the right order."""
-    above = np.cumsum(topic.is_nonrelevant)[topic.judged_places]
+    above = np.cumsum(topic.is_nonrelevant)[topic.judged_positions]
     every = int(topic.counts[: max(topic.threshold, 0)].sum())
     lost = np.minimum(above, topic.relevant) / max(min(every, topic.relevant), 1)
     return _over(total(np.where(above > 0, 1.0 - lost, 1.0)), topic.relevant)
@@ -129,7 +129,7 @@ def _bpref(topic: TopicResult, _: object) -> float:
 @measure("recip_rank")
 def _recip_rank(topic: TopicResult, _: object) -> Value:
     """The reciprocal of the rank of the first relevant document."""
-    return 1.0 / (int(topic.places[0]) + 1) if len(topic.places) else 0.0
+    return 1.0 / (int(topic.positions[0]) + 1) if len(topic.positions) else 0.0
 
 
 @measure("iprec_at_recall", shares(*TENTHS))
@@ -137,8 +137,8 @@ def _iprec_at_recall(topic: TopicResult, recalls: Sequence[float]) -> list[float
     """Interpolated precision at recall points: the highest precision at this recall or a higher one."""
     # Halves are rounded away from 0, as C's `lround` does.
     counts = [math.floor(recall * topic.relevant + 0.5) for recall in recalls]
-    # trec_eval counts down from the last of the places, so below threshold 0 it sees the last of them alone.
-    last = topic.places[len(topic.places) - topic.found :]
+    # trec_eval counts down from the last of the positions, so below threshold 0 it sees the last of them alone.
+    last = topic.positions[len(topic.positions) - topic.found :]
     precisions = np.arange(1, topic.found + 1) / (last + 1)
     highest = np.maximum.accumulate(precisions[::-1])[::-1].tolist()
     # Without retrieved documents, trec_eval divides 0 by 0.
@@ -180,10 +180,10 @@ def _recall(topic: TopicResult, ranks: Sequence[int]) -> Value:
 def _infap(topic: TopicResult, _: object) -> Value:
     """Inferred average precision (Yilmaz and Aslam, CIKM 2006), for judgments of a sample of the pool."""
     epsilon = 0.00001  # INFAP_EPSILON of trec_eval
-    ranks = topic.judged_places.astype(float)
+    ranks = topic.judged_positions.astype(float)
     relevant = np.arange(len(ranks), dtype=float)
-    nonrelevant = np.cumsum(topic.is_nonrelevant)[topic.judged_places]
-    unjudged = np.cumsum(topic.levels == UNJUDGED)[topic.judged_places]
+    nonrelevant = np.cumsum(topic.is_nonrelevant)[topic.judged_positions]
+    unjudged = np.cumsum(topic.levels == UNJUDGED)[topic.judged_positions]
     # A document at rank 1 has none above it: its value is set below.
     with np.errstate(all="ignore"):
         in_pool = (relevant + nonrelevant + unjudged) / ranks
@@ -203,8 +203,8 @@ def _rprec_mult(topic: TopicResult, multiples: Sequence[float]) -> Value:
     """Precision at multiples of R."""
     # trec_eval rounds up in this way, so less than a tenth above a whole number is rounded down.
     ranks = [int(multiple * topic.relevant + 0.9) for multiple in multiples]
-    # As for interpolated precision, trec_eval counts down from the last of the places.
-    unseen = len(topic.places) - topic.found
+    # As for interpolated precision, trec_eval counts down from the last of the positions.
+    unseen = len(topic.positions) - topic.found
     return [max(topic.relevant_within(rank) - unseen, 0) / rank if rank > 0 else 0.0 for rank in ranks]
 
 
@@ -228,7 +228,7 @@ def _eleven_points(topic: TopicResult, recalls: Sequence[float]) -> Value:
 @measure("binG")
 def _bin_g(topic: TopicResult, _: object) -> Value:
     """The mean over relevant documents of 1 / log2(2 + documents above it that are not relevant)."""
-    above = topic.places - np.arange(len(topic.places))
+    above = topic.positions - np.arange(len(topic.positions))
     return _over(total(1.0 / np.log2(2.0 + above)), topic.relevant)
 
 

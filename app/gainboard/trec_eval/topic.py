@@ -56,27 +56,27 @@ class TopicResult:
         return int(self.counts[max(self.threshold, 0) :].sum())
 
     @cached_property
-    def places(self) -> Integers:
-        """The places in the ranking of documents at or above the threshold, from 0, int64 [relevant retrieved].
+    def positions(self) -> Integers:
+        """The positions in the ranking of documents at or above the threshold, from 0, int64 [relevant retrieved].
 
         With a threshold below 0, as in trec_eval, these include documents without a judgment: UNPOOLED is level -1.
         """
         return np.flatnonzero(self.levels >= self.threshold)
 
     @cached_property
-    def judged_places(self) -> Integers:
-        """The places of the relevant documents that are judged. They differ from `places` below threshold 0 alone."""
-        return self.places[self.levels[self.places] >= 0]
+    def judged_positions(self) -> Integers:
+        """The positions of relevant documents that are judged. They differ from `positions` below threshold 0 alone."""
+        return self.positions[self.levels[self.positions] >= 0]
 
     @property
     def found(self) -> int:
         """The number of relevant documents that are retrieved, which are judged ones."""
-        return len(self.judged_places)
+        return len(self.judged_positions)
 
     @cached_property
     def precisions(self) -> Floats:
         """The precision at each relevant document, float64 [relevant retrieved]."""
-        return np.arange(1, len(self.places) + 1) / (self.places + 1)
+        return np.arange(1, len(self.positions) + 1) / (self.positions + 1)
 
     @cached_property
     def is_nonrelevant(self) -> NDArray[np.bool_]:
@@ -84,8 +84,8 @@ class TopicResult:
         return (self.levels >= 0) & (self.levels < self.threshold)
 
     def relevant_within(self, rank: int) -> int:
-        """Return the number of places at the first ranks."""
-        return int(np.searchsorted(self.places, rank))
+        """Return the number of positions at the first ranks."""
+        return int(np.searchsorted(self.positions, rank))
 
     def gains(self, pairs: Pairs) -> Gains:
         """Return the gains: the levels, or what the pairs of level and gain say. Levels below 0 have none."""
