@@ -103,7 +103,6 @@ class Campaign:
 
     @property
     def run_count(self) -> int:
-        """The number of runs."""
         return len(TEAMS) * self.runs_per_team
 
     def qrels(self) -> str:

@@ -78,7 +78,6 @@ def njit(function: F) -> F:
 
 
 def names() -> list[str]:
-    """Return the names of all twins."""
     return [twin.name for twin in OptionalKernel.every]
 
 
@@ -93,7 +92,6 @@ def is_installed() -> bool:
 
 
 def is_ready() -> bool:
-    """Return whether every twin is loaded."""
     return all(twin.get() is not None for twin in OptionalKernel.every)
 
 

@@ -91,7 +91,6 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """Title and unit."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
     @property

@@ -39,7 +39,6 @@ class TopicClasses:
 
     @property
     def highest_level(self) -> int:
-        """The highest level of the scale, h."""
         return int(self.counts.shape[1]) - 1
 
     @cached_property

@@ -36,7 +36,6 @@ class RetrievalScores:
 
     @property
     def nbytes(self) -> int:
-        """The number of bytes in memory."""
         return self.judged.nbytes + 4 * self.lowest.nbytes
 
     def only(self, row: NDArray[np.int64], topics: NDArray[np.intp]) -> RetrievalScores:
@@ -65,7 +64,6 @@ class JudgedRun:
 
     @property
     def nbytes(self) -> int:
-        """The number of bytes in memory."""
         arrays = self.starts.nbytes + self.rank.nbytes + self.level.nbytes + self.retrieved.nbytes
         documents = self.document.nbytes if self.document is not None else 0
         return arrays + documents + (self.retrieval_scores.nbytes if self.retrieval_scores is not None else 0)

@@ -94,7 +94,6 @@ class Scaling(NamedTuple):
 
 
 def scale_scores(scores: Scores, scaling: Scaling) -> Scores:
-    """Return the scaled scores."""
     return (scores * scaling.unit - scaling.shift) / scaling.spread
 
 

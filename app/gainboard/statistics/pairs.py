@@ -14,7 +14,6 @@ NUMBERS_AT_ONCE = 1 << 22
 
 
 def pair_count(runs: int) -> int:
-    """Return the number of pairs of so many runs."""
     return runs * (runs - 1) // 2
 
 
