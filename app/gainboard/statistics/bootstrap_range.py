@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gainboard.statistics.draws import BlockResult, Draws, Floats, resample_counts
 from gainboard.statistics.means import TINY
 from gainboard.statistics.multiple_comparisons import NEAR
-from gainboard.statistics.pairs import pair_differences
+from gainboard.statistics.pairs import numbers_of_block, pair_differences
 from gainboard.statistics.significance import (
     BLOCK_SECONDS,
     Outcome,
@@ -162,8 +162,7 @@ class BootstrapRange(SignificanceTest):
     def work(self, scores: Floats, block: int, settings: SignificanceSettings) -> BlockResult:
         resamples, (runs, topics) = self.drawn(settings.resamples), scores.shape
         parts, blocks = -(-resamples // AT_ONCE), self.blocks(runs, topics, settings.resamples)
-        parts_of_block = range(parts * block // blocks, parts * (block + 1) // blocks)
-        return {"ranges": _ranges(scores, parts_of_block, resamples, settings.seed)}
+        return {"ranges": _ranges(scores, numbers_of_block(parts, block, blocks), resamples, settings.seed)}
 
     def outcome(self, scores: Floats, results: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
         ranges = stretch_ranges(np.concatenate([part["ranges"] for part in results]), scores)

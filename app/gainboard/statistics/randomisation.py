@@ -10,7 +10,7 @@ import numpy as np
 from gainboard.statistics.draws import BlockResult, Draws, Floats, Indices
 from gainboard.statistics.means import Effects, residual_effects
 from gainboard.statistics.multiple_comparisons import NEAR
-from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pieces
+from gainboard.statistics.pairs import NUMBERS_AT_ONCE, numbers_of_block, pair_count, pair_differences, pieces
 from gainboard.statistics.significance import Outcome, PairedTest, SignificanceSettings, SignificanceTest, register_test
 
 MOST_ENUMERATED = 13
@@ -94,8 +94,7 @@ class Randomisation(PairedTest):
         if self.is_exact(topics):
             return every_sign(topics)
         resamples, blocks = self.drawn(settings.resamples), self.blocks(runs, topics, settings.resamples)
-        number = resamples * (block + 1) // blocks - resamples * block // blocks
-        return Draws(settings.seed, self.name, block).signs(number, topics)
+        return Draws(settings.seed, self.name, block).signs(len(numbers_of_block(resamples, block, blocks)), topics)
 
 
 IN_CACHE = 1 << 15
@@ -170,7 +169,7 @@ class RandomisedTukey(SignificanceTest):
     def work(self, scores: Floats, block: int, settings: SignificanceSettings) -> BlockResult:
         runs, topics = scores.shape
         resamples, blocks = self.drawn(settings.resamples), self.blocks(runs, topics, settings.resamples)
-        number = resamples * (block + 1) // blocks - resamples * block // blocks
+        number = len(numbers_of_block(resamples, block, blocks))
         return {"largest": _spreads(scores, _permute_positions(settings.seed, block, number, topics, runs))}
 
     def outcome(self, scores: Floats, results: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
