@@ -145,6 +145,7 @@ class Settings(BaseModel):
     @property
     def compiled(self) -> Path | None:
         """The folder where compiled functions are kept between starts; None leaves the choice to the compiler."""
+        # With another database there is no data folder, unless somebody has named one.
         return None if self.database_url and "data" not in self.model_fields_set else self.data / "compiled"
 
     @property

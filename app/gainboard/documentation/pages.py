@@ -64,6 +64,7 @@ def every_page() -> Mapping[str, HelpPage]:
             source = pages[FIRST].target_of(path)
             # A README is named by its folder.
             name = "benchmarks" if source == "benchmarks/README.md" else Path(path).stem.lower()
+            # A page that is listed twice is below the first heading.
             if path.endswith(".md") and name not in pages:
                 heading = (root() / source).read_text(encoding="utf-8").partition("\n")[0]
                 pages[name] = HelpPage(name, source, group, heading.removeprefix("# ").replace("`", ""))

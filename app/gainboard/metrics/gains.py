@@ -20,6 +20,7 @@ from gainboard.metrics.values import Number
 FORMS: Final = (
     "a ratio with one value per level, highest level first (3:2:1), a ratio inside adjust(...), linear, exp or flat"
 )
+# The product of a gain and a parameter, of which none is larger, is finite. That of two gains is not 0.
 _SMALLEST, _LARGEST = 1e-100, 1e100
 _RULES: Final[Mapping[str, Callable[[int], float]]] = {
     "linear": float,

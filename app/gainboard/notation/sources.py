@@ -188,6 +188,7 @@ def _level(value: Any) -> str:
     """Return the level as a file has it. Raise ValueError with what it should be."""
     plain = int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else _scalar(value)
     number = _float(plain)
+    # In this order and not as `>`: NaN is in no range, and `int` fails for it.
     if not abs(number) <= MOST_LEVELS or plain != int(number):
         raise ValueError(
             f"level {_show(value)} is not an integer from -{MOST_LEVELS} to {MOST_LEVELS}. Number the levels 0, 1, 2, "
@@ -280,6 +281,7 @@ def _rows(table: Any, notation: _Notation) -> Iterator[tuple[Any, str, Any, Any]
 
 def _column(columns: Sequence[Any], names: Sequence[str], notation: _Notation) -> str:
     column = next((name for name in names if name in columns), None)
+    # pandas allows two columns of one name, and would give both of them.
     if column is None or columns.count(column) > 1:
         raise BadInput(
             f"{notation.table}: the table has the columns {', '.join(map(str, columns)) or '(none)'}, but one of "

@@ -206,6 +206,7 @@ def _read_columns(data: bytes, columns: int, reader: str, *, is_strict: bool) ->
 
 def _is_regular(block: bytes, columns: int) -> bool:
     """Return whether each line has exactly these columns, and no line may be a comment."""
+    # A `#` may begin a comment or stand in an id. Only the slow way tells.
     if b"#" in block or not block.endswith(b"\n"):
         return False
     text = np.frombuffer(block, np.uint8)

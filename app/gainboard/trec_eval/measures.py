@@ -236,6 +236,7 @@ def _bin_g(topic: TopicResult, _: object) -> Value:
 def _g(topic: TopicResult, parameters: Pairs) -> Value:
     """Gains, each over log2(2 + the ideal cumulative gain - the cumulative gain), over the sum of all gains."""
     gains = topic.gains(parameters)
+    # A rank beyond the ideal ranking costs as much as one with a gain below 1.
     cost = np.ones(topic.retrieved)
     shared = min(len(gains.ideal), topic.retrieved)
     cost[:shared] = np.maximum(gains.ideal[:shared], 1.0)
@@ -285,6 +286,7 @@ def _rndcg(topic: TopicResult, parameters: Pairs) -> Value:
     discounted, ideal = discount_gains(gains.by_rank), discount_gains(gains.ideal)
     ends = [*(np.flatnonzero(np.diff(gains.ideal)) + 1).tolist(), *([len(ideal)] if len(ideal) else [])]
     ratios = [_last(discounted[:end]) / float(ideal[end - 1]) for end in ends]
+    # Not `> len(ideal)`: trec_eval leaves out the end of a ranking of R + 1 documents.
     if len(ideal) and topic.retrieved > len(ideal) + 1:
         ratios.append(_last(discounted) / float(ideal[-1]))
     return total(ratios) / len(ratios) if ratios else math.nan
