@@ -87,7 +87,7 @@ def _description_lines(description):
 
 
 def _short(value):
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:8]
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def help_lines(texts):
