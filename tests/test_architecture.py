@@ -22,6 +22,7 @@ OF_THE_CLIENT = (
         "gainboard.children",
         "gainboard.vocabulary",
         "gainboard.notation.sources",
+        "gainboard.notation.queries",
         "gainboard.api.models",
     ),
     *("gainboard.__version__", "gainboard.analyses.job_kinds", "gainboard.analyses.result_models"),

@@ -15,11 +15,12 @@ from gainboard.cli.scored_files import FileScoring, RefusedFile, ScoredFile, Sco
 from gainboard.errors import GainboardError
 from gainboard.evaluation.runs.run_files import NO_LIMITS
 from gainboard.evaluation.scoring.binding import undefined
-from gainboard.evaluation.scoring.ties import TiesAsked, refuse_by_intent
+from gainboard.evaluation.scoring.ties import refuse_by_intent
 from gainboard.metrics import Scale
 from gainboard.notation.remarks import warning_lines
 from gainboard.notation.sources import as_utf8
 from gainboard.trec import QrelsFile
+from gainboard.vocabulary import TiesAsked
 
 WORTH_COMPILED = 48 << 20
 """The size of text for each process, in bytes, from which compiled code saves more time than loading it takes."""

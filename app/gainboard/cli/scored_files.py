@@ -22,10 +22,11 @@ from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.runs.run_files import RunFile, judged_run_warnings, no_common_topics
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names
 from gainboard.evaluation.scoring.score_texts import csv_of, remarks_on_means, trec_eval_names, trec_eval_of
-from gainboard.evaluation.scoring.ties import RunTies, TiedScores, TiesAsked, as_json, tied_scores
+from gainboard.evaluation.scoring.ties import RunTies, TiedScores, as_json, tied_scores
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, notes_on_names, score_all
 from gainboard.trec import FileWarning
+from gainboard.vocabulary import TiesAsked
 
 Floats = NDArray[np.float64]
 
