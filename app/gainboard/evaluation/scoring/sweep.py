@@ -84,6 +84,7 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
             f"{MOST_SCORES:,}. Give fewer values, or select runs: `run=NAME`."
         )
         raise InvalidRequest.at("query", "too-many", message)
+    # After the transaction, because `spend` may wait for a turn, and a transaction that is open holds a connection.
     spend(count * SCORE_SECONDS)
     means = mean_scores(workspace, view.collection, JudgedVersion(version, topics), chosen, metrics)
     scored = len(topics.topics) - undefined(metrics, topics).sum(axis=1)

@@ -57,6 +57,7 @@ class RunTies:
             keys = single_precision(ranking.scores) if order_by == "score32" else ranking.scores
             ties.cut += int(len(keys) > depth and keys[depth - 1] == keys[depth])
             keys = keys[:depth]
+            # Rankings are sorted by these keys, so equal ones are neighbours.
             starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
             sizes = np.diff(np.append(starts, len(keys)))
             tied = sizes > 1
