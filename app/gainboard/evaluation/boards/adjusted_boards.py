@@ -22,14 +22,14 @@ from gainboard.evaluation.scoring.scores import ScoreArrays
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, mean_all
 from gainboard.statistics.corrected_means import LEAST_OTHERS, LEAST_TRUSTED, TwiceJudged
-from gainboard.statistics.means import Standardisation, standardise_scores
+from gainboard.statistics.means import standardise_scores
 from gainboard.store.records import Qrels, VersionName
+from gainboard.vocabulary import Standardisation
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 LEAST_REFERENCE = 2
 """Fewer runs have no spread."""
-MOST_REFERENCE = 200
 """An address holds about so many names."""
 
 
