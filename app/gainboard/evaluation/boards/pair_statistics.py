@@ -19,7 +19,7 @@ from gainboard.statistics.bootstrap_range import (
     bootstrap_ranges,
     range_levels,
 )
-from gainboard.statistics.classical import DECIMALS, deciding_topics, pivotal_topics, t_levels
+from gainboard.statistics.classical import deciding_topics, pivotal_topics, t_levels
 from gainboard.statistics.draws import Indices
 from gainboard.statistics.means import TINY, effects_of, mean_intervals, tost_levels, unit_of
 from gainboard.statistics.multiple_comparisons import holm, holm_thresholds, needed_resamples
@@ -33,6 +33,7 @@ from gainboard.statistics.significance import (
     find_test,
     least_levels,
 )
+from gainboard.vocabulary import DECIMALS
 
 Floats = NDArray[np.float64]
 ALPHA: Final = 0.05

@@ -28,12 +28,11 @@ from gainboard.evaluation.scoring.scores import ScoreTable
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, Names
+from gainboard.notation.queries import MOST_METRICS
 from gainboard.store.database import may_take_long
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 from gainboard.vocabulary import LateShown
 
-MOST_METRICS = 200
-"""The largest number of expressions in one request."""
 MOST_QUICK = 2_500
 """The largest number of scores, or of means, in an answer that is made in the event loop: 43 metrics of 58 runs."""
 MOST_QUICK_METRICS = 50

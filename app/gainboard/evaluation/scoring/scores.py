@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from gainboard.exhibits import csv_line
 from gainboard.metrics import BoundMetric, Scale, mean_all, notes_on_names, trec_eval_name
 from gainboard.notation.remarks import why_left_out
+from gainboard.vocabulary import round_score
 
 Floats = NDArray[np.float64]
 _TOPICS_NAMED = 10
-DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -167,9 +167,7 @@ def rank_by_mean(names: Sequence[str], means: Floats) -> list[tuple[int, int]]:
 
     `means` is float64 [runs]. Equal means share a rank, and so do the runs without one (NaN), which are last.
     """
-    # The same sum in another order may differ in its last bits, so 12 decimals decide, as in the analyses. NumPy's
-    # `round` would turn the largest uploaded scores into infinity.
-    keys = [(True, 0.0) if math.isnan(mean) else (False, -round(mean, DECIMALS)) for mean in means.tolist()]
+    keys = [(True, 0.0) if math.isnan(mean) else (False, -round_score(mean)) for mean in means.tolist()]
     ranked: list[tuple[int, int]] = []
     for place, run in enumerate(sorted(range(len(keys)), key=lambda run: (keys[run], names[run])), start=1):
         is_equal = bool(ranked) and keys[ranked[-1][1]] == keys[run]

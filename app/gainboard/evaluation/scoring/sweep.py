@@ -21,11 +21,10 @@ from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, expand, resolve
+from gainboard.notation.queries import MOST_POINTS
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 from gainboard.vocabulary import LateShown
 
-MOST_POINTS = 2000
-"""The most combinations of parameters times metrics, counted before equal metrics are merged."""
 MOST_SCORES = 200_000_000
 """The most points x runs x topics behind the means: some seconds of work."""
 
