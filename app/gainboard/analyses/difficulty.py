@@ -20,8 +20,9 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.correlation import taus_with
-from gainboard.statistics.means import Standardisation, competition_ranks, standardised
+from gainboard.statistics.means import competition_ranks, standardise_scores
 from gainboard.statistics.topic_sets import VarianceComponents, discriminations, variance_components
+from gainboard.vocabulary import Standardisation
 
 SECONDS_A_SCORE = 5e-8
 LEAST_REFERENCE = 2
@@ -259,7 +260,7 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
             return {}
         names = set(self.reference)
         reference = np.array([row for row, run in enumerate(self.matrices.runs) if run.name in names], np.intp)
-        standard = standardised(scores, reference, self.params.standardise)
+        standard = standardise_scores(scores, reference, self.params.standardise)
         is_defined = ~np.isnan(standard[0])
         means = np.full((2, len(scores)), np.nan)
         if is_defined.any():

@@ -32,9 +32,9 @@ from gainboard.analyses.versioned_metrics import (
     settled_entry,
 )
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
-from gainboard.evaluation.scoring.requests import MOST_METRICS
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Series
+from gainboard.notation.queries import MOST_METRICS
 from gainboard.statistics.agreement import discordant_pairs
 from gainboard.statistics.correlation import (
     kendall_asls,
@@ -47,7 +47,7 @@ from gainboard.statistics.correlation import (
     tau_ap_matrix,
 )
 from gainboard.statistics.draws import Draws, resample_counts
-from gainboard.statistics.means import round_means, tied_pairs
+from gainboard.statistics.means import round_scores, tied_pairs
 from gainboard.statistics.pairs import pair_count
 from gainboard.store.records import VersionName
 
@@ -405,7 +405,7 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
         of_metrics = means[: len(self.metrics)]
         names = [run.name for run in self.matrices.runs]
         # Means that differ by a rounding error are ties, which names order.
-        order = sorted(range(len(names)), key=lambda run: (-round_means(of_metrics[0])[run], names[run]))
+        order = sorted(range(len(names)), key=lambda run: (-round_scores(of_metrics[0])[run], names[run]))
         asls = {
             name: findings[0][f"asl {name}"].tolist() for name in ("kendall", "spearman") if name in self.coefficients
         }

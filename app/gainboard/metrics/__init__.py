@@ -20,7 +20,7 @@ from gainboard.metrics.bound import BoundMetric, notes_on_names, short_labels
 from gainboard.metrics.catalogue import Metric, every_metric, every_parameter, query_parameters
 from gainboard.metrics.curves import RECALL_STEPS, CurvesOfRun, judged_share
 from gainboard.metrics.expected import expected_form, expected_scores, is_without_order
-from gainboard.metrics.expressions import ignored_defaults, resolve, trec_eval_name, without
+from gainboard.metrics.expressions import explain_ignored_defaults, resolve, trec_eval_name, without
 from gainboard.metrics.gains import GainSetting, linear_ratio, parse_gains, steep
 from gainboard.metrics.judgments import UNJUDGED, Intents, Judgments, Scale
 from gainboard.metrics.parameters import Parameter
@@ -29,7 +29,8 @@ from gainboard.metrics.rankings import JudgedRun, JudgedRuns, RetrievalScores
 from gainboard.metrics.retrieval import min_max
 from gainboard.metrics.scoring import mean_all, mean_of, score_all
 from gainboard.metrics.ties import TiedRun
-from gainboard.metrics.vocabularies import Names, translate
+from gainboard.metrics.vocabularies import translate
+from gainboard.vocabulary import Names
 
 SCORING_VERSION = 2
 """The version of the scoring. Increase it with every change that may change a score."""
@@ -58,7 +59,7 @@ __all__ = [
     "expand",
     "expected_form",
     "expected_scores",
-    "ignored_defaults",
+    "explain_ignored_defaults",
     "is_without_order",
     "judged_share",
     "linear_ratio",

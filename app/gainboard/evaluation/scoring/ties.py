@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,9 @@ from gainboard.metrics import (
     score_all,
 )
 from gainboard.trec import Ranking, single_precision
-from gainboard.vocabulary import OrderBy
+from gainboard.vocabulary import OrderBy, TiesAsked
 
 Floats = NDArray[np.float64]
-TiesAsked = Literal["range", "expected"]
-"""Scores of tied runs: from the worst to the best order, or expected over all orders."""
 ORDERS: Final = 1000
 """The number of orders that are drawn where the expectation has no closed form."""
 SEED: Final = 0
@@ -59,6 +57,7 @@ class RunTies:
             keys = single_precision(ranking.scores) if order_by == "score32" else ranking.scores
             ties.cut += int(len(keys) > depth and keys[depth - 1] == keys[depth])
             keys = keys[:depth]
+            # Rankings are sorted by these keys, so equal ones are neighbours.
             starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
             sizes = np.diff(np.append(starts, len(keys)))
             tied = sizes > 1
@@ -108,7 +107,7 @@ def range_of(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Judgments
 
     Raise InvalidRequest for a metric for which sorted documents need not be best, if there are too many orders.
     """
-    ends = JudgedRuns.of([tied.ordered(best_first=best) for best in (False, True)], judgments)
+    ends = JudgedRuns.of([tied.order_ties(best_first=best) for best in (False, True)], judgments)
     # Where a high score is not good, as for RBPresidual, descending levels have the lowest score.
     scores = score_all(metrics, ends)
     worst, best = scores.min(axis=1), scores.max(axis=1)
@@ -146,7 +145,7 @@ def expected_of(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Judgme
         expected[rest] = score_all([metrics[row] for row in rest], JudgedRuns.of([tied.run], judgments))[:, 0]
         drawn = [row for row in rest if is_drawn(metrics[row])]
         for topic in tied.mixed_topics if drawn else ():
-            runs = tied.arranged(topic, judgments, _draw_slots(tied, topic), ORDERS)
+            runs = tied.arrange_topic(topic, judgments, _draw_slots(tied, topic), ORDERS)
             scores = score_all([metrics[row] for row in drawn], runs)[:, :, 0]
             expected[drawn, topic] = scores.mean(axis=1)
             error[drawn, topic] = scores.std(axis=1, ddof=1) / np.sqrt(ORDERS)
