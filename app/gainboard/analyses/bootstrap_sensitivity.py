@@ -289,6 +289,7 @@ class Sensitivity(Analysis[SensitivityParams, SensitivityResult]):
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         metrics, resamples, doubtful = [], None, 0
+        # One metric at a time, because the arrays of half a million pairs need much memory while they are computed.
         for decision, further in self._tests.decisions(findings):
             metrics.append(self._metric(decision, further))
             resamples = decision.outcome.resamples

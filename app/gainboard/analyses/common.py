@@ -138,6 +138,7 @@ def topics_for_halves(matrices: Matrices, labels: Sequence[str]) -> CommonTopics
 
     Also raise InvalidRequest for metrics whose scores are not in [0, 1].
     """
+    # Uploaded scores may have any range; those with a stated one are mapped to [0, 1].
     for label in labels:
         if not matrices.metric(label).is_bounded:
             message = (

@@ -150,6 +150,7 @@ class Concordance(Analysis[ConcordanceParams, ConcordanceResult]):
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         means, significant, resamples, doubtful = [], [], None, 0
+        # Only whether pairs differ is kept of a metric: its levels would need much memory for all metrics at once.
         for decision, _ in self._tests.decisions(findings):
             means.append(decision.scores.mean(axis=1))
             significant.append(decision.asl < self.params.alpha)

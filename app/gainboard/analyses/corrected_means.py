@@ -316,6 +316,7 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
             "runs": _described(sample, weight),
             "ranges": sample.ranges(weight, self.params.resamples, self.params.seed),
         }
+        # Pairs grow with the square of the runs, so their levels are left out where the result cannot list them.
         if self._lists_pairs:
             levels = pairs.corrected(weight).levels(sample.freedom)
             found["pairs"] = np.vstack((_described(pairs, weight), levels))
@@ -378,6 +379,7 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
         first, second = (places.tolist() for places in pair_indices(len(names)))
         levels = findings["pairs"][-1]
         by_range = range_levels(findings["pairs"][0], findings["ranges"])
+        # The corrections come last, because they depend on the levels of all pairs at once.
         table = np.vstack((findings["pairs"], holm(levels), benjamini_hochberg(levels), by_range))
         for one, other, row in zip(first, second, table.T.tolist(), strict=True):
             yield {

@@ -261,6 +261,8 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
         names = set(self.reference)
         reference = np.array([row for row, run in enumerate(self.matrices.runs) if run.name in names], np.intp)
         standard = standardise_scores(scores, reference, self.params.standardise)
+        # A topic has standard scores of all runs or of none, so the first run tells for all. Both means are over the
+        # same topics: otherwise their ranks would differ for another reason.
         is_defined = ~np.isnan(standard[0])
         means = np.full((2, len(scores)), np.nan)
         if is_defined.any():

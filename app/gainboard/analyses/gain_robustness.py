@@ -153,6 +153,7 @@ class GainRobustness(Analysis[RobustnessParams, GainRobustnessResult]):
                 for each in map(_distinct, params.labels.values())
             ),
         ]
+        # The parts of the members follow one another; their ends tell which member has a part.
         self._ends = list(accumulate(len(member.parts()) for member in self._members))
 
     def parts(self) -> list[float]:

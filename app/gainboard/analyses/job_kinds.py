@@ -167,6 +167,7 @@ class Analysis(ABC, Generic[P, R]):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        # Read from the bases, so that a kind names its models once.
         params_model, result_model, *_ = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]
         if isinstance(params_model, TypeVar):
             return  # a base of several kinds
@@ -235,6 +236,7 @@ class Change(Analysis[P, R]):
                 tx, before=None, limit=MOST_LOOKED_AT, collection_id=collection.id, kind=cls.name, state=state
             )
             for job in stored:
+                # By the parameters, not by the id: the id of a change depends on the version that it was made from.
                 if job.params == params.shown():
                     return job
         return None

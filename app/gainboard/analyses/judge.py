@@ -119,6 +119,7 @@ class JudgingRuns(Change[JudgeParams, JudgeResult]):
         version = qrels.find(tx, collection.id, named)
         if version is None:
             raise Conflict(f"The qrels {named} were discarded, so nothing was judged by them.")
+        # A run may have come since: it must be joined before the version is published, so `result` is called again.
         if unjudged(tx, collection, self._judged, version.id):
             return False
         store_judged(tx, collection, self._judged, version.id)

@@ -401,6 +401,7 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
         counts = self.params.resamples * topics * levels**2 * SECONDS_A_COUNT
         runs = self.matrices.run_count
         ranking = SECONDS_A_RUN * runs + SECONDS_A_SCORE * runs * topics + SECONDS_A_PAIR * pair_count(runs)
+        # Each part of labels reads the judgments of all sets again, because it may run in another process.
         labels = [judged * SECONDS_A_JUDGMENT + counts] * (1 + len(self._sets))
         return [*labels, *([ranking] * (len(self._sets) * len(self.metrics)))]
 
@@ -473,6 +474,7 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
             mixed = MixedMatrices(self.matrices, [label, there])
             first, second = mixed.scores(label), mixed.scores(there)
         defined = ~(np.isnan(first).any(axis=0) | np.isnan(second).any(axis=0))
+        # Contiguous, so that sums add the topics of a run in the order in which scoring adds them.
         tables = [np.ascontiguousarray(table[:, defined]) for table in (first, second)]
         metric, topics = self.matrices.metric(label), int(defined.sum())
         runs = self.matrices.run_count

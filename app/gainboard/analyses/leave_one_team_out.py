@@ -247,6 +247,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
         self.metrics = params.metrics
         self.contributors = [run for run in matrices.runs if run.pooled]
         if (named := params.contributors) is not None:
+            # In the order of the runs, whatever the order of the request, so that equal choices have equal results.
             self.contributors = [run for run in matrices.runs if run.name in set(named)]
             selected = {run.name for run in self.contributors}
             if missing := [name for name in named if name not in selected]:
@@ -313,6 +314,8 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         read = [RetrievedDocuments(**arrays) for arrays in findings]
+        # All documents of all runs are needed at once, because what is unique to a team depends on every other team. So
+        # the parts only read the files.
         owners, pooled = self._pool_documents(read)
         without = [self._rescore(read, owners == team) for team in range(len(self.teams))]
         return {

@@ -312,6 +312,7 @@ class Pooling(Analysis[PoolParams, PoolResult]):
 
     def work(self, part: int) -> Arrays:
         order, matrices = self.params.run_order(), self.matrices
+        # Loading compiled code takes longer than reading a few small runs without it.
         if sum(run.retrieved for run in self.runs) > WORTH_COMPILED:
             load_noted([READING])
         top = top_documents(matrices.workspace, matrices.collection, self.runs[part], order, self.form.read_depth)

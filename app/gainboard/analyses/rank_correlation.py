@@ -391,6 +391,7 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
             assert self.resamples is not None
             block = part - 1
             size = min(BLOCK, self.resamples - block * BLOCK)
+            # Each block has random numbers of its own, so that blocks can be drawn in any order.
             drawn = Draws(self.params.seed, "rank-correlation", block).resamples(size, self._topics.count)
             tables = np.array([self._topics.scores(label) for label in self.metrics])
             return {"taus": resampled_taus(tables, resample_counts(drawn, self._topics.count))}

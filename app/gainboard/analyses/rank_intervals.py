@@ -197,6 +197,7 @@ class RankIntervals(Analysis[RankIntervalsParams, RankIntervalsResult]):
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         resampled, tested, metrics = findings[: len(self.metrics)], findings[len(self.metrics) :], []
         drawn, doubtful = None, 0
+        # One metric at a time, because its pairs need much memory.
         for (decision, _), ranks in zip(self._tests.decisions(tested), resampled, strict=True):
             metrics.append(RanksUnderMetric(metric=decision.label, ranks=self._ranks(decision, ranks)))
             drawn = decision.outcome.resamples

@@ -159,6 +159,7 @@ class Rejudging(Change[RejudgeParams, RejudgeResult]):
         for run, arrays in zip(self.matrices.runs, findings, strict=True):
             is_joined = "fault" not in arrays
             rejoined = Rejoined(as_row(arrays)) if is_joined else Rejoined(fault=arrays["fault"].tobytes().decode())
+            # The change takes these joins as its own, so it joins only newer runs, and the drafts.
             self._change.joins[self.matrices.qrels.id, run.id] = rejoined
         plan = self._change.prepare()
         return {

@@ -77,6 +77,7 @@ class Fields:
     def _shown(self) -> list[tuple[str, Shown, Callable[[Any], Any]]]:
         read = itemgetter if is_typeddict(self.row) else attrgetter
         metadata: Mapping[str, Sequence[Any]]
+        # Rows of long lists are dictionaries, described by the same metadata as fields of models.
         if is_typeddict(self.row):
             metadata = {
                 name: get_args(get_args(hint)[0] if get_origin(hint) is NotRequired else hint)

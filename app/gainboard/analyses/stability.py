@@ -196,6 +196,7 @@ class Stability(PairsOverHalves[StabilityParams, StabilityResult, StabilityCount
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         counts = self.counts(findings)
+        # It depends on all metrics: it is the rate that the most of their curves have.
         equal = shared_rate(np.array([of_metric.minority_rate for of_metric in counts]))
         metrics = [self._metric(*of_metric, equal) for of_metric in zip(self.metrics, counts, strict=True)]
         return {

@@ -212,6 +212,7 @@ class SwapRate(PairsOverHalves[SwapRateParams, SwapRateResult, SwapCounts]):
         if self.params.replacement:
             first, second = (draws.resamples(self.trials, topics)[:, :size] for _ in range(2))
         else:
+            # One draw of twice the size, cut in two: the two sets of a trial then share no topic.
             both = subsets(self.seeds[seed], PURPOSE, self.trials, topics, 2 * size)
             first, second = both[:, :size], both[:, size:]
         scores = self.topics.scores(self.metrics[metric])

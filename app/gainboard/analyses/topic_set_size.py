@@ -197,6 +197,7 @@ class TopicSetSize(Analysis[TopicSetSizeParams, TopicSetSizeResult]):
         self.seed, self.difference = params.seed, params.difference
         self.topics = common_topics(matrices, self.metrics, LEAST_TO_HALVE)
         self.topics.require_drawable(self.trials, "trials")
+        # With many topics the step grows, so that a curve has at most `MOST_STEPS` points.
         step = STEP * math.ceil(self.topics.count / (STEP * MOST_STEPS))
         default = {*range(step, self.topics.count + 1, step), self.topics.count}
         self.sizes = sorted(set(params.sizes) if params.sizes else default)

@@ -167,6 +167,7 @@ class Comparing:
                 self.walk(one, other, f"{place}.{index}" if place else str(index))
         elif _is_number(stored) and _is_number(computed):
             self._numbers(stored, computed, place)
+        # In Python, true equals 1.
         elif stored != computed or isinstance(stored, bool) != isinstance(computed, bool):
             self._note(stored, computed, place)
 

@@ -74,6 +74,7 @@ def settled_entries(entries: Sequence[Entry], label: Labels) -> list[Entry]:
             settled += [entry.model_copy(update={"metric": metric}) for metric in label.each([entry.metric])]
         else:
             settled += label.each([entry])
+    # A metric that is named twice counts once, as in every request.
     return list(dict.fromkeys(settled))
 
 

@@ -110,6 +110,8 @@ class WorkAnswers(Generic[W]):
     def asked(self, context: JobContext, identity: str) -> Response:
         """Answer a request for work, and wake the workers."""
         context.engine.wake()
+        # Read again rather than taken from whoever queued it: a job that is damaged, or is seen no more, is told here
+        # alone.
         seen = find_work(context.workspace, context.principal, self.work_type, identity)
         headers = {"Location": self.address(context.request, seen.work), **_wait_headers(is_over=seen.work.is_over)}
         return answer(self._whole(context.request, seen), 200 if seen.work.is_over else 202, **headers)

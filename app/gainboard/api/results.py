@@ -72,6 +72,7 @@ def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def json_answer(request: Request, workspace: Workspace, work: StoredWork) -> Response:
     """Answer with a result. Raise JobNotFinished or NoResult if there is none."""
     sha256, pieces = require_result(work), content(workspace, work)
+    # A second piece is asked for before the answer begins, because only then is its size known to be small.
     first, second = next(pieces, b""), next(pieces, None)
     if second is None and len(first) <= IN_ONE_PIECE:
         return Response(first, media_type="application/json")

@@ -108,6 +108,7 @@ def make_derived_files(workspace: Workspace, claim: Claim, making: StoredJob) ->
     if files.result is not None:
         sha256 = hashlib.sha256(files.result).hexdigest()
         prepared = blobs.prepared(workspace.database, sha256, len(files.result), compress(files.result))
+    # Content that is kept outside of the database is written before the transaction.
     with prepared as content, workspace.database.writing() as tx:
         if not claims.holds(tx, claim):
             return

@@ -94,6 +94,7 @@ def freeze(
     versions = {"scoring_version": SCORING_VERSION, "boards_version": BOARDS_VERSION}
     made_by = {"environment": environment(), **versions}
     document = {"form": FORM, "release": about, "made_by": made_by, **frozen, **boards}
+    # The hash of the last entry proves all earlier ones, because each entry holds the hash of the one before.
     newest = deque(history(audit.entries_of(workspace, collection), document), maxlen=1)
     document["audit"] = {"hash": newest[0]["hash"]} if newest else None
     body = to_json(document, inf_nan_mode="null")
@@ -105,6 +106,7 @@ def freeze(
     ):
         view = open_locked(tx, principal, name)
         view.require_organiser()
+        # The rows were read in another transaction, so a change in between would be in some of them only.
         if view.collection.revision != collection.revision or releases.last_number(tx, collection.id) >= number:
             raise Conflict(f"{name!r} was changed while it was frozen. Nothing was stored. Send the request again.")
         blobs.put(tx, content)
@@ -179,6 +181,7 @@ def _select_rows(tx: Transaction, collection: Collection) -> Held:
     verifiable = {job.id for job in kept if _is_current(job) and labels.issuperset(custom_labels(job.params))}
     every = reports.page(tx, before=None, limit=MOST, collection_id=collection.id)
     alone = [row for row in every if len(row.chapters) == 1 and row.state == "succeeded"]
+    # A report whose jobs are not in the release could not be laid out again.
     whole = [row for row in alone if verifiable.issuperset(job.id for job in row.jobs)]
     return Held(versions, stored, [job for job in kept if job.id in verifiable], whole, matrices)
 

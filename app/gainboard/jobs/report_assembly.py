@@ -159,6 +159,7 @@ def _remarks(results: Sequence[JobResult]) -> Iterator[Remark]:
         differing = f"except on {', '.join(near.topics)}" if near.topics else "on all topics"
         ranks = f"at the first {near.first_ranks} ranks " if near.first_ranks else ""
         told.append(f"{near.run} repeats {near.repeats} {ranks}{differing}")
+    # Once for the whole report: each of its jobs would say the same.
     if told:
         yield Remark(
             "Runs that repeat another one except on a few topics distort tests and rank correlations: "

@@ -116,6 +116,7 @@ def planned(
         sent = params_of(item, view.collection.name, params)
         try:
             plan.specs[item.key] = specify(workspace, tx, view, find_kind(item.kind), sent)
+        # A report shows what is possible for its collection, and says why the rest is missing.
         except InvalidRequest as error:
             plan.left_out.append(LeftOut(item.shows, error.message))
         except (BadExpression, BadGains) as error:

@@ -155,6 +155,7 @@ def specify(workspace: Workspace, tx: Transaction, view: View, kind: Kind, param
     else:
         version = JudgedVersion.of(workspace, tx, select(tx, view, params.version()))
     named = published_versions(workspace, tx, view, params.versions())
+    # Versions get their numbers now, so that one which is published later makes another job and changes none.
     settled = settled.pinned({name: other.qrels.named for name, other in named.items()})
     others = {other.qrels.named: other for other in named.values()}
     stored = runs.page(tx, collection.id, team_id=view.only_team)

@@ -251,6 +251,7 @@ def _recomputations(workspace: Workspace, params: VerifyParams) -> Sequence[Reco
     with workspace.database.reading() as tx:
         by_id = jobs.among(tx, list(params.results))
         report = reports.find(tx, params.report) if params.report is not None else None
+    # The job names hashes, not content: what it verifies may have been deleted while it waited.
     if len(by_id) + (report is not None) < len(params.results):
         raise NotFound("The job or report that is to be verified does not exist any more.")
     again = [_recompute_job(workspace, by_id[key]) for key in params.results if key in by_id]

@@ -107,6 +107,7 @@ def _end(
     """
     result = build_result(job, analysis, findings)
     tested = list_pairs(result)
+    # The bytes are made once: their hash identifies the result, and a verification compares them with those made again.
     body = result_body(result)
     sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
     exhibits = exhibits_of(result, tested)
