@@ -87,8 +87,8 @@ class SensitivityParams(MetricsParams):
         """Return the metrics, with the baseline among them."""
         written = super().expressions(label)
         metrics: list[str] = written["metrics"]
-        own = label(BASELINE)
-        baseline = label(self.baseline) if self.baseline is not None else own if own in metrics else None
+        ap = label(BASELINE)
+        baseline = label(self.baseline) if self.baseline is not None else ap if ap in metrics else None
         joined = metrics if baseline is None or baseline in metrics else [*metrics, baseline]
         return written | {"metrics": joined, "baseline": baseline}
 

@@ -308,7 +308,7 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
         weight = sample.weight(self.params.tuning)
         first, second = pair_indices(self.matrices.run_count)
         pairs = sample.differences(first, second)
-        found = {
+        findings = {
             "weight": np.array([weight]),
             "correlations": np.array(
                 [judged_twice.correlation() if len(judged_twice.cheap) else np.nan for judged_twice in (sample, pairs)]
@@ -319,8 +319,8 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
         # Pairs grow with the square of the runs, so their levels are left out where the result cannot list them.
         if self._lists_pairs:
             levels = pairs.corrected(weight).levels(sample.freedom)
-            found["pairs"] = np.vstack((_described(pairs, weight), levels))
-        return found
+            findings["pairs"] = np.vstack((_described(pairs, weight), levels))
+        return findings
 
     @property
     def _lists_pairs(self) -> bool:

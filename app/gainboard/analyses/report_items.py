@@ -133,17 +133,17 @@ def average(tables: Sequence[Table]) -> Table:
     """
     first, *others = (_TableCells(table) for table in tables)
     shared = [
-        column for column, heading in enumerate(first.headings) if all(heading in each.headings for each in others)
+        column for column, heading in enumerate(first.headings) if all(heading in other.headings for other in others)
     ]
     rows = []
     for key, row in first.rows.items():
-        if all(key in each.rows for each in others):
+        if all(key in other.rows for other in others):
             same = [
-                [each.rows[key][each.headings.index(first.headings[column])] for each in others] for column in shared
+                [other.rows[key][other.headings.index(first.headings[column])] for other in others] for column in shared
             ]
             rows.append([_mean([row[column], *cells]) for column, cells in zip(shared, same, strict=True)])
     columns = [tables[0].columns[column] for column in shared]
-    notes = [note for note in tables[0].notes if all(note in each.notes for each in tables)]
+    notes = [note for note in tables[0].notes if all(note in other.notes for other in tables)]
     return replace(tables[0], columns=columns, rows=rows, notes=notes)
 
 

@@ -211,8 +211,8 @@ class MixedMatrices:
 
     @cached_property
     def _places(self) -> dict[VersionName, NDArray[np.intp]]:
-        found = {}
+        columns = {}
         for version in self.versions:
-            place = {topic: column for column, topic in enumerate(self._matrices.under(version).topics)}
-            found[version] = np.array([place[topic] for topic in self.topics], np.intp)
-        return found
+            column_of = {topic: column for column, topic in enumerate(self._matrices.under(version).topics)}
+            columns[version] = np.array([column_of[topic] for topic in self.topics], np.intp)
+        return columns

@@ -54,7 +54,7 @@ from gainboard.errors import (
 from gainboard.evaluation.releases.document import FrozenMatrix
 from gainboard.jobs.access import JOBS, JobsWanted, Seen, find_work
 from gainboard.jobs.access import list_jobs as list_seen_jobs
-from gainboard.jobs.pairs import NumberedPair, PairsWanted, find_pairs
+from gainboard.jobs.pairs import PairsWanted, find_pairs
 from gainboard.jobs.results import require_result
 from gainboard.jobs.submission import admit, launch
 from gainboard.jobs.verification import DependedJob, DependedOn, dependencies, verify
@@ -101,8 +101,8 @@ def show(request: Request, seen: Seen[StoredJob], exhibits: dict[str, Any] | Non
         pairs_url=f"{url}/pairs" if job.exhibits and job.exhibits.get("pairs") else None,
         error=job.error,
         origin=job.origin,
-        tables=[TableAnswer.below(url, **each) for each in exhibits["tables"]] if exhibits else None,
-        figures=[FigureAnswer.below(url, **each) for each in exhibits["figures"]] if exhibits else None,
+        tables=[TableAnswer.below(url, **exhibit) for exhibit in exhibits["tables"]] if exhibits else None,
+        figures=[FigureAnswer.below(url, **exhibit) for exhibit in exhibits["figures"]] if exhibits else None,
     )
 
 
@@ -181,7 +181,7 @@ def list_jobs(
     """List the jobs that this token may see, newest first, without their tables and figures."""
     wanted = JobsWanted(collection, kind, state)
     listed = list_seen_jobs(workspace, principal, wanted, paging.after_number, paging.wanted)
-    return paging.page(listed, lambda each: each.work.number, lambda each: show(request, each, None))
+    return paging.page(listed, lambda seen: seen.work.number, lambda seen: show(request, seen, None))
 
 
 ANSWERS.add_routes(router, JobAnswer, _seen_job)
@@ -201,7 +201,12 @@ async def read_job_result(
     ] = None,
 ) -> Response:
     """Return the result, or one of its tables as CSV or LaTeX. Equal requests on equal data have equal results."""
-    form = format or _accepted(context.request)
+    accepted: Literal["json", "csv", "latex"] = "json"
+    if accepts(context.request, CSV):
+        accepted = "csv"
+    elif accepts(context.request, LATEX):
+        accepted = "latex"
+    form = format or accepted
     if form == "json" and table is not None:
         raise InvalidRequest.at(
             "query.table",
@@ -211,12 +216,6 @@ async def read_job_result(
     if form == "json":
         return await run_in_threadpool(json_answer, context.request, context.workspace, seen.work)
     return await table_answer(context, seen.work, table, form)
-
-
-def _accepted(request: Request) -> Literal["json", "csv", "latex"]:
-    if accepts(request, CSV):
-        return "csv"
-    return "latex" if accepts(request, LATEX) else "json"
 
 
 @router.get("/jobs/{job}/pairs", responses=documented(JobNotFinished, NoResult))
@@ -240,11 +239,10 @@ def read_job_pairs(
     require_result(seen.work)
     wanted = PairsWanted(metric, run, significant)
     page = find_pairs(workspace, seen.work, wanted, paging.after_number, paging.limit)
-    return paging.short_page([_show_pair(numbered) for numbered in page.pairs], page.more_after)
-
-
-def _show_pair(numbered: NumberedPair) -> PairAnswer:
-    return PairAnswer(metric=numbered.metric, **numbered.pair.as_json(numbered.is_corrected))
+    shown = [
+        PairAnswer(metric=numbered.metric, **numbered.pair.as_json(numbered.is_corrected)) for numbered in page.pairs
+    ]
+    return paging.short_page(shown, page.more_after)
 
 
 add_exhibit_routes(router, "job", _seen_job)
@@ -278,7 +276,8 @@ def depended_files(depended: DependedOn) -> dict[str, Any]:
         "qrels": [DependedQrels.model_validate(version, from_attributes=True) for version in depended.qrels],
         "runs": [DependedRun.model_validate(run, from_attributes=True) for run in depended.runs],
         "score_matrices": [
-            FrozenMatrix(**{name: each[name] for name in FrozenMatrix.model_fields}) for each in depended.score_matrices
+            FrozenMatrix(**{name: matrix[name] for name in FrozenMatrix.model_fields})
+            for matrix in depended.score_matrices
         ],
     }
 

@@ -49,7 +49,7 @@ router = APIRouter(prefix="/v1", tags=["reports"], responses=documented(), route
 def show(request: Request, seen: Seen[StoredReport], exhibits: dict[str, Any] | None) -> ReportAnswer:
     """Return a report, with its tables and figures if `exhibits` names them."""
     report, url = seen.work, ANSWERS.address(request, seen.work)
-    chapters = list(zip([each.name for each in seen.collections], report.chapters, strict=True))
+    chapters = list(zip([collection.name for collection in seen.collections], report.chapters, strict=True))
     return ReportAnswer(
         id=report.id,
         name=report.name,
@@ -77,12 +77,12 @@ def show(request: Request, seen: Seen[StoredReport], exhibits: dict[str, Any] | 
             for key, job in chapter.jobs.items()
         ],
         left_out=[
-            NotThere(collection=name, what=each["what"], why=each["why"])
+            NotThere(collection=name, what=entry["what"], why=entry["why"])
             for name, chapter in chapters
-            for each in chapter.left_out
+            for entry in chapter.left_out
         ],
-        tables=[PaperTable.below(url, **each) for each in exhibits["tables"]] if exhibits else None,
-        figures=[PaperFigure.below(url, **each) for each in exhibits["figures"]] if exhibits else None,
+        tables=[PaperTable.below(url, **exhibit) for exhibit in exhibits["tables"]] if exhibits else None,
+        figures=[PaperFigure.below(url, **exhibit) for exhibit in exhibits["figures"]] if exhibits else None,
     )
 
 
@@ -165,7 +165,7 @@ def list_reports(
 ) -> Page[ReportAnswer]:
     """List the reports that this token may see, newest first, without their tables and figures."""
     listed = list_seen_reports(workspace, principal, collection, name, paging.after_number, paging.wanted)
-    return paging.page(listed, lambda each: each.work.number, lambda each: show(request, each, None))
+    return paging.page(listed, lambda seen: seen.work.number, lambda seen: show(request, seen, None))
 
 
 ANSWERS.add_routes(router, ReportAnswer, _seen_report)

@@ -53,15 +53,6 @@ def result_answer(model: Any, *media_types: str) -> dict[int, dict[str, Any]]:
     return described
 
 
-def _streamed(pieces: Iterable[bytes], media_type: str, sha256: str, request: Request) -> Response:
-    """Answer with a stream, compressed if the client accepts gzip."""
-    if not takes_gzip(request.headers):
-        return StreamingResponse(pieces, media_type=media_type, headers={"ETag": f'"{sha256}"'})
-    # The compressed form is another representation, which needs an ETag of its own.
-    headers = {"ETag": f'"{sha256}-gzip"', "Content-Encoding": "gzip"}
-    return StreamingResponse(_gzipped(pieces), media_type=media_type, headers=headers)
-
-
 def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
     compressor = zlib.compressobj(QUICK, wbits=GZIP)
     for piece in pieces:
@@ -77,7 +68,11 @@ def json_answer(request: Request, workspace: Workspace, work: StoredWork) -> Res
     if second is None and len(first) <= IN_ONE_PIECE:
         return Response(first, media_type="application/json")
     rest = chain([first], [second] if second is not None else [], pieces)
-    return _streamed(rest, "application/json", sha256, request)
+    if not takes_gzip(request.headers):
+        return StreamingResponse(rest, media_type="application/json", headers={"ETag": f'"{sha256}"'})
+    # The compressed form is another representation, which needs an ETag of its own.
+    headers = {"ETag": f'"{sha256}-gzip"', "Content-Encoding": "gzip"}
+    return StreamingResponse(_gzipped(rest), media_type="application/json", headers=headers)
 
 
 def _file(request: Request, workspace: Workspace, file: StoredFile, media_type: str) -> Response:
@@ -123,14 +118,6 @@ def _there(file: StoredFile | None, path: str) -> StoredFile:
     return file
 
 
-async def _figure(context: JobContext, work: StoredWork, name: str) -> Response:
-    """Answer with a figure. The first request for a figure draws all figures of the result, and waits for them."""
-    named = _named("figure", work, name)
-    path, drawn = f"figures/{named['name']}.svg", await context.derived_files_made("figures", work)
-    file = _there(await run_in_threadpool(find_file, context.workspace, drawn, path), path)
-    return await run_in_threadpool(_file, context.request, context.workspace, file, SVG)
-
-
 def _named(what: Literal["table", "figure"], work: StoredWork, name: str | None) -> dict[str, Any]:
     """Return the named table or figure of a result, or the first one. Raise NotFound, or as `require_result` does."""
     require_result(work)
@@ -150,7 +137,7 @@ def _named(what: Literal["table", "figure"], work: StoredWork, name: str | None)
 def add_exhibit_routes(router: APIRouter, noun: str, seen: Callable[..., Seen[Any]]) -> None:
     """Add the routes of tables and figures of jobs or of reports. `seen` is the dependency that finds one."""
     described = f"One of the names in the {noun}'s `tables` and `figures`"
-    path = f"/{noun}s/{{{noun}}}"
+    address = f"/{noun}s/{{{noun}}}"
     seen_work: Any = Depends(seen)
     # FastAPI writes the name of a parameter into its Path, so each parameter has one of its own.
     csv, latex, svg = (Path(description=described) for _ in range(3))
@@ -159,19 +146,22 @@ def add_exhibit_routes(router: APIRouter, noun: str, seen: Callable[..., Seen[An
         answers = documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(media_type))
         return {"response_class": Response, "responses": answers}
 
-    @router.get(f"{path}/tables/{{table}}.csv", name=f"read_{noun}_table_as_csv", **answering(CSV))
+    @router.get(f"{address}/tables/{{table}}.csv", name=f"read_{noun}_table_as_csv", **answering(CSV))
     async def read_table_as_csv(context: JobContextDep, seen: Seen[Any] = seen_work, table: str = csv) -> Response:
         """Return a table of the result as CSV: a header row, numbers in full precision."""
         return await table_answer(context, seen.work, table, "csv")
 
-    @router.get(f"{path}/tables/{{table}}.tex", name=f"read_{noun}_table_as_latex", **answering(LATEX))
+    @router.get(f"{address}/tables/{{table}}.tex", name=f"read_{noun}_table_as_latex", **answering(LATEX))
     async def read_table_as_latex(context: JobContextDep, seen: Seen[Any] = seen_work, table: str = latex) -> Response:
         r"""Return a table of the result as LaTeX with booktabs, ready for `\input`."""
         return await table_answer(context, seen.work, table, "latex")
 
-    @router.get(f"{path}/figures/{{figure}}.svg", name=f"read_{noun}_figure", **answering(SVG))
+    @router.get(f"{address}/figures/{{figure}}.svg", name=f"read_{noun}_figure", **answering(SVG))
     async def read_figure(context: JobContextDep, seen: Seen[Any] = seen_work, figure: str = svg) -> Response:
         """Return a figure of the result as SVG (needs the `figures` extra). The first request draws it, and waits
         for it.
         """
-        return await _figure(context, seen.work, figure)
+        named = _named("figure", seen.work, figure)
+        path, drawn = f"figures/{named['name']}.svg", await context.derived_files_made("figures", seen.work)
+        file = _there(await run_in_threadpool(find_file, context.workspace, drawn, path), path)
+        return await run_in_threadpool(_file, context.request, context.workspace, file, SVG)

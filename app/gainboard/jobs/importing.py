@@ -157,8 +157,8 @@ class Importing:
                     "here. Import the folder into another instance."
                 )
             self._refuse_name(tx)
-            there = jobs.among(tx, [each.id for each in self.document.results])
-            there |= reports.among(tx, [each.id for each in self.document.reports])  # type: ignore[arg-type]
+            there = jobs.among(tx, [entry.id for entry in self.document.results])
+            there |= reports.among(tx, [entry.id for entry in self.document.reports])  # type: ignore[arg-type]
         if there:
             raise Conflict(f"The result {min(there)} of this folder is in this instance already.")
 
@@ -259,15 +259,15 @@ class Importing:
         frozen, settings = self.document.release, self._settings()
         document = self.folder.read(DOCUMENT, MOST_DOCUMENT)
         log = self.folder.read_log(document)
-        by_version = sorted(self.document.score_matrices, key=lambda each: (each.name, each.version))
-        matrices = [(each, *self.folder.read_score_matrix(each)) for each in by_version]
+        by_version = sorted(self.document.score_matrices, key=lambda matrix: (matrix.name, matrix.version))
+        matrices = [(matrix, *self.folder.read_score_matrix(matrix)) for matrix in by_version]
         results = list(self._results())
         with ExitStack() as stack:
             contents = [
                 stack.enter_context(
                     blobs.prepared(self.workspace.database, hashlib.sha256(body).hexdigest(), len(body), compress(body))
                 )
-                for body in (document, log, *(each.body for each in results))
+                for body in (document, log, *(result.body for result in results))
             ]
             tx = stack.enter_context(self.workspace.database.writing())
             for content in contents:
@@ -276,7 +276,7 @@ class Importing:
             stored = {run.name: run for run in stored_runs.page(tx, collection.id)}
             for run in self.document.runs:
                 imports.set_arrival(tx, stored[run.name].id, _time(run.created_at))
-            matrix_ids = [self._add_matrix(tx, collection, *each) for each in matrices]
+            matrix_ids = [self._add_matrix(tx, collection, *matrix) for matrix in matrices]
             self._refuse_name(tx)
             changed = stored_collections.change(
                 tx, collection.id, **settings, name=frozen.collection, uuid=frozen.uuid, phase="released"
@@ -294,7 +294,11 @@ class Importing:
                 evidence_sha256=contents[1].sha256,
                 created_at=_time(frozen.created_at),
             )
-            details = {"sha256": release.sha256, "uuid": frozen.uuid, "left_out": [each.id for each in self.left_out]}
+            details = {
+                "sha256": release.sha256,
+                "uuid": frozen.uuid,
+                "left_out": [result.id for result in self.left_out],
+            }
             audit.record(tx, self.principal, "collection-imported", frozen.name, changed, **details)
         return changed, release
 

@@ -47,9 +47,9 @@ class Watch:
     def close(self) -> None:
         """Wake all waiting requests with the last known state, because the server stops. From now on nobody waits."""
         self._is_closed = True
-        for future, known in self._waiting.items():
+        for future, before in self._waiting.items():
             if not future.done():
-                future.set_result(known)
+                future.set_result(before)
 
     def wake(self) -> None:
         """Read the table now, if anyone waits, because a job may have changed. Any thread may call this."""

@@ -63,8 +63,8 @@ def make_again(
     not_made = _queue(workspace, collection, document)
     _run_all(workspace, slots, told)
     with workspace.database.reading() as tx:
-        every: list[StoredWork] = [*jobs.among(tx, [each["id"] for each in document["results"]]).values()]
-        every += reports.among(tx, [each["id"] for each in document["reports"]]).values()
+        every: list[StoredWork] = [*jobs.among(tx, [entry["id"] for entry in document["results"]]).values()]
+        every += reports.among(tx, [entry["id"] for entry in document["reports"]]).values()
     for work in every:
         if work.state != "succeeded":
             raise Conflict(f"The result {work.id} could not be computed again: {work.error or work.state}")
@@ -73,8 +73,10 @@ def make_again(
     remade = json.loads(b"".join(blobs.get(workspace.database, frozen.sha256)))
     # What cannot be made again stays as it was.
     for name in ("results", "reports"):
-        again = {each["id"]: each for each in remade[name]}
-        remade[name] = [{**again.get(each["id"], each), "finished_at": each["finished_at"]} for each in document[name]]
+        again = {entry["id"]: entry for entry in remade[name]}
+        remade[name] = [
+            {**again.get(entry["id"], entry), "finished_at": entry["finished_at"]} for entry in document[name]
+        ]
     if not document["release"]["run_files"]:  # the folder has no files beside runs, either
         beside = {run["name"]: run["metadata_sha256"] for run in document["runs"]}
         remade["runs"] = [{**run, "metadata_sha256": beside[run["name"]]} for run in remade["runs"]]
