@@ -11,7 +11,7 @@ from gainboard.dashboard.schema_forms import fields_of, read, with_faults
 from gainboard.dashboard.sessions import Form
 from gainboard.notation.types import JsonBody, Time
 
-KINDS = {kind.name: kind for kind in (*every_kind(), *every_report_kind())}
+KINDS = {**{kind.name: kind for kind in every_kind()}, **{kind.name: kind for kind in every_report_kind()}}
 
 
 class Quotas(BaseModel):
