@@ -50,8 +50,7 @@ from gainboard.errors import (
     UploadAfterRelease,
     WithdrawalAfterRelease,
 )
-from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import require_organiser
+from gainboard.evaluation.access.visibility import View, require_organiser
 from gainboard.evaluation.runs import run_metadata, runs
 from gainboard.evaluation.runs.receipts import RUN, Receipt, receipt_of, receipt_of_run
 from gainboard.evaluation.runs.run_metadata import MOST_METADATA, MetadataFile
@@ -144,11 +143,11 @@ async def submit_run(
 ) -> Response:
     """Submit a run file in TREC's format. It is stored whole or not at all; the answer lists all its faults."""
     may_follow = uploads.is_form(request)  # a form may have the team as a field
-    await run_in_threadpool(runs.admit, workspace, principal, collection, asked.team, team_may_follow=may_follow)
+    view = await run_in_threadpool(runs.admit, workspace, principal, collection, asked.team, team_may_follow=may_follow)
     async with (
         # A place is taken first: the count of a team's uploads writes to the database.
         readers.reading(principal),
-        in_slot(workspace, principal, collection),
+        in_slot(workspace, view),
         uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
     ):
         details = RunDetails(**dict(sent.asked))
@@ -178,9 +177,9 @@ def _without_judging(earlier: Response) -> Response:
 
 
 @asynccontextmanager
-async def in_slot(workspace: Workspace, principal: Principal, collection: str) -> AsyncIterator[None]:
+async def in_slot(workspace: Workspace, view: View) -> AsyncIterator[None]:
     """Count an upload while a participant's file arrives."""
-    slot = await run_in_threadpool(take_slot, workspace, principal, collection)
+    slot = await run_in_threadpool(take_slot, workspace, view)
     try:
         yield
     finally:

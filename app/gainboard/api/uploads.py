@@ -154,14 +154,16 @@ async def received(
 
 
 def _bounded(request: Request, most_bytes: int, refusal: TooLarge | None) -> Request:
-    refusal = refusal or TooLarge(
-        f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip or "
-        "zstd, or split the run."
-    )
+    def too_large() -> TooLarge:
+        return refusal or TooLarge(
+            f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip or "
+            "zstd, or split the run."
+        )
+
     # A declared size is refused before anything is read. It may be wrong or missing, so bytes are counted, too.
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > most_bytes:
-        raise refusal
+        raise too_large()
     count = 0
 
     async def counted() -> Message:
@@ -169,7 +171,7 @@ def _bounded(request: Request, most_bytes: int, refusal: TooLarge | None) -> Req
         message = await request.receive()
         count += len(message.get("body", b""))
         if count > most_bytes:
-            raise refusal
+            raise too_large()
         return message
 
     return Request(request.scope, counted)

@@ -149,13 +149,15 @@ async def check(
 ) -> Response:
     """Check a run file, and store nothing. Problems are the same as those of an upload."""
     principal = visitor.principal
-    async with (
-        readers.reading(principal),
-        in_slot(workspace, principal, collection),
-        uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
-    ):
-        details = RunDetails(**asked.model_dump())
-        return answer(asdict(await run_in_threadpool(runs.check, workspace, principal, collection, sent.body, details)))
+    async with readers.reading(principal):
+        place = await run_in_threadpool(enter, workspace, visitor, collection)
+        async with (
+            in_slot(workspace, place.view),
+            uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
+        ):
+            details = RunDetails(**asked.model_dump())
+            checked = await run_in_threadpool(runs.check, workspace, principal, collection, sent.body, details)
+    return answer(asdict(checked))
 
 
 @router.post("/c/{collection}/runs/{run}/withdraw")

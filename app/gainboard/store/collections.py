@@ -64,13 +64,17 @@ def page(
     return [_record(row) for row in tx.execute(query)]
 
 
-def lock(tx: Transaction, collection_id: int) -> Collection | None:
-    """Return the collection, locked until the transaction ends, so that uploads and publications do not interleave.
+def lock(tx: Transaction, read: Collection) -> Collection | None:
+    """Return a collection that this writing transaction has read, locked and as it is now; None if it was deleted.
 
-    SQLite's writers exclude each other anyway. On PostgreSQL this is a row lock of the kind that lets others refer to
-    the row: transactions that add a job or an audit entry hold locks of their own, so they must not wait for this one.
+    The lock holds until the transaction ends, so that uploads and publications do not interleave.
     """
-    row = tx.execute(_LOCKED, {"id": collection_id}).first()
+    # SQLite has one writer at a time, so nobody has changed the row since this transaction has read it.
+    if tx.dialect.name == "sqlite":
+        return read
+    # A row lock of the kind that lets others refer to the row: transactions that add a job or an audit entry hold locks
+    # of their own, so they must not wait for this one.
+    row = tx.execute(_LOCKED, {"id": read.id}).first()
     return _record(row) if row else None
 
 

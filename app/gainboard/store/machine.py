@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from uuid import UUID
@@ -20,12 +21,14 @@ SECRET_BYTES = 32
 UMASK = 0o077
 """The umask of processes that write for themselves only: libraries in them, such as the compiler, make files, too."""
 
+_CLOCK = partial(datetime.now, UTC)
+
 
 @dataclass(frozen=True)
 class Machine:
     """The clock, in UTC, and the source of random bytes. A test gives a service another one."""
 
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    now: Callable[[], datetime] = _CLOCK
     random_bytes: Callable[[int], bytes] = os.urandom
 
     def new_uuid(self) -> str:

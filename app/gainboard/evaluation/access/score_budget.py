@@ -102,16 +102,15 @@ def used(tx: Transaction, view: View, team_id: int) -> int:
 
 
 def require_budget(tx: Transaction, view: View, topics: Container[str]) -> None:
-    """Raise BudgetExhausted if the budget cannot pay for the scores of a new run with these topics.
+    """Raise BudgetExhausted if the budget of the principal's team cannot pay for a new run with these topics.
 
     The caller has locked the collection, so that simultaneous uploads cannot exceed the budget.
     """
-    if view.organises or view.own_team is None:
-        return
     labels = _charged_labels(view)
     # A run that is not scored costs nothing.
     if not labels or why_unscored(view, missing_topics(view, topics)):
         return
+    assert view.own_team is not None
     spent, limit = used(tx, view, view.own_team), view.policy.answers
     if spent + len(labels) > limit:
         raise BudgetExhausted(

@@ -157,7 +157,7 @@ def open_locked(tx: Transaction, principal: Principal, name: str, *, even_damage
     """
     # The first look finds what is to be locked. Only what is read under the lock counts.
     seen = open_collection(tx, principal, name, even_damaged=even_damaged).collection
-    return view_of(tx, principal, collections.lock(tx, seen.id), name, even_damaged=even_damaged)
+    return view_of(tx, principal, collections.lock(tx, seen), name, even_damaged=even_damaged)
 
 
 def require_unchanged(read: Collection, now: Collection, *also: str) -> None:

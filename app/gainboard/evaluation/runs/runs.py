@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gainboard.errors import Forbidden, NotFound, TeamRequired, WithdrawalAfterRelease
 from gainboard.evaluation import audit
@@ -42,9 +41,6 @@ from gainboard.store.database import Transaction
 from gainboard.store.records import Judging, Qrels, Run, Warnings
 from gainboard.trec import FileWarning, RunReader
 from gainboard.vocabulary import LateShown, RunOrder
-
-if TYPE_CHECKING:
-    pass
 
 TOPICS_OF_ANY_RUN = 10_000
 """Topics that a run may have in any collection, unless the server's limit is lower."""
@@ -86,7 +82,8 @@ def admit(
         require_participation(view)
         if team is not None or not team_may_follow:
             _team(view, team)
-        upload_quota.require_window(view, workspace.now(), is_file=False)
+        if not view.organises:
+            upload_quota.require_window(view, workspace.now(), is_file=False)
     return view
 
 
@@ -206,13 +203,15 @@ def _store(
     """Return the stored run; None if the collection's qrels or order have changed since the run was judged."""
     collection = view.collection
     # A repeated file is answered before window and quotas are checked: it stores nothing, so it may come at any time.
-    if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
-        return _already(upload.warned(seen(tx, view, same)), details)
-    upload_quota.require_window(view, arrived)
-    upload_quota.require_room(tx, view, arrived, upload.intake.size)
-    upload.refuse_foreign(view)
-    score_budget.require_budget(tx, view, upload.file.topics)
     newest = qrels.find(tx, collection.id)
+    if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
+        return _already(upload.warned(seen(tx, view, same, newest)), details)
+    if not view.organises:
+        upload_quota.require_window(view, arrived)
+        upload_quota.require_room(tx, view, arrived, upload.intake.size)
+    upload.refuse_foreign(view)
+    if not view.organises:
+        score_budget.require_budget(tx, view, upload.file.topics)
     if (newest and newest.id) != (upload.newest and upload.newest.id) or collection.order != upload.order:
         return None
     name = details.name or name_from_tag(upload.file.tag)
@@ -241,7 +240,7 @@ def _store(
     collections.touch(tx, collection.id)
     receipt = {"of_team": team, "sha256": run.sha256, "bytes": upload.intake.size, "received_at": arrived}
     audit.record(tx, view.principal, "run-uploaded", name, collection, **receipt)
-    return upload.warned(seen(tx, view, run, created=True))
+    return upload.warned(seen(tx, view, run, newest, created=True))
 
 
 def _already(same: SeenRun, details: RunDetails) -> SeenRun:
@@ -270,12 +269,19 @@ def _team(view: View, asked: str | None) -> str:
     return asked
 
 
-def seen(tx: Transaction, view: View, run: Run, *, created: bool = False) -> SeenRun:
-    """Return the run with what its principal may know about it."""
-    newest = qrels.find(tx, run.collection_id) if view.sees_judgments else None
-    judging = runs.judgings(tx, [run.id], newest.id).get(run.id) if newest else None
-    warnings = run.warnings + _topic_warnings(tx, view, run, judging)
-    return SeenRun(run, judging, warnings, is_late(view.collection, run), created)
+def seen(tx: Transaction, view: View, run: Run, newest: Qrels | None, *, created: bool = False) -> SeenRun:
+    """Return the run with what its principal may know about it, and about its join with the newest judgments."""
+    judging = runs.judgings(tx, [run.id], newest.id).get(run.id) if newest and view.sees_judgments else None
+    if judging is not None:
+        warnings = topic_warnings(judging.topics_unknown, judging.topics_missing, "qrels")
+    elif view.collection.topics:
+        declared, topics = set(view.collection.topics), set(unpack_names(dict(runs.topics(tx, [run.id]))[run.id]))
+        warnings = topic_warnings(len(topics - declared), len(declared - topics), "collection")
+    else:
+        would_see_scores = view.sees_scores and not view.sees_free_scores
+        warnings = [unscorable(view.collection)] if would_see_scores else []
+    shown = [*run.warnings, *(warning.as_json() for warning in warnings)]
+    return SeenRun(run, judging, shown, is_late(view.collection, run), created)
 
 
 def _misses_all(judging: Judging | None) -> bool:
@@ -285,18 +291,6 @@ def _misses_all(judging: Judging | None) -> bool:
 
 def _with_warning(shown: SeenRun, warning: FileWarning) -> SeenRun:
     return replace(shown, warnings=[*shown.warnings, warning.as_json()])
-
-
-def _topic_warnings(tx: Transaction, view: View, run: Run, judging: Judging | None) -> Warnings:
-    if judging is not None:
-        unknown, missing, of = judging.topics_unknown, judging.topics_missing, "qrels"
-    elif view.collection.topics:
-        declared, own = set(view.collection.topics), set(unpack_names(dict(runs.topics(tx, [run.id]))[run.id]))
-        unknown, missing, of = len(own - declared), len(declared - own), "collection"
-    else:
-        would_see_scores = view.sees_scores and not view.sees_free_scores
-        return [unscorable(view.collection).as_json()] if would_see_scores else []
-    return [warning.as_json() for warning in topic_warnings(unknown, missing, of)]
 
 
 def list_runs(
@@ -329,9 +323,9 @@ def described(
         run = find(tx, view, run_name)
         if for_file:
             view.require_file(run)
-        shown = seen(tx, view, run)
-        newest = qrels.find(tx, run.collection_id) if _misses_all(shown.judging) else None
-    if newest is None:
+        newest = qrels.find(tx, run.collection_id)
+        shown = seen(tx, view, run, newest)
+    if newest is None or not _misses_all(shown.judging):
         return shown
     its_document = RunReader(file(workspace, run), limits=workspace.limits).first_document()
     return _with_warning(shown, no_common_documents(its_document, index_of(workspace, view.collection, newest)))
@@ -368,7 +362,7 @@ def prioritise(workspace: Workspace, principal: Principal, name: str, run_name: 
             runs.set_priority(tx, run.id, priority)
             collections.touch(tx, view.collection.id)
             audit.record(tx, principal, "run-changed", run_name, view.collection, of_team=run.team, priority=priority)
-        return seen(tx, view, replace(run, priority=priority))
+        return seen(tx, view, replace(run, priority=priority), qrels.find(tx, view.collection.id))
 
 
 def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: str) -> None:

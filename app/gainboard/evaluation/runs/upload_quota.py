@@ -1,6 +1,6 @@
 """The times when runs are accepted, and their number and size per team: checked in the transaction that stores them.
 
-Organisers are not bound by this. They may upload baselines at any time.
+Organisers are not bound by this, so nothing here is asked about them. They may upload baselines at any time.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from gainboard.errors import QuotaExceeded, SubmissionsClosed, UploadAfterRelease
-from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked
+from gainboard.evaluation.access.visibility import View, open_locked
 from gainboard.evaluation.runs.pruning import KEPT_DAYS
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import runs
@@ -38,8 +37,6 @@ def require_window(view: View, now: datetime, *, is_file: bool = True) -> None:
     `is_file` is false if nothing was sent yet: the message then speaks of no file.
     """
     opens, closes = view.collection.opens_at, view.collection.closes_at
-    if view.organises:
-        return
     release, name = view.collection.release, view.collection.name
     whose = "upload it" if is_file else "upload a run for you"
     came = f"; this file arrived at {to_the_second(now)}" if is_file else ""
@@ -107,12 +104,12 @@ def require_room(tx: Transaction, view: View, now: datetime, size: int) -> None:
 
     The caller has locked the collection, so that simultaneous uploads cannot exceed the quota.
     """
-    if view.organises or view.own_team is None:
-        return
-    for name, quota in _of_runs(tx, view, [view.own_team], now)[view.own_team].items():
+    team_id = view.own_team
+    assert team_id is not None  # a participant has a team
+    for name, quota in _of_runs(tx, view, [team_id], now)[team_id].items():
         if quota.left == 0:
             raise _exceeded(name, quota)
-    stored = of_bytes(tx, view, view.own_team)
+    stored = of_bytes(tx, view, team_id)
     if stored.left is not None and stored.left < size:
         raise QuotaExceeded(
             f"The team may store {stored.limit:,} bytes of runs (decompressed) and stores {stored.used:,}; this file "
@@ -142,23 +139,22 @@ def _exceeded(name: str, quota: Quota) -> QuotaExceeded:
     )
 
 
-def take_slot(workspace: Workspace, principal: Principal, name: str) -> str | None:
+def take_slot(workspace: Workspace, view: View) -> str | None:
     """Return the slot of an upload that begins; None if the team may send any number of files at once.
 
     Raise QuotaExceeded if the team has too many uploads at once. The caller gives the slot back.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-    # Most collections have no limit, so no write transaction is needed before each upload.
-    if view.organises or view.own_team is None or view.policy.concurrent is None:
+    team_id = view.own_team
+    # Most collections have no limit, so nothing is written before each upload. A limit that is set at this moment holds
+    # from the next upload on.
+    if team_id is None or view.policy.concurrent is None:
         return None
     slots, slot = workspace.upload_slots, None
     try:
         with workspace.database.writing() as tx:
-            view = open_locked(tx, principal, name)
-            team_id = view.own_team
-            assert team_id is not None
-            quota = Quota(view.policy.concurrent, slots.count(tx, team_id))
+            # Counted under the lock: of two uploads that begin together, only one may have the last slot.
+            locked = open_locked(tx, view.principal, view.collection.name)
+            quota = Quota(locked.policy.concurrent, slots.count(tx, team_id))
             if quota.left == 0:
                 raise _exceeded("concurrent", quota)
             slot = slots.take(tx, team_id)
