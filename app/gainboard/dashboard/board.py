@@ -39,10 +39,8 @@ from gainboard.evaluation.boards.adjusted_boards import CorrectedMetric
 from gainboard.evaluation.boards.leaderboard import BoardGroups, RankedRuns, leaderboard
 from gainboard.evaluation.boards.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.judgments.judged_shares import whole_shares
-from gainboard.evaluation.judgments.topic_groups import list_groups
-from gainboard.evaluation.judgments.versions import list_sets
+from gainboard.evaluation.judgments.versions import list_choices
 from gainboard.evaluation.scoring.requests import Question, bind, official_metrics
-from gainboard.evaluation.scoring.score_matrices import list_matrices, names_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import every_metric, notes_on_names, query_parameters, short_labels
 from gainboard.notation.types import INTEGER
@@ -108,7 +106,8 @@ def board_values(
         best_per_team=asked.best_per_team,
         corrected_by=asked.corrected_by,
     )
-    judgment_sets = _judgment_sets(workspace, place)
+    choices = list_choices(workspace, place.view)
+    judgment_sets = choices.judgment_sets if len(choices.judgment_sets) > 1 else []
     effect = setting_effect(workspace, visitor.sender, place.name, asked.question(), board)
     return {
         "asked": asked,
@@ -119,38 +118,16 @@ def board_values(
         "notes": notes_on_names(board.scores.metrics),
         **_rationing(workspace, visitor, place, board),
         **_table(workspace, place, asked, board, effect),
-        **_form(request, place, asked, board, _uploaded_metrics(workspace, place), judgment_sets),
-        "groups_of_topics": _topic_groups(workspace, place),
+        **_form(request, place, asked, board, choices.uploaded_metrics, judgment_sets),
+        "groups_of_topics": choices.topic_groups,
         "judgment_sets": judgment_sets,
         "correction": correction_of(board),
     }
 
 
-def _topic_groups(workspace: Workspace, place: Place) -> list[str]:
-    """Return the names of the topic groups that the visitor may choose."""
-    if not place.view.sees_free_scores:
-        return []
-    return [each.group.name for each in list_groups(workspace, place.view.principal, place.name)]
-
-
-def _judgment_sets(workspace: Workspace, place: Place) -> list[str]:
-    """Return the judgment sets that the visitor may choose; none if there is only the official one."""
-    if not (place.view.sees_judgments and place.view.sees_free_scores):
-        return []
-    names = [each.name for each in list_sets(workspace, place.view.principal, place.name) if each.in_use]
-    return names if len(names) > 1 else []
-
-
 def correction_of(board: RankedRuns) -> CorrectedMetric | None:
     """Return the correction of the metric that ranks the board; None without one."""
     return board.corrected.by_metric[board.scores.labels().index(board.by)] if board.corrected else None
-
-
-def _uploaded_metrics(workspace: Workspace, place: Place) -> list[str]:
-    """Return the expressions of uploaded scores, for those who may see them."""
-    if not place.view.sees_judgments:
-        return []
-    return names_of(list_matrices(workspace, place.view.principal, place.name))
 
 
 def shown_digits(board: RankedRuns) -> int:

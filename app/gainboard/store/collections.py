@@ -116,6 +116,12 @@ def page_groups(
     return [_group(row) for row in tx.execute(query)]
 
 
+def group_names(tx: Transaction, collection_id: int) -> list[str]:
+    """Return the names of the topic groups, in byte order. Their topics may be hundreds of thousands."""
+    query = select(groups.c.name).where(groups.c.collection_id == collection_id).order_by(groups.c.name)
+    return list(tx.execute(query).scalars())
+
+
 def remove_groups(tx: Transaction, collection_id: int, names: Iterable[str]) -> None:
     tx.execute(delete(groups).where(groups.c.collection_id == collection_id, groups.c.name.in_(list(names))))
 

@@ -157,6 +157,16 @@ def page_sets(
     return [read_row(JudgmentSet, row._mapping) for row in tx.execute(query.order_by(sets.c.name).limit(limit))]
 
 
+def sets_in_use(tx: Transaction, collection_id: int, *, hidden: bool) -> list[str]:
+    """Return the names of sets with a published version, in byte order: of all of them, or of those not hidden."""
+    query = select(table.c.judgments).where(
+        table.c.collection_id == collection_id, _LIVE, table.c.published_at.is_not(None)
+    )
+    if not hidden:
+        query = query.where(~is_hidden(table))
+    return list(tx.execute(query.distinct().order_by(table.c.judgments)).scalars())
+
+
 def add_set(tx: Transaction, collection_id: int, name: str, now: datetime) -> None:
     """Add a set that is not released, unless the collection has it, or the name is that of the official set."""
     if name != OFFICIAL:

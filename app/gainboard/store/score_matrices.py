@@ -62,6 +62,12 @@ def page(tx: Transaction, collection_id: int, after: str | None, limit: int) -> 
     return [_record(row) for row in tx.execute(query)]
 
 
+def names(tx: Transaction, collection_id: int, limit: int) -> list[str]:
+    """Return the names of matrices, in byte order, except deleted ones."""
+    query = select(table.c.name).where(table.c.collection_id == collection_id, table.c.deleted_at.is_(None))
+    return list(tx.execute(query.distinct().order_by(table.c.name).limit(limit)).scalars())
+
+
 def scores_of(tx: Transaction, matrix: ScoreMatrix) -> Floats:
     """Return the scores of a version: float64 [runs, topics]. Raise RowDamaged if they cannot be read."""
     packed = tx.execute(select(table.c.scores).where(table.c.id == matrix.id)).scalar_one()

@@ -20,7 +20,7 @@ from gainboard.evaluation.runs.run_files import NO_LIMITS, read_judgments
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import Judgments
 from gainboard.notation.texts import is_slug
-from gainboard.store import blobs, collections, jobs, qrels, snapshots, tokens
+from gainboard.store import blobs, collections, jobs, qrels, score_matrices, snapshots, tokens
 from gainboard.store.database import Transaction, machine_of
 from gainboard.store.records import Collection, Qrels, VersionName
 from gainboard.vocabulary import OFFICIAL, Action
@@ -225,6 +225,7 @@ def _read_index(workspace: Workspace, collection: Collection, found: Qrels) -> Q
 
 
 MOST_VERSIONS = 10_000
+MOST_UPLOADED_OFFERED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +261,32 @@ def _seen(tx: Transaction, view: View, name: str) -> SeenSet:
     if stored is None:
         return SeenSet(name, here.is_released(machine_of(tx).now()), None, None, versions, in_use)
     return SeenSet(name, stored.released_at is not None, stored.created_at, stored.released_at, versions, in_use)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The names among which a question may choose, as far as its principal may know of them.
+
+    They are topic groups, judgment sets with a published version, and the expressions of uploaded metrics.
+    """
+
+    topic_groups: Sequence[str] = ()
+    judgment_sets: Sequence[str] = ()
+    uploaded_metrics: Sequence[str] = ()
+
+
+def list_choices(workspace: Workspace, view: View) -> Choices:
+    """Return the names that a form about scores offers, in byte order."""
+    if not view.sees_free_scores:
+        return Choices()
+    here = view.collection.id
+    with workspace.database.reading() as tx:
+        groups = collections.group_names(tx, here)
+        if not view.sees_judgments:
+            return Choices(groups)
+        uploaded = score_matrices.names(tx, here, MOST_UPLOADED_OFFERED)
+        sets = qrels.sets_in_use(tx, here, hidden=view.organises)
+    return Choices(groups, sets, [f"custom:{name}" for name in uploaded])
 
 
 def release(workspace: Workspace, principal: Principal, name: str, judgments: str, *, is_released: bool) -> SeenSet:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -202,8 +202,3 @@ def matrix_as_json(tx: Transaction, matrix: ScoreMatrix) -> dict[str, Any]:
     text = "".join(csv_of_matrix(matrix, score_matrices.scores_of(tx, matrix)))
     fields = {name: getattr(matrix, name) for name in named} | {"dropped": list(matrix.dropped)}
     return fields | {"csv_sha256": hashlib.sha256(text.encode()).hexdigest()}
-
-
-def names_of(matrices: Sequence[ScoreMatrix]) -> list[str]:
-    """Return the expressions of matrices."""
-    return [f"custom:{matrix.name}" for matrix in matrices]
