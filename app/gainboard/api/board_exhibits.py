@@ -8,7 +8,6 @@ from typing import Final, Literal
 
 from fastapi import Response
 
-from gainboard.evaluation.access.policy import late_from
 from gainboard.evaluation.boards.leaderboard import ALPHA, BoardGroups, RankedRuns
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.exhibits import Cell, Column, Table, mark_best_of_column
@@ -58,7 +57,7 @@ def board_table(found: RankedRuns, top: int | None = None) -> Table:
     digits = DIGITS if scores.decimals is None else scores.decimals
     short, groups = short_labels(labels), found.groups
     tells = isinstance(groups, BoardGroups) and groups.different_pairs > 0
-    late = late_from(scores.collection)
+    late = scores.collection.late_from
     is_any_late = late is not None and any(row.run.created_at >= late for row in rows)
     columns = [Column("rank"), Column("run", align="left")]
     columns += [Column("team", align="left")] if found.has_teams else []

@@ -17,7 +17,6 @@ from gainboard.api.problems import documented
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.scores import Defaults, Expressions
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.boards.compare import ComparedRuns, compare
 from gainboard.evaluation.scoring.requests import Question, ScoreTable
 from gainboard.exhibits import csv_line
@@ -121,7 +120,7 @@ def show(found: ComparedRuns) -> dict[str, Any]:
 
 def _runs(scores: ScoreTable) -> Iterator[dict[str, Any]]:
     for run, missing in zip(scores.runs, scores.topics_missing, strict=True):
-        late = is_late(scores.collection, run)
+        late = scores.collection.is_late(run)
         yield {"name": run.name, "team": run.team, "late": late, "topics_missing": missing}
 
 

@@ -27,7 +27,6 @@ from gainboard.api.problems import documented
 from gainboard.api.response_cache import note_origin
 from gainboard.api.routes import PolledRoute
 from gainboard.api.scores import ON_SCORING, ScoringQuery
-from gainboard.evaluation.access.policy import is_late, late_from
 from gainboard.evaluation.boards.adjusted_boards import ASSUMED, MOST_REFERENCE, Standard, standard_of
 from gainboard.evaluation.boards.leaderboard import ALPHA, SEED, BoardGroups, RankedRuns, changed_at, leaderboard
 from gainboard.evaluation.cache_validity import origin_of
@@ -232,7 +231,7 @@ def _show_test(groups: BoardGroups) -> GroupsTest:
 def _show_rows(found: RankedRuns, labels: list[str], top: int | None) -> list[dict[str, Any]]:
     """Return each row as a `LeaderboardRow` shows it."""
     letters, sets = _letters_and_sets(found)
-    late = late_from(found.scores.collection)
+    late = found.scores.collection.late_from
     return [
         {
             "rank": row.rank,
@@ -266,7 +265,7 @@ def _csv(found: RankedRuns, top: int | None) -> Iterator[str]:
     here, labels = found.scores.collection, found.scores.labels()
     for row in found.rows[:top]:
         run, own_letters = row.run, "".join(letters.get(row.run.name, ()))
-        late, places = "yes" if is_late(here, run) else "no", sets.get(run.name, (None, None))
+        late, places = "yes" if here.is_late(run) else "no", sets.get(run.name, (None, None))
         means, by_group = found.means_of(row), [each.means_of(row) for each in found.by_group]
         by_group += [found.uncorrected_of(row)] if found.corrected else []
         for place, (label, mean, ends) in enumerate(zip(labels, means, found.intervals_of(row), strict=True)):

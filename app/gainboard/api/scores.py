@@ -29,7 +29,6 @@ from gainboard.errors import (
     NotPreset,
     TooManyDearRequests,
 )
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.cache_validity import origin_of
 from gainboard.evaluation.scoring.binding import scale_of
@@ -206,7 +205,7 @@ def _json(found: ScoreTable, per_topic: bool, ties: Sequence[ScoredTies] = ()) -
     means, table = found.means(), found.by_topic()
     runs: list[dict[str, Any]] = []
     for column, run in enumerate(found.runs):
-        shown: dict[str, Any] = {"name": run.name, "team": run.team, "late": is_late(found.collection, run)}
+        shown: dict[str, Any] = {"name": run.name, "team": run.team, "late": found.collection.is_late(run)}
         shown["topics_missing"] = found.topics_missing[column]
         shown["mean"] = dict(zip(labels, means[:, column].tolist(), strict=True))
         if per_topic:

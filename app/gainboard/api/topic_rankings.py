@@ -14,7 +14,6 @@ from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.api.problems import documented
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import JudgmentsHidden, NoQrels
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.boards.rankings import DEPTH, TopicRankings, topic_rankings
 from gainboard.notation.types import INTEGER
 from gainboard.vocabulary import LateShown
@@ -72,7 +71,7 @@ def show(found: TopicRankings) -> dict[str, Any]:
             {
                 "name": each.run.name,
                 "team": each.run.team,
-                "late": is_late(here, each.run),
+                "late": here.is_late(each.run),
                 "retrieved": each.retrieved,
                 "ranks": each.ranks.tolist(),
                 "levels": each.levels.tolist(),

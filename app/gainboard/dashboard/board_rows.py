@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.boards.leaderboard import RankedRuns, Row
 from gainboard.evaluation.boards.setting_effects import SettingEffect
 
@@ -122,7 +121,7 @@ def _row(board: RankedRuns, row: Row, lines: Sequence[str], wanted: RowsWanted, 
         appears=beside.changed_pairs[0][name],
         disappears=beside.changed_pairs[1][name],
         lines=lines,
-        is_late=is_late(board.scores.collection, row.run),
+        is_late=board.scores.collection.is_late(row.run),
         is_mine=beside.own_team is not None and row.run.team_id == beside.own_team,
         is_pinned=name in wanted.pinned,
     )

@@ -7,20 +7,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from gainboard.errors import BadGains, Forbidden, GainboardError, InvalidRequest, SettingFixed, SettingsChanged
 from gainboard.evaluation import audit
-from gainboard.evaluation.access import policy as policies
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, damage_of, look, open_collection, open_locked
+from gainboard.evaluation.access.visibility import View, damage_of, look, open_collection, open_locked, unscorable
 from gainboard.evaluation.judgments.versions import judged_topics, select
 from gainboard.evaluation.releases.releases import held_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.store import collections, jobs, qrels, runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import FIXED_BY_DATA, NEWEST, Collection, Qrels
+from gainboard.store.records import FIXED_BY_DATA, NEWEST, Collection, CollectionPolicy, Qrels
 from gainboard.trec import FileWarning
 from gainboard.trec.findings import RESERVED_TOPIC
 from gainboard.vocabulary import FROM_QRELS, Action, RunOrder
@@ -28,6 +28,8 @@ from gainboard.vocabulary import FROM_QRELS, Action, RunOrder
 TIMES = ("opens_at", "closes_at", "releases_at")
 CHECKED = ("gains", "metrics", "policy", *TIMES, *FIXED_BY_DATA)
 """The settings that are checked together if any of them changes."""
+QUOTAS = ("per_day", "total", "concurrent", "bytes")
+"""The settings of the policy that the API has under `quotas`."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def require_creator(principal: Principal) -> None:
 def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -> Described:
     """Create a collection for an organiser of the instance. Raise CollectionExists, or BadInput for its settings."""
     require_creator(principal)
-    values = values | {"policy": policies.merged(None, values.get("policy") or {})}
+    values = values | {"policy": merged_policy(None, values.get("policy") or {})}
     check(values)
     with workspace.database.writing() as tx:
         made = collections.create(tx, workspace.now(), **values)
@@ -76,7 +78,7 @@ def change(
         values = _own_changes(old, values, seen or {})
         _refuse_fixed(tx, old, values)
         if "policy" in values:
-            values = values | {"policy": policies.merged(old.policy, values["policy"])}
+            values = values | {"policy": merged_policy(old.policy, values["policy"])}
         if values.get("topics") == FROM_QRELS:
             values = values | {"topics": judged_topics(workspace, tx, select(tx, view, NEWEST)).topics}
         check({field: getattr(old, field) for field in CHECKED} | values)
@@ -88,17 +90,34 @@ def change(
         return _describe(workspace, tx, replace(view, collection=new))
 
 
+def merged_policy(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stored form of a policy with new values. Values that are not named stay."""
+    known = asdict(CollectionPolicy())
+    given = {**(old or {}), **new}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in (known | given).items()}
+
+
+def setting_name(place: str) -> str:
+    """Return the name that the API gives a stored setting: times and the phase are of the policy, quotas of a part."""
+    name = place.removeprefix("policy.")
+    if place in ("phase", "opens_at", "closes_at", "releases_at"):
+        return f"policy.{name}"
+    if place in ("level_names", "highest_level"):
+        return "levels"
+    return f"policy.quotas.{name}" if place != name and name in QUOTAS else place
+
+
 def _own_changes(old: Collection, values: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values without those that the sender has only read."""
     own, conflicts = {}, []
-    now = audit.settings_of(asdict(old) | {"policy": policies.merged(old.policy, {})})
+    now = audit.settings_of(asdict(old) | {"policy": merged_policy(old.policy, {})})
     read = audit.settings_of(seen)
     for place, value in audit.settings_of(values).items():
         if place not in read or (value != read[place] and now[place] in (value, read[place])):
             own[place] = value
         elif value != read[place]:
             states = {"seen": read[place], "sent": value, "now": now[place]}
-            conflicts.append({"setting": policies.setting_name(place), **audit.plain(states)})
+            conflicts.append({"setting": setting_name(place), **audit.plain(states)})
     if conflicts:
         named = ", ".join(f"{each['setting']} (now {json.dumps(each['now'])})" for each in conflicts)
         message = f"Somebody else changed what you change: {named}. Nothing was changed. Read the settings again."
@@ -165,9 +184,9 @@ def _warnings(collection: Collection, now: datetime) -> list[FileWarning]:
     """Return what the organisers should mend: damaged settings, and teams that are promised scores and get none."""
     if collection.damage:
         return [FileWarning("damaged", damage_of(collection))]
-    has_presets = bool(policies.CollectionPolicy.of(collection).presets)
+    has_presets = bool(CollectionPolicy.of(collection).presets)
     hides_scores = has_presets and not collection.topics and not collection.is_released(now)
-    return [policies.unscorable(collection)] if hides_scores else []
+    return [unscorable(collection)] if hides_scores else []
 
 
 def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -> None:
@@ -202,8 +221,30 @@ def check(values: Mapping[str, Any]) -> None:
         except GainboardError as error:
             raise InvalidRequest.at(f"body.metrics.{position}", error.slug, error.message) from error
     _check_topics(values.get("topics") or ())
-    policies.check(values.get("policy") or {}, scale, values["gains"])
-    policies.check_times(*(values.get(name) for name in TIMES))
+    _check_presets(values.get("policy") or {}, scale, values["gains"])
+    _check_times(*(values.get(name) for name in TIMES))
+
+
+def _check_presets(policy: Mapping[str, Any], scale: Scale, gains: str) -> None:
+    """Raise InvalidRequest for a preset that names no metric of this collection."""
+    for position, expression in enumerate(policy.get("presets") or ()):
+        try:
+            for each in expand([expression], scale.highest_level):
+                resolve(each, scale, collection={"gains": gains})
+        except GainboardError as error:
+            raise InvalidRequest.at(f"body.policy.presets.{position}", error.slug, error.message) from error
+
+
+def _check_times(opens_at: datetime | None, closes_at: datetime | None, releases_at: datetime | None) -> None:
+    """Raise InvalidRequest for times in an impossible order."""
+    named = [("opens_at", opens_at), ("closes_at", closes_at), ("releases_at", releases_at)]
+    given = [(name, time) for name, time in named if time is not None]
+    for (first, earlier), (second, later) in pairwise(given):
+        if later < earlier:
+            message = (
+                f"{second} ({later.isoformat()}) is before {first} ({earlier.isoformat()}). Choose a later {second}."
+            )
+            raise InvalidRequest.at(f"body.policy.{second}", "out-of-order", message)
 
 
 def _check_levels(names: Sequence[str]) -> None:

@@ -18,7 +18,6 @@ from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.verify import VERIFY
 from gainboard.errors import Conflict, InvalidRequest
 from gainboard.evaluation import audit
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.access.principals import Principal, Sender
 from gainboard.evaluation.access.visibility import View, open_collection, open_locked
 from gainboard.evaluation.boards.leaderboard import ALPHA, BOARDS_VERSION, BoardGroups, RankedRuns, leaderboard
@@ -202,7 +201,7 @@ def _frozen(tx: Transaction, collection: Collection, held: Held) -> dict[str, An
         "judgments": [{name: getattr(version, name) for name in OF_VERSION} for version in held.qrels],
         "runs": [
             {name: getattr(run, name) for name in OF_RUN}
-            | {"late": is_late(collection, run), "metadata_sha256": beside.get(run.id)}
+            | {"late": collection.is_late(run), "metadata_sha256": beside.get(run.id)}
             for run in held.runs
         ],
         "score_matrices": [matrix_as_json(tx, each) for each in held.matrices],

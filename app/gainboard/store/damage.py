@@ -18,9 +18,19 @@ from sqlalchemy import Connection, Table, select
 from typing_extensions import TypedDict
 
 from gainboard.store import tables
-from gainboard.store.access_records import PolicySettings, TeamRecord, Token
+from gainboard.store.access_records import TeamRecord, Token
 from gainboard.store.job_records import Chapter, StoredFile, StoredJob, StoredReport, damage_text
-from gainboard.store.records import Collection, Damage, JudgmentSet, Qrels, Release, Run, ScoreMatrix, TopicGroup
+from gainboard.store.records import (
+    Collection,
+    CollectionPolicy,
+    Damage,
+    JudgmentSet,
+    Qrels,
+    Release,
+    Run,
+    ScoreMatrix,
+    TopicGroup,
+)
 from gainboard.vocabulary import Columns
 
 R = TypeVar("R")
@@ -77,7 +87,7 @@ _NARROWER: Mapping[str, Callable[[Any], object]] = {
     "columns": TypeAdapter(Columns).validate_python,
     "exhibits": TypeAdapter(_Exhibits | None).validate_python,
     "left_out": TypeAdapter(list[_LeftOut]).validate_python,
-    "policy": TypeAdapter(PolicySettings | None).validate_python,
+    "policy": TypeAdapter(CollectionPolicy | None).validate_python,
     "warnings": TypeAdapter(list[_Warning]).validate_python,
 }
 """The members that readers of these JSON columns need; the annotations of the records allow any."""

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, NotFound, RowDamaged
-from gainboard.evaluation.access.policy import CollectionPolicy
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections
 from gainboard.store.database import Transaction, machine_of
-from gainboard.store.records import FIXED_BY_DATA, Collection, Run
+from gainboard.store.records import FIXED_BY_DATA, Collection, CollectionPolicy, Run
+from gainboard.trec import FileWarning
 from gainboard.vocabulary import ScoresShown
 
 
@@ -142,6 +142,16 @@ def damage_of(collection: Collection) -> str:
         f"The policy of {name!r} cannot be read: {what}. So the strictest is used. Set it again: "
         f"gainboard collection change {name} --policy scores=own-mean"
     )
+
+
+def unscorable(collection: Collection) -> FileWarning:
+    """Return the warning of a hidden collection without declared topics, in which a team gets no scores."""
+    message = (
+        f"{collection.name!r} declares no topics, so teams get no scores while the judgments are hidden. Its "
+        f"organisers can declare them: PATCH /v1/collections/{collection.name} with a list of `topics`, or with "
+        '{"topics": "from-qrels"}'
+    )
+    return FileWarning("no-topics-declared", message)
 
 
 def require_organiser(workspace: Workspace, principal: Principal, name: str) -> None:

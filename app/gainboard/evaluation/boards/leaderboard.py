@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.access.policy import late_from
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.boards.adjusted_boards import CorrectedBoard, Standard, correct, standardise
@@ -191,7 +190,7 @@ def leaderboard(
     label = scores.label_by_expression[by] if by else scores.metrics[0].label
     corrected = correct(workspace, sender, name, question, scores, corrected_by) if corrected_by else None
     means = corrected.means if corrected else scores.means()
-    is_whole = question.late == "include" or late_from(scores.collection) is None
+    is_whole = question.late == "include" or scores.collection.late_from is None
     place = scores.labels().index(label)
     sign = -1 if scores.metrics[place].is_reversed else 1
     ranked = rank_by_mean([run.name for run in scores.runs], sign * means[place])

@@ -8,9 +8,8 @@ from datetime import datetime
 from functools import partial
 
 from gainboard.evaluation import audit
-from gainboard.evaluation.access.policy import CollectionPolicy, unscorable
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked, require_unchanged
+from gainboard.evaluation.access.visibility import View, open_collection, open_locked, require_unchanged, unscorable
 from gainboard.evaluation.judgments import publication
 from gainboard.evaluation.judgments.publication import Rows, after_all, store_judged, unjudged, with_all_judged
 from gainboard.evaluation.judgments.versions import INDEXES, judged_topics, require_set, select
@@ -21,7 +20,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.sources import MOST_LEVELS
 from gainboard.store import blobs, collections, qrels
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, Qrels, VersionName
+from gainboard.store.records import Collection, CollectionPolicy, Qrels, VersionName
 from gainboard.trec import FileLimits, FileWarning, QrelsFile
 from gainboard.vocabulary import OFFICIAL, Action, RunOrder
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from gainboard.evaluation.access.policy import late_from
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
@@ -52,7 +51,7 @@ def feed_of(workspace: Workspace, principal: Principal, name: str) -> Feed:
         view.require_judgments()
         collection = view.collection
         versions = qrels.page(tx, collection.id, drafts=False, after=None, limit=1_000_000)
-        start = late_from(collection)
+        start = collection.late_from
         late = runs.newest(tx, collection.id, start, MOST_ENTRIES) if start else []
     entries = [
         FeedEntry(

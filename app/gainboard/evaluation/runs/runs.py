@@ -10,7 +10,6 @@ from functools import partial
 from gainboard.errors import Forbidden, NotFound, TeamRequired, WithdrawalAfterRelease
 from gainboard.evaluation import audit
 from gainboard.evaluation.access import score_budget, teams
-from gainboard.evaluation.access.policy import is_late, late_from, unscorable
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import (
     View,
@@ -18,6 +17,7 @@ from gainboard.evaluation.access.visibility import (
     open_locked,
     require_participation,
     require_unchanged,
+    unscorable,
 )
 from gainboard.evaluation.judgments.versions import index_of
 from gainboard.evaluation.releases.releases import held_run
@@ -281,7 +281,7 @@ def seen(tx: Transaction, view: View, run: Run, newest: Qrels | None, *, created
         would_see_scores = view.sees_scores and not view.sees_free_scores
         warnings = [unscorable(view.collection)] if would_see_scores else []
     shown = [*run.warnings, *(warning.as_json() for warning in warnings)]
-    return SeenRun(run, judging, shown, is_late(view.collection, run), created)
+    return SeenRun(run, judging, shown, view.collection.is_late(run), created)
 
 
 def _misses_all(judging: Judging | None) -> bool:
@@ -299,11 +299,11 @@ def list_runs(
     """List the runs of a collection that exist for this principal, by name, without their topic warnings."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        here, before = view.collection, late_from(view.collection) if late == "exclude" else None
+        here, before = view.collection, view.collection.late_from if late == "exclude" else None
         found = runs.page(tx, here.id, team_id=view.only_team, after=after, before=before, limit=limit)
         newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
         judgings = runs.judgings(tx, [run.id for run in found], newest.id) if newest else {}
-        return [SeenRun(run, judgings.get(run.id), run.warnings, is_late(here, run)) for run in found]
+        return [SeenRun(run, judgings.get(run.id), run.warnings, here.is_late(run)) for run in found]
 
 
 def find(tx: Transaction, view: View, name: str) -> Run:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.disclosure import Disclosure, charge, limit, presets
-from gainboard.evaluation.access.policy import CollectionPolicy
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, topics_of
@@ -32,7 +31,7 @@ from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, Names, mean_all
 from gainboard.store.database import may_take_long
-from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
+from gainboard.store.records import NEWEST, Collection, CollectionPolicy, Qrels, Run, VersionName
 from gainboard.vocabulary import LateShown
 
 MOST_METRICS = 200
