@@ -14,7 +14,7 @@ from textwrap import shorten
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import ColumnElement, Connection, Executable, Table, select
 from typing_extensions import TypedDict
 
 from gainboard.store import tables
@@ -34,6 +34,8 @@ from gainboard.store.records import (
 from gainboard.vocabulary import Columns
 
 R = TypeVar("R")
+Values = Mapping[str, Any] | None
+"""The values of a statement's parameters."""
 RECORDS: Mapping[Table, type[Any]] = {
     tables.collections: Collection,
     tables.topic_groups: TopicGroup,
@@ -101,6 +103,16 @@ def add_rule(record: type[Any], name: str, is_valid: Callable[[Any], bool]) -> N
     _CHECKS.pop(record, None)
 
 
+def names_of(record: type[Any]) -> list[str]:
+    """Return the names of the fields that a record has from its row."""
+    return [field.name for field in fields(record) if field.name != "damage"]
+
+
+def columns_of(record: type[Any], table: Table, **joined: ColumnElement[Any]) -> list[ColumnElement[Any]]:
+    """Return the columns of a record in the order of its fields: those of its table, and those of `joined` tables."""
+    return [joined[name].label(name) if name in joined else table.c[name] for name in names_of(record)]
+
+
 def read_row(record: type[R], row: Mapping[Any, Any], **more: Any) -> R:
     """Return the record of a row, and of what does not come from its table. Its `damage` names what is damaged."""
     values = {**row, **more}
@@ -113,6 +125,22 @@ def read_row(record: type[R], row: Mapping[Any, Any], **more: Any) -> R:
         if record is StoredJob:
             values |= {"state": "damaged", "error": damage_text("job", values["id"], damage)}
     return record(**values)
+
+
+def find_record(tx: Connection, record: type[R], query: Executable, values: Values = None) -> R | None:
+    """Return the record of the first row of a query; None if there is no row."""
+    row = tx.execute(query, values).first()
+    return read_row(record, row._mapping) if row else None
+
+
+def get_record(tx: Connection, record: type[R], query: Executable, values: Values = None) -> R:
+    """Return the record of the only row of a query."""
+    return read_row(record, tx.execute(query, values).one()._mapping)
+
+
+def list_records(tx: Connection, record: type[R], query: Executable, values: Values = None) -> list[R]:
+    """Return the records of the rows of a query, in their order."""
+    return [read_row(record, row._mapping) for row in tx.execute(query, values)]
 
 
 def find_damage(record: type[Any], row: Mapping[Any, Any]) -> tuple[Damage, ...]:

@@ -150,14 +150,11 @@ class StoredReport:
             return "cancelled"
         if states & {"failed", "cancelled"}:
             return "failed"
-        if states <= {"succeeded"}:
-            return self._state_of_layout()
-        return "queued" if states == {"queued"} else "running"
-
-    def _state_of_layout(self) -> JobState:
+        if states - {"succeeded"}:
+            return "queued" if states == {"queued"} else "running"
         if self.layout is None or self.layout.state == "succeeded":
             return "succeeded"
-        return "running" if not self.layout.is_over else "failed"
+        return "failed" if self.layout.is_over else "running"
 
     @property
     def is_over(self) -> bool:

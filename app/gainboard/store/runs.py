@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Interval,
-    Row,
     Select,
     Table,
     bindparam,
@@ -26,7 +24,7 @@ from sqlalchemy import (
 
 from gainboard.errors import RunExists
 from gainboard.store.arrays import pack_names
-from gainboard.store.damage import read_row
+from gainboard.store.damage import columns_of, find_record, get_record, list_records
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.records import Judging, Run
 from gainboard.store.tables import answers, blobs, jobs, judged_runs, run_metadata, teams
@@ -43,16 +41,11 @@ FREE_TO_WITHDRAW = timedelta(minutes=10)
 
 def _select_all() -> Select[Any]:
     # The topics of a run may be 100,000 names, and few callers need them: see `topics`.
-    kept = (teams.c.name.label(each.name) if each.name == "team" else table.c[each.name] for each in fields(Run))
-    return select(*kept).join(teams, teams.c.id == table.c.team_id)
+    return select(*columns_of(Run, table, team=teams.c.name)).join(teams, teams.c.id == table.c.team_id)
 
 
 def _select() -> Select[Any]:
     return _select_all().where(table.c.withdrawn_at.is_(None))
-
-
-def _record(row: Row[Any]) -> Run:
-    return read_row(Run, row._mapping)
 
 
 # Statements of every upload are built once: to build one takes as long as SQLite needs for it.
@@ -74,7 +67,7 @@ def add(tx: Transaction, **values: Any) -> Run:
     identity = tx.execute(_add_new(insert_for(tx)), values).scalar()
     if identity is None:
         raise taken(values["name"])
-    return _record(tx.execute(_BY_ID, {"id": identity}).one())
+    return get_record(tx, Run, _BY_ID, {"id": identity})
 
 
 @cache
@@ -92,14 +85,12 @@ def taken(name: str) -> RunExists:
 
 def find(tx: Transaction, collection_id: int, name: str) -> Run | None:
     """Return the live run with this name."""
-    row = tx.execute(_select().where(table.c.collection_id == collection_id, table.c.name == name)).first()
-    return _record(row) if row else None
+    return find_record(tx, Run, _select().where(table.c.collection_id == collection_id, table.c.name == name))
 
 
 def find_same(tx: Transaction, collection_id: int, team: str, sha256: str) -> Run | None:
     """Return the team's live run with exactly this content."""
-    row = tx.execute(_SAME, {"collection_id": collection_id, "team": team, "sha256": sha256}).first()
-    return _record(row) if row else None
+    return find_record(tx, Run, _SAME, {"collection_id": collection_id, "team": team, "sha256": sha256})
 
 
 def page(
@@ -122,13 +113,13 @@ def page(
         query = query.where(table.c.name > after)
     if before is not None:
         query = query.where(table.c.created_at < before)
-    return [_record(row) for row in tx.execute(query, {"collection_id": collection_id})]
+    return list_records(tx, Run, query, {"collection_id": collection_id})
 
 
 def newest(tx: Transaction, collection_id: int, since: datetime, limit: int) -> list[Run]:
     """Return the live runs that came at this time or later, the newest first."""
     query = _select().where(table.c.collection_id == collection_id, table.c.created_at >= since)
-    return [_record(row) for row in tx.execute(query.order_by(table.c.created_at.desc()).limit(limit))]
+    return list_records(tx, Run, query.order_by(table.c.created_at.desc()).limit(limit))
 
 
 def of_ids(tx: Transaction, run_ids: Sequence[int]) -> list[Run]:
@@ -136,7 +127,7 @@ def of_ids(tx: Transaction, run_ids: Sequence[int]) -> list[Run]:
     by_id: dict[int, Run] = {}
     for start in range(0, len(run_ids), RUNS_AT_ONCE):
         these = table.c.id.in_(run_ids[start : start + RUNS_AT_ONCE])
-        by_id |= {row.id: _record(row) for row in tx.execute(_select_all().where(these))}
+        by_id |= {run.id: run for run in list_records(tx, Run, _select_all().where(these))}
     return [by_id[run_id] for run_id in run_ids]
 
 

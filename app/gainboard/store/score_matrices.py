@@ -13,13 +13,13 @@ from sqlalchemy import Row, func, insert, select, update
 
 from gainboard.errors import RowDamaged
 from gainboard.store.arrays import pack, unpack
-from gainboard.store.damage import read_row
+from gainboard.store.damage import columns_of, read_row
 from gainboard.store.database import Transaction
 from gainboard.store.records import ScoreMatrix
 from gainboard.store.tables import score_matrices as table
 
 Floats = NDArray[np.float64]
-_KEPT = [column for column in table.c if column.name != "scores"]
+_KEPT = columns_of(ScoreMatrix, table)
 
 
 def _record(row: Row[Any]) -> ScoreMatrix:

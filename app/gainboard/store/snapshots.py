@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,7 +10,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from gainboard.errors import DatabaseBusy
 from gainboard.store.access_records import Token
-from gainboard.store.damage import read_row
+from gainboard.store.damage import columns_of, names_of, read_row
 from gainboard.store.database import Database, Transaction, remembered
 from gainboard.store.records import Collection, Qrels, VersionName
 from gainboard.store.tables import collections, qrels, teams, tokens
@@ -19,13 +18,9 @@ from gainboard.store.tables import collections, qrels, teams, tokens
 R = TypeVar("R", Collection, Qrels, Token)
 
 
-def _names(record: type[R]) -> list[str]:
-    return [field.name for field in fields(record) if field.name != "damage"]
-
-
-_TOKEN = [teams.c.name if name == "team" else tokens.c[name] for name in _names(Token)]
-_COLLECTION = [collections.c[name] for name in _names(Collection)]
-_QRELS = [qrels.c[name] for name in _names(Qrels)]
+_TOKEN = columns_of(Token, tokens, team=teams.c.name)
+_COLLECTION = columns_of(Collection, collections)
+_QRELS = columns_of(Qrels, qrels)
 _IS_LIVE = (collections.c.name == bindparam("name"), collections.c.deleted_at.is_(None))
 _WITH_TOKEN = collections.outerjoin(tokens, tokens.c.hash == bindparam("hash")).outerjoin(
     teams, teams.c.id == tokens.c.team_id
@@ -63,7 +58,7 @@ def _record(record: type[R], values: Sequence[Any]) -> R | None:
 
 
 def _read(record: type[R], values: Sequence[Any]) -> R:
-    return read_row(record, dict(zip(_names(record), values, strict=True)))
+    return read_row(record, dict(zip(names_of(record), values, strict=True)))
 
 
 class Opened(NamedTuple):

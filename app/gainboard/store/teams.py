@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, ScalarSelect, Table, bindparam, func, insert, or_, select
 
 from gainboard.store.access_records import INVITED, CountedTeam, TeamRecord
-from gainboard.store.damage import read_row
+from gainboard.store.damage import find_record, get_record, list_records
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.runs import RUNS_AT_ONCE
 from gainboard.store.tables import answers, runs, tokens
@@ -28,14 +28,13 @@ _ADD = insert(table).returning(table)
 
 def find(tx: Transaction, collection_id: int, name: str) -> TeamRecord | None:
     """Return the team with this name in the collection."""
-    row = tx.execute(_BY_NAME, {"collection_id": collection_id, "name": name}).first()
-    return read_row(TeamRecord, row._mapping) if row else None
+    return find_record(tx, TeamRecord, _BY_NAME, {"collection_id": collection_id, "name": name})
 
 
 def create(tx: Transaction, collection_id: int, name: str, now: datetime) -> TeamRecord:
     """Create a team. The caller has locked the collection, and found that no team has this name."""
     values = {"collection_id": collection_id, "name": name, "created_at": now}
-    return TeamRecord(**tx.execute(_ADD, values).one()._mapping)
+    return get_record(tx, TeamRecord, _ADD, values)
 
 
 def page(
@@ -51,7 +50,7 @@ def page(
         query = query.where(table.c.id == team_id)
     if after is not None:
         query = query.where(table.c.name > after)
-    return [read_row(CountedTeam, row._mapping) for row in tx.execute(query.order_by(table.c.name).limit(limit))]
+    return list_records(tx, CountedTeam, query.order_by(table.c.name).limit(limit))
 
 
 def _count(rows: Table, condition: ColumnElement[bool]) -> ScalarSelect[int]:

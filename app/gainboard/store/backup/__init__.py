@@ -99,7 +99,13 @@ def restore(database: Database, file: Path, told: Told) -> Restored:
         stated = read_manifest(source, str(file))
         with _all_or_nothing(database), in_words("write the database"), database.writing() as target:
             exclude_others(target)
-            _require_empty(target)
+            if inspect(target).get_table_names():
+                filled = {table.name: counted(target, table) for table in tables(target)}
+                what = ", ".join(f"{name} ({rows} rows)" for name, rows in filled.items() if rows)
+                raise BadSetting(
+                    f"A backup restores only into an empty database, but this one has {what or 'tables without rows'}. "
+                    "Use another folder (--data) or database."
+                )
             # The rows fit the schema of their own revision. Migrations then change both.
             upgrade(target, revision)
             rows = copy(source, target, told, lambda table: stated.get(table, Size(0, 0)))
@@ -108,16 +114,6 @@ def restore(database: Database, file: Path, told: Told) -> Restored:
                 set_sequences(target)
             after = known_revision(target, "The database")
     return Restored(revision, after, rows)
-
-
-def _require_empty(target: Connection) -> None:
-    if inspect(target).get_table_names():
-        filled = {table.name: counted(target, table) for table in tables(target)}
-        what = ", ".join(f"{name} ({rows} rows)" for name, rows in filled.items() if rows) or "tables without rows"
-        raise BadSetting(
-            f"A backup restores only into an empty database, but this one has {what}. Use another folder (--data) "
-            "or database."
-        )
 
 
 @contextmanager
@@ -135,8 +131,13 @@ def _all_or_nothing(database: Database) -> Iterator[None]:
     except BaseException:
         database.close()
         if path is not None and _is_empty(path):
-            for each in made:
-                _remove(each)
+            for item in made:
+                if item.is_dir():
+                    with suppress(OSError):  # another process has put something into the folder meanwhile
+                        item.rmdir()
+                else:
+                    for suffix in ("", "-wal", "-shm", "-journal"):
+                        item.with_name(item.name + suffix).unlink(missing_ok=True)
         raise
 
 
@@ -167,12 +168,3 @@ def _make(path: Path) -> list[Path]:
     except OSError as error:
         raise BadSetting(f"Cannot create {path}: {error.strerror}. Name another folder with --data.") from error
     return [path, *folders]
-
-
-def _remove(made: Path) -> None:
-    if made.is_dir():
-        with suppress(OSError):  # another process has put something into the folder meanwhile
-            made.rmdir()
-    else:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            made.with_name(made.name + suffix).unlink(missing_ok=True)
