@@ -125,8 +125,14 @@ def main() -> None:
     os.nice(NICENESS)
     task: Task = pickle.load(sys.stdin.buffer)
     Thread(target=_end_with_server, daemon=True).start()
+    outcome = _done(task)
+    # A plain tuple, because this module has another name here.
+    try:
+        packed = pickle.dumps(tuple(outcome))
+    except MemoryError as error:  # there was room for what was made, but not for its copy
+        packed = pickle.dumps((None, error, outcome.uncompiled))
     with answers:
-        answers.write(_packed(_done(task)))
+        answers.write(packed)
 
 
 def _end_with_server() -> None:
@@ -142,14 +148,6 @@ def _done(task: Task) -> ChildOutcome:
     except Exception as error:  # noqa: BLE001 (the server raises it)
         error.add_note(f"In the process that reads large files:\n{traceback.format_exc()}")
         return ChildOutcome(None, error, uncompiled)
-
-
-def _packed(outcome: ChildOutcome) -> bytes:
-    """Return the outcome as a plain tuple, because this module has another name here."""
-    try:
-        return pickle.dumps(tuple(outcome))
-    except MemoryError as error:  # there was room for what was made, but not for its copy
-        return pickle.dumps((None, error, outcome.uncompiled))
 
 
 def _why_uncompiled(task: Task) -> str:

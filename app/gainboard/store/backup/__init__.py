@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect
+from sqlalchemy import inspect
 
 from gainboard.errors import BadSetting, DatabaseUnusable
 from gainboard.store import machine
