@@ -212,39 +212,33 @@ def check(values: Mapping[str, Any]) -> None:
     """Raise BadInput unless these settings fit each other: `CHECKED`, and those that a collection is made with."""
     scale = Scale(values["highest_level"], values["depth"], values.get("intents", False))
     _check_levels(values.get("level_names") or ())
-    _check_gains(values["gains"], values, scale)
-    defaults = {"gains": values["gains"]}
-    for position, expression in enumerate(values.get("metrics") or ()):
-        try:
-            for each in expand([expression], scale.highest_level):
-                resolve(each, scale, collection=defaults)
-        except GainboardError as error:
-            raise InvalidRequest.at(f"body.metrics.{position}", error.slug, error.message) from error
+    gains = values["gains"]
+    try:
+        parse_gains(gains, scale.highest_level)
+    except BadGains as error:
+        names: Sequence[str] = values.get("level_names") or [f"L{n + 1}" for n in range(scale.highest_level)]
+        both = f"gains has the highest level first ({gains}), levels has the lowest first ({', '.join(names)})"
+        raise BadGains(f"{error.message}; {both}", **error.details) from error
+    _check_metrics(values.get("metrics") or (), scale, gains, "body.metrics")
     _check_topics(values.get("topics") or ())
-    _check_presets(values.get("policy") or {}, scale, values["gains"])
-    _check_times(*(values.get(name) for name in TIMES))
-
-
-def _check_presets(policy: Mapping[str, Any], scale: Scale, gains: str) -> None:
-    """Raise InvalidRequest for a preset that names no metric of this collection."""
-    for position, expression in enumerate(policy.get("presets") or ()):
-        try:
-            for each in expand([expression], scale.highest_level):
-                resolve(each, scale, collection={"gains": gains})
-        except GainboardError as error:
-            raise InvalidRequest.at(f"body.policy.presets.{position}", error.slug, error.message) from error
-
-
-def _check_times(opens_at: datetime | None, closes_at: datetime | None, releases_at: datetime | None) -> None:
-    """Raise InvalidRequest for times in an impossible order."""
-    named = [("opens_at", opens_at), ("closes_at", closes_at), ("releases_at", releases_at)]
-    given = [(name, time) for name, time in named if time is not None]
-    for (first, earlier), (second, later) in pairwise(given):
+    _check_metrics((values.get("policy") or {}).get("presets") or (), scale, gains, "body.policy.presets")
+    times = [(name, time) for name in TIMES if (time := values.get(name)) is not None]
+    for (first, earlier), (second, later) in pairwise(times):
         if later < earlier:
             message = (
                 f"{second} ({later.isoformat()}) is before {first} ({earlier.isoformat()}). Choose a later {second}."
             )
             raise InvalidRequest.at(f"body.policy.{second}", "out-of-order", message)
+
+
+def _check_metrics(expressions: Sequence[str], scale: Scale, gains: str, location: str) -> None:
+    """Raise InvalidRequest for an expression that names no metric of this collection."""
+    for position, expression in enumerate(expressions):
+        try:
+            for metric in expand([expression], scale.highest_level):
+                resolve(metric, scale, collection={"gains": gains})
+        except GainboardError as error:
+            raise InvalidRequest.at(f"{location}.{position}", error.slug, error.message) from error
 
 
 def _check_levels(names: Sequence[str]) -> None:
@@ -258,15 +252,6 @@ def _check_levels(names: Sequence[str]) -> None:
         if re.fullmatch("L?[+-]?[0-9]+", name) and name.removeprefix("L") != str(level):
             message = f"{name!r} means another level in files, but here it names L{level}. Choose another name."
             raise InvalidRequest.at(f"body.levels.{level - 1}", "misleading-level", message)
-
-
-def _check_gains(gains: str, values: Mapping[str, Any], scale: Scale) -> None:
-    try:
-        parse_gains(gains, scale.highest_level)
-    except BadGains as error:
-        names: Sequence[str] = values.get("level_names") or [f"L{n + 1}" for n in range(scale.highest_level)]
-        both = f"gains has the highest level first ({gains}), levels has the lowest first ({', '.join(names)})"
-        raise BadGains(f"{error.message}; {both}", **error.details) from error
 
 
 def _check_topics(topics: Sequence[str]) -> None:

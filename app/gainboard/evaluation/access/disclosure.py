@@ -63,7 +63,15 @@ def limit(
     if view.sees_free_scores:
         return list(chosen), None
     policy = view.policy
-    _require_presets(view, bound)
+    if not policy.is_free:
+        # Labels are compared, not expressions: an equal metric may be spelt in another way.
+        named = preset_labels(view)
+        if others := [metric.label for metric in bound if metric.label not in named]:
+            message = (
+                f"While the judgments are hidden, there are no scores under {others[0]}. Use one of: "
+                f"{', '.join(named)}."
+            )
+            raise NotPreset(message, presets=named)
     if per_topic and view.scores == "own-mean":
         raise NotPreset(
             "While the judgments are hidden, only means over all topics are shown. Leave out `topics`.",
@@ -73,18 +81,6 @@ def limit(
     withheld = {run.name: why for run in chosen if (why := why_unscored(view, missing[run.id]))}
     given = [run for run in chosen if run.name not in withheld]
     return given, Disclosure(policy.decimals, missing, withheld)
-
-
-def _require_presets(view: View, bound: Sequence[BoundMetric]) -> None:
-    if view.policy.is_free:
-        return
-    # Labels are compared, not expressions: an equal metric may be spelt in another way.
-    named = preset_labels(view)
-    if other := [metric.label for metric in bound if metric.label not in named]:
-        message = (
-            f"While the judgments are hidden, there are no scores under {other[0]}. Use one of: {', '.join(named)}."
-        )
-        raise NotPreset(message, presets=named)
 
 
 def charge(
@@ -153,13 +149,9 @@ class _Bill:
         """Raise BudgetExhausted if no score can be given, or fewer than all with `all_or_none`."""
         own = [run for run in self.unpaid if run.team_id == view.own_team]
         if (all_or_none and own) or (self.unpaid and not self.paid):
-            team_id = (own or self.unpaid)[0].team_id
-            raise _exhausted(self.most, self.used[team_id])
-
-
-def _exhausted(most: int, used: int) -> BudgetExhausted:
-    message = (
-        f"The team has received {used} of {most} scores that it may get while the judgments are hidden, and this "
-        "request would exceed them. Scores that it has received before are still available."
-    )
-    return BudgetExhausted(message, limit=most, used=used)
+            used = self.used[(own or self.unpaid)[0].team_id]
+            message = (
+                f"The team has received {used} of {self.most} scores that it may get while the judgments are hidden, "
+                "and this request would exceed them. Scores that it has received before are still available."
+            )
+            raise BudgetExhausted(message, limit=self.most, used=used)

@@ -52,7 +52,13 @@ def sign_in(workspace: Workspace, sender: Sender, before: Session | None = None)
     try:
         principal = authenticate(workspace, sender)
     except NotAuthenticated:
-        _record_refusal(workspace, sender)
+        # A token that has ended has an entry. One that nobody knows has no id, so there is none.
+        with workspace.database.reading() as tx:
+            token = tokens.find(tx, sender.hash or "")
+        if token is not None:
+            why = "revoked" if token.revoked_at else "expired"
+            with workspace.database.writing() as tx:
+                _record(tx, Principal(token.role, token), "sign-in-refused", why=why)
         raise
     secret, now = workspace.database.machine.new_secret(), workspace.now()
     assert sender.hash is not None
@@ -70,17 +76,6 @@ def sign_in(workspace: Workspace, sender: Sender, before: Session | None = None)
 
 def _past(now: datetime) -> Past:
     return Past(now - LIFETIME, now - IDLE)
-
-
-def _record_refusal(workspace: Workspace, sender: Sender) -> None:
-    """Add an entry if the token has ended. A token that nobody knows has no id, so there is no entry."""
-    with workspace.database.reading() as tx:
-        found = tokens.find(tx, sender.hash or "")
-    if found is not None:
-        with workspace.database.writing() as tx:
-            _record(
-                tx, Principal(found.role, found), "sign-in-refused", why="revoked" if found.revoked_at else "expired"
-            )
 
 
 def _record(tx: Transaction, principal: Principal, action: Action, **details: str | int) -> None:

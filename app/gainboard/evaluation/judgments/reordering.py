@@ -107,19 +107,15 @@ class OrderChange:
                 # Joins of an earlier plan are used again, so that a second try costs only the new runs.
                 if (key := _key(version, run)) not in self.joins:
                     self.joins[key] = self.join(version, run)
-            self._refuse_faulty(plan.runs, [self.joins[_key(version, run)].fault for run in plan.runs])
+            faults = [(run, self.joins[_key(version, run)].fault) for run in plan.runs]
+            if faulty := [f"{run.name!r} of {run.team!r}, {fault}" for run, fault in faults if fault is not None]:
+                more = f"; and {len(faulty) - FAULTY_NAMED} more" if len(faulty) > FAULTY_NAMED else ""
+                raise Conflict(
+                    f"{len(faulty)} of {len(plan.runs)} runs cannot be ordered by {self.order}, so nothing was "
+                    f"changed: {'; '.join(faulty[:FAULTY_NAMED])}{more}. Withdraw these runs, or ask their teams for "
+                    "corrected ones, and repeat the request."
+                )
         return plan
-
-    def _refuse_faulty(self, chosen: Sequence[Run], faults: Sequence[str | None]) -> None:
-        pairs = zip(chosen, faults, strict=True)
-        faulty = [f"{run.name!r} of {run.team!r}, {fault}" for run, fault in pairs if fault is not None]
-        if faulty:
-            more = f"; and {len(faulty) - FAULTY_NAMED} more" if len(faulty) > FAULTY_NAMED else ""
-            raise Conflict(
-                f"{len(faulty)} of {len(chosen)} runs cannot be ordered by {self.order}, so nothing was changed: "
-                f"{'; '.join(faulty[:FAULTY_NAMED])}{more}. Withdraw these runs, or ask their teams for corrected "
-                "ones, and repeat the request."
-            )
 
     def apply(self, tx: Transaction, principal: Principal) -> bool:
         """Publish the new versions, in a transaction that has locked the collection.

@@ -157,7 +157,9 @@ def put_group(
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
-        _require_free_name(group)
+        if group == RESERVED_GROUP:
+            message = "`all` stands for all topics in queries, so no group has this name. Choose another name."
+            raise InvalidRequest.at("path.group", "reserved-group", message)
         _require_topics(view.collection, topics)
         made = _sorted(group, topics)
         there = collections.page_groups(tx, view.collection.id)
@@ -221,12 +223,6 @@ def csv_of_groups(groups: Iterable[TopicGroup]) -> str:
 
 def _sorted(name: str, topics: Iterable[str]) -> TopicGroup:
     return TopicGroup(name, tuple(sorted(topics, key=str.encode)))
-
-
-def _require_free_name(group: str) -> None:
-    if group == RESERVED_GROUP:
-        message = "`all` stands for all topics in queries, so no group has this name. Choose another name."
-        raise InvalidRequest.at("path.group", "reserved-group", message)
 
 
 def _require_topics(collection: Collection, topics: Sequence[str]) -> None:

@@ -212,16 +212,16 @@ def judged_topics(workspace: Workspace, tx: Transaction, found: Qrels) -> Judged
     return JUDGED_TOPICS.of(workspace).get(found.id, lambda: JudgedTopics.unpacked(qrels.counts(tx, found.id)))
 
 
-def index_of(workspace: Workspace, collection: Collection, found: Qrels) -> QrelsIndex:
+def index_of(workspace: Workspace, collection: Collection, version: Qrels) -> QrelsIndex:
     """Return a version in the form for the join. It is kept in memory."""
-    return INDEXES.of(workspace).get(found.id, lambda: _read_index(workspace, collection, found))
 
+    def read_index() -> QrelsIndex:
+        content = blobs.get(workspace.database, version.sha256)
+        file = read_judgments(content, collection.levels, collection.intents, version.columns, NO_LIMITS)
+        with workspace.database.reading() as tx:
+            return QrelsIndex(file.judgments, judged_topics(workspace, tx, version))
 
-def _read_index(workspace: Workspace, collection: Collection, found: Qrels) -> QrelsIndex:
-    content = blobs.get(workspace.database, found.sha256)
-    file = read_judgments(content, collection.levels, collection.intents, found.columns, NO_LIMITS)
-    with workspace.database.reading() as tx:
-        return QrelsIndex(file.judgments, judged_topics(workspace, tx, found))
+    return INDEXES.of(workspace).get(version.id, read_index)
 
 
 MOST_VERSIONS = 10_000
