@@ -31,6 +31,7 @@ from gainboard.errors import (
     ResultOutdated,
     TooManyJobs,
 )
+from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.evaluation.judgments import publication, qrels
 from gainboard.evaluation.runs.receipts import QRELS, receipt_of
 from gainboard.jobs.pools import find_pool, pool_warnings
@@ -129,7 +130,7 @@ async def put_qrels(
     before stays in use until that job has judged all runs.
     """
     workspace, principal = context.workspace, context.principal
-    await run_in_threadpool(qrels.admit, workspace, principal, collection)
+    await run_in_threadpool(require_organiser, workspace, principal, collection)
     async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
         columns, draft = sent.asked.columns, sent.asked.draft
         judgments = sent.asked.judgments

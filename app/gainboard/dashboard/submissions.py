@@ -65,7 +65,7 @@ def show_submissions(
     mine = [each for each in found if place.view.own_team in (None, each.run.team_id)]
     _, listed = list_teams(workspace, principal, collection, None, MOST)
     teams = [each for each in listed if place.view.own_team in (None, each.id)]
-    left = runs_left(workspace, principal, collection, teams)
+    left = runs_left(workspace, place.view, teams)
     return page(
         request,
         visitor,

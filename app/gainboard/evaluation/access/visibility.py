@@ -154,10 +154,15 @@ def unscorable(collection: Collection) -> FileWarning:
     return FileWarning("no-topics-declared", message)
 
 
-def require_organiser(workspace: Workspace, principal: Principal, name: str) -> None:
-    """Raise Forbidden unless the principal organises the collection, and errors as `open_collection` does."""
+def require_organiser(workspace: Workspace, principal: Principal, name: str) -> Collection:
+    """Return the collection if the principal organises it, for example before a file is sent in vain.
+
+    Raise Forbidden for others, and errors as `open_collection` does.
+    """
     with workspace.database.reading() as tx:
-        open_collection(tx, principal, name).require_organiser()
+        view = open_collection(tx, principal, name)
+    view.require_organiser()
+    return view.collection
 
 
 def open_locked(tx: Transaction, principal: Principal, name: str, *, even_damaged: bool = False) -> View:

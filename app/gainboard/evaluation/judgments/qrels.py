@@ -9,7 +9,14 @@ from functools import partial
 
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked, require_unchanged, unscorable
+from gainboard.evaluation.access.visibility import (
+    View,
+    open_collection,
+    open_locked,
+    require_organiser,
+    require_unchanged,
+    unscorable,
+)
 from gainboard.evaluation.judgments import publication
 from gainboard.evaluation.judgments.publication import Rows, after_all, store_judged, unjudged, with_all_judged
 from gainboard.evaluation.judgments.versions import INDEXES, judged_topics, require_set, select
@@ -43,14 +50,6 @@ class SeenQrels:
     in_use: bool
 
 
-def admit(workspace: Workspace, principal: Principal, name: str) -> Collection:
-    """Return the collection if the principal may send qrels for it. Raise errors before the file is sent in vain."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
-        return view.collection
-
-
 def publish(
     workspace: Workspace,
     principal: Principal,
@@ -66,7 +65,7 @@ def publish(
     All computing happens outside the write transaction. Runs that arrive meanwhile are judged before the version is
     stored. The bytes of the newest version create no new version, and those of a draft no new draft.
     """
-    collection = admit(workspace, principal, name)
+    collection = require_organiser(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
         file = intake.read(partial(_read, collection=collection, columns=columns, limits=workspace.limits))
         upload = _QrelsUpload(workspace, principal, collection, judgments, intake, file, draft)

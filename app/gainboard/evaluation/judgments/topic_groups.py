@@ -9,7 +9,13 @@ from typing import Any, Final
 from gainboard.errors import InvalidRequest, NotFound, RowDamaged
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked, require_unchanged
+from gainboard.evaluation.access.visibility import (
+    View,
+    open_collection,
+    open_locked,
+    require_organiser,
+    require_unchanged,
+)
 from gainboard.evaluation.judgments.versions import judged_topics
 from gainboard.evaluation.runs.intake import Body, Intake
 from gainboard.evaluation.runs.join import JudgedTopics
@@ -177,7 +183,7 @@ def put_group(
 
 def replace_groups(workspace: Workspace, principal: Principal, name: str, body: Body) -> list[SeenGroup]:
     """Store the groups of a CSV file in place of all groups (organisers). Raise FaultyFile with all its faults."""
-    collection = admit(workspace, principal, name)
+    collection = require_organiser(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
         read = read_topic_groups(intake.chunks(), workspace.limits, collection.topics)
     made = sorted((_sorted(group, topics) for group, topics in read.items()), key=lambda group: group.name)
@@ -194,14 +200,6 @@ def replace_groups(workspace: Workspace, principal: Principal, name: str, body: 
             sizes = {group.name: len(group.topics) for group in made}
             audit.record(tx, principal, "topic-groups-replaced", name, view.collection, groups=sizes)
         return _seen(workspace, tx, view, made)
-
-
-def admit(workspace: Workspace, principal: Principal, name: str) -> Collection:
-    """Return the collection if the principal may change its groups. Raise errors before a file is sent in vain."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
-        return view.collection
 
 
 def delete_group(workspace: Workspace, principal: Principal, name: str, group: str) -> None:

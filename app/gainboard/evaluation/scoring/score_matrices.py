@@ -70,12 +70,6 @@ class MatrixSettings:
         return value
 
 
-def admit(workspace: Workspace, principal: Principal, name: str) -> None:
-    """Raise errors for a principal who may not upload scores, before a file is sent in vain."""
-    with workspace.database.reading() as tx:
-        open_collection(tx, principal, name).require_organiser()
-
-
 def put_matrix(
     workspace: Workspace, principal: Principal, name: str, matrix: str, body: Body, settings: MatrixSettings
 ) -> tuple[ScoreMatrix, bool]:
