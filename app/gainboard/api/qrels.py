@@ -132,9 +132,9 @@ async def put_qrels(
     workspace, principal = context.workspace, context.principal
     await run_in_threadpool(require_organiser, workspace, principal, collection)
     async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
-        columns, draft = sent.asked.columns, sent.asked.draft
-        judgments = sent.asked.judgments
-        pool = sent.asked.pool
+        columns, draft = sent.query.columns, sent.query.draft
+        judgments = sent.query.judgments
+        pool = sent.query.pool
         made = (
             await run_in_threadpool(find_pool, workspace, principal, collection, pool, "query.pool") if pool else None
         )

@@ -138,19 +138,19 @@ async def submit_run(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    asked: Annotated[RunUploadQuery, Query()],
+    query: Annotated[RunUploadQuery, Query()],
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Submit a run file in TREC's format. It is stored whole or not at all; the answer lists all its faults."""
     may_follow = uploads.is_form(request)  # a form may have the team as a field
-    view = await run_in_threadpool(runs.admit, workspace, principal, collection, asked.team, team_may_follow=may_follow)
+    view = await run_in_threadpool(runs.admit, workspace, principal, collection, query.team, team_may_follow=may_follow)
     async with (
         # A place is taken first: the count of a team's uploads writes to the database.
         readers.reading(principal),
         in_slot(workspace, view),
-        uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
+        uploads.received(request, workspace.limits.compressed_bytes, query) as sent,
     ):
-        details = RunDetails(**dict(sent.asked))
+        details = RunDetails(**dict(sent.query))
 
         def act() -> Response:
             seen = runs.submit(workspace, principal, collection, sent.body, details)
@@ -199,8 +199,8 @@ def list_runs(
     late: Annotated[LateShown, Query(description=LATE_QUERY)] = "include",
 ) -> Page[RunAnswer]:
     """List the runs that this token may see, by name."""
-    found = runs.list_runs(workspace, principal, collection, paging.after, paging.wanted, late)
-    return paging.page(found, lambda each: each.run.name, show)
+    seen_runs = runs.list_runs(workspace, principal, collection, paging.after, paging.wanted, late)
+    return paging.page(seen_runs, lambda seen: seen.run.name, show)
 
 
 @router.get("/runs/{run}", response_model=RunAnswer, responses=documented(JudgmentsHidden, also=TEXT))
@@ -255,14 +255,14 @@ async def put_run_metadata(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    asked: Annotated[PlainUpload, Query()],
+    query: Annotated[PlainUpload, Query()],
 ) -> Response:
     """Store a file of ir_metadata beside a run, in place of an earlier one: YAML of at most 64 KiB, as tirex-tracker
     writes it (its team until the release, organisers). Once a release holds the run, the file stays as it is.
     """
     principal.require_token()
     most, why = 2 * MOST_METADATA, run_metadata.too_large()  # a form has more than its file
-    async with readers.reading(principal), uploads.received(request, most, asked, why) as sent:
+    async with readers.reading(principal), uploads.received(request, most, query, why) as sent:
         stored = await run_in_threadpool(run_metadata.put, workspace, principal, collection, run, sent.body)
     return answer(show_metadata(stored))
 

@@ -125,7 +125,7 @@ async def put_score_matrix(
     """
     await run_in_threadpool(require_organiser, workspace, principal, collection)
     async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
-        settings = sent.asked.settings()
+        settings = sent.query.settings()
         made, created = await run_in_threadpool(
             score_matrices.put_matrix, workspace, principal, collection, matrix, sent.body, settings
         )

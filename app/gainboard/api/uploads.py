@@ -49,9 +49,9 @@ class PlainUpload(BaseModel):
     """The query of an upload without parameters."""
 
 
-def openapi(asked: type[BaseModel]) -> dict[str, Any]:
-    """Return the description of the body of an upload whose query is `asked`."""
-    fields = asked.model_json_schema().get("properties", {})
+def openapi(query: type[BaseModel]) -> dict[str, Any]:
+    """Return the description of the body of an upload with this query."""
+    fields = query.model_json_schema().get("properties", {})
     file = {"type": "string", "format": "binary"}
     form = {
         "type": "object",
@@ -78,16 +78,16 @@ def openapi(asked: type[BaseModel]) -> dict[str, Any]:
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a field, which is left out instead of null."""
-    (own,) = (each for each in schema.get("anyOf", [{}]) if each.get("type") != "null")
-    return {**{key: value for key, value in schema.items() if key != "anyOf" and value is not None}, **own}
+    (kept,) = (kind for kind in schema.get("anyOf", [{}]) if kind.get("type") != "null")
+    return {**{key: value for key, value in schema.items() if key != "anyOf" and value is not None}, **kept}
 
 
 @dataclass(frozen=True)
 class Received(Generic[QueryT]):
-    """A body that has arrived, and what was asked, with a fingerprint of both for idempotency keys."""
+    """A body that has arrived, and its query, with a fingerprint of both for idempotency keys."""
 
     body: Body
-    asked: QueryT
+    query: QueryT
     fingerprint: str
 
 
@@ -122,7 +122,7 @@ def _require_client(left: asyncio.Task[None]) -> None:
 
 @asynccontextmanager
 async def received(
-    request: Request, most_bytes: int, asked: QueryT, refusal: TooLarge | None = None
+    request: Request, most_bytes: int, query: QueryT, refusal: TooLarge | None = None
 ) -> AsyncIterator[Received[QueryT]]:
     """Yield the request's file, and its query with the fields of its form.
 
@@ -133,11 +133,11 @@ async def received(
     encoding = request.headers.get("content-encoding")
     if is_form(request):
         _refuse_encoded_form(encoding)
-        form = await _form(bounded, len(type(asked).model_fields))
+        form = await _form(bounded, len(type(query).model_fields))
         try:
             part = _file_of(form)
-            fields = _fields(form, asked)
-            whole = _completed(asked, fields)
+            fields = _fields(form, query)
+            whole = _completed(query, fields)
             yield await run_in_threadpool(_finished, part, None, request, whole, fields)
         finally:
             await form.close()
@@ -146,7 +146,7 @@ async def received(
             async for chunk in bounded.stream():
                 file.write(chunk)
             try:
-                yield await run_in_threadpool(_finished, cast(BinaryIO, file), encoding, request, asked, {})
+                yield await run_in_threadpool(_finished, cast(BinaryIO, file), encoding, request, query, {})
             except (FaultyFile, TooLarge) as error:
                 if await run_in_threadpool(_lost_line_ends, cast(BinaryIO, file), encoding, request, error):
                     raise InvalidRequest.at("body", "no-line-ends", _NO_LINE_ENDS) from error
@@ -226,29 +226,29 @@ async def _form(request: Request, most_fields: int) -> FormData:
         ) from error
 
 
-def _fields(form: FormData, asked: BaseModel) -> dict[str, str]:
+def _fields(form: FormData, query: BaseModel) -> dict[str, str]:
     """Return the fields of a form. Raise BadInput for one that the query does not have, or that is given twice."""
     fields: dict[str, str] = {}
     for name, value in form.multi_items():
         if name == "file" or not isinstance(value, str):
             continue
-        if name not in type(asked).model_fields:
-            has = ", ".join(sorted(type(asked).model_fields))
+        if name not in type(query).model_fields:
+            has = ", ".join(sorted(type(query).model_fields))
             raise UnknownParameter(f"There is no field {name!r} here. Available: file, {has}.")
-        if name in fields or name in asked.model_fields_set:
+        if name in fields or name in query.model_fields_set:
             raise InvalidRequest.at(f"body.{name}", "repeated", f"{name} is given more than once. Give it once.")
         fields[name] = value
     return fields
 
 
-def _completed(asked: QueryT, fields: Mapping[str, str]) -> QueryT:
+def _completed(query: QueryT, fields: Mapping[str, str]) -> QueryT:
     """Return what was asked, with the fields of the form. Raise RequestValidationError for fields of a wrong form."""
     try:
-        given = type(asked).model_validate(dict(fields))
+        from_form = type(query).model_validate(dict(fields))
     except ValidationError as error:
-        faults = [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
+        faults = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
         raise RequestValidationError(faults, body=dict(fields)) from error
-    return asked.model_copy(update={name: getattr(given, name) for name in fields})
+    return query.model_copy(update={name: getattr(from_form, name) for name in fields})
 
 
 _WITHOUT_NAME = (
@@ -286,7 +286,7 @@ def _file_of(form: FormData) -> BinaryIO:
 
 
 def _finished(
-    file: BinaryIO, encoding: str | None, request: Request, asked: QueryT, fields: Mapping[str, str]
+    file: BinaryIO, encoding: str | None, request: Request, query: QueryT, fields: Mapping[str, str]
 ) -> Received[QueryT]:
     ask_again(request)  # a body may take hours to arrive, and the token may have been revoked meanwhile
     digest = hashlib.sha256(request.url.query.encode() + b"\n")
@@ -296,7 +296,7 @@ def _finished(
         file.seek(0)
         while chunk := file.read(1 << 20):
             digest.update(chunk)
-    return Received(Body(file, encoding), asked, digest.hexdigest())
+    return Received(Body(file, encoding), query, digest.hexdigest())
 
 
 MOST_OF_A_TEAM = 4
@@ -344,8 +344,8 @@ def _too_many(who: str, most: int) -> TooManyUploads:
 
 
 async def _readers(request: Request) -> Readers:
-    found: Readers = request.app.state.readers
-    return found
+    readers: Readers = request.app.state.readers
+    return readers
 
 
 ReadersDep = Annotated[Readers, Depends(_readers)]

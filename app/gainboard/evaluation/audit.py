@@ -72,7 +72,7 @@ def record(
 
 def _brief(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _brief(each) for key, each in value.items()}
+        return {str(key): _brief(item) for key, item in value.items()}
     value = plain(value)
     text = canonical(value)
     return value if len(text) <= LONGEST else {"sha256": hashlib.sha256(text.encode()).hexdigest()}
@@ -83,9 +83,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return stamp(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     # 1.0 and 1 are the same number in JSON, and only 1 is canonical.
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -217,13 +217,13 @@ def _fault(entry: Any, number: int, last: str, has_gaps: bool) -> str | None:
         return f"the line after entry {number} is not an entry of an audit log: {entry}"
     if not isinstance(entry, dict) or set(entry) != set(FIELDS) or type(entry["number"]) is not int:
         return f"the line after entry {number} is not an entry of an audit log"
-    own = f"entry {entry['number']}"
+    this_entry = f"entry {entry['number']}"
     if entry["number"] <= number or (entry["number"] > number + 1 and not has_gaps):
-        return f"{own} was found where entry {number + 1} should be"
+        return f"{this_entry} was found where entry {number + 1} should be"
     if not _is_whole(entry):
-        return f"{own} was changed: its hash does not match its fields"
+        return f"{this_entry} was changed: its hash does not match its fields"
     if entry["number"] == number + 1 and entry["previous"] != last:
-        return f"{own} does not follow the entry before it: that entry and its hash were changed"
+        return f"{this_entry} does not follow the entry before it: that entry and its hash were changed"
     return None
 
 

@@ -58,9 +58,9 @@ def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -
     values = values | {"policy": merged_policy(None, values.get("policy") or {})}
     check(values)
     with workspace.database.writing() as tx:
-        made = collections.create(tx, workspace.now(), **values)
-        audit.record(tx, principal, "collection-created", made.name, made, settings=values)
-        return Described(made, None, None, _warnings(made, workspace.now()))
+        collection = collections.create(tx, workspace.now(), **values)
+        audit.record(tx, principal, "collection-created", collection.name, collection, settings=values)
+        return Described(collection, None, None, _warnings(collection, workspace.now()))
 
 
 def change(
@@ -92,38 +92,40 @@ def change(
 
 def merged_policy(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stored form of a policy with new values. Values that are not named stay."""
-    known = asdict(CollectionPolicy())
-    given = {**(old or {}), **new}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in (known | given).items()}
+    defaults = asdict(CollectionPolicy())
+    values = {**(old or {}), **new}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in (defaults | values).items()}
 
 
-def setting_name(place: str) -> str:
+def setting_name(setting: str) -> str:
     """Return the name that the API gives a stored setting: times and the phase are of the policy, quotas of a part."""
-    name = place.removeprefix("policy.")
-    if place in ("phase", "opens_at", "closes_at", "releases_at"):
+    name = setting.removeprefix("policy.")
+    if setting in ("phase", "opens_at", "closes_at", "releases_at"):
         return f"policy.{name}"
-    if place in ("level_names", "highest_level"):
+    if setting in ("level_names", "highest_level"):
         return "levels"
-    return f"policy.quotas.{name}" if place != name and name in QUOTAS else place
+    return f"policy.quotas.{name}" if setting != name and name in QUOTAS else setting
 
 
 def _own_changes(old: Collection, values: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values without those that the sender has only read."""
-    own, conflicts = {}, []
+    changes, conflicts = {}, []
     now = audit.settings_of(asdict(old) | {"policy": merged_policy(old.policy, {})})
     read = audit.settings_of(seen)
-    for place, value in audit.settings_of(values).items():
-        if place not in read or (value != read[place] and now[place] in (value, read[place])):
-            own[place] = value
-        elif value != read[place]:
-            states = {"seen": read[place], "sent": value, "now": now[place]}
-            conflicts.append({"setting": setting_name(place), **audit.plain(states)})
+    for setting, value in audit.settings_of(values).items():
+        if setting not in read or (value != read[setting] and now[setting] in (value, read[setting])):
+            changes[setting] = value
+        elif value != read[setting]:
+            states = {"seen": read[setting], "sent": value, "now": now[setting]}
+            conflicts.append({"setting": setting_name(setting), **audit.plain(states)})
     if conflicts:
-        named = ", ".join(f"{each['setting']} (now {json.dumps(each['now'])})" for each in conflicts)
+        named = ", ".join(f"{conflict['setting']} (now {json.dumps(conflict['now'])})" for conflict in conflicts)
         message = f"Somebody else changed what you change: {named}. Nothing was changed. Read the settings again."
         raise SettingsChanged(message, conflicts=conflicts)
-    policy = {place.removeprefix("policy."): own.pop(place) for place in [*own] if place.startswith("policy.")}
-    return own | ({"policy": policy} if policy else {})
+    policy = {
+        setting.removeprefix("policy."): changes.pop(setting) for setting in [*changes] if setting.startswith("policy.")
+    }
+    return changes | ({"policy": policy} if policy else {})
 
 
 def _released_at(old: Collection, values: Mapping[str, Any], now: datetime) -> datetime | None:
@@ -149,7 +151,7 @@ def list_collections(workspace: Workspace, principal: Principal, after: str | No
     """List the collections that exist for this principal, by name: without a token, the public ones once released."""
     everything, now = principal.organises_instance, workspace.now()
     with workspace.database.reading() as tx:
-        found = collections.page(
+        page = collections.page(
             tx,
             after=after,
             limit=limit,
@@ -157,7 +159,7 @@ def list_collections(workspace: Workspace, principal: Principal, after: str | No
             collection_id=principal.collection_id,
             everything=everything,
         )
-        views = [view for collection in found if (view := look(principal, collection, now))]
+        views = [view for collection in page if (view := look(principal, collection, now))]
         return [_describe(workspace, tx, view) for view in views]
 
 

@@ -169,9 +169,9 @@ def last(tx: Transaction, wanted: AuditWanted) -> AuditEntry | None:
 def upload(tx: Transaction, collection_id: int, actions: Sequence[str], subject: str, sha256: str) -> AuditEntry | None:
     """Return the newest entry about the upload of these bytes under this name."""
     about = {"collection_id": collection_id, "actions": actions, "subject": subject}
-    entries = [each for each in map(_record, tx.execute(_ABOUT, about)) if each.details.get("sha256") == sha256]
+    entries = [entry for entry in map(_record, tx.execute(_ABOUT, about)) if entry.details.get("sha256") == sha256]
     # To publish a draft makes an entry of the same kind, which has no size.
-    return max(entries, key=lambda each: ("bytes" in each.details, each.number), default=None)
+    return max(entries, key=lambda entry: ("bytes" in entry.details, entry.number), default=None)
 
 
 def last_at(tx: Transaction, collection_id: int, actions: Sequence[str]) -> datetime | None:

@@ -267,7 +267,7 @@ def checked(stream: Iterable[bytes], sha256: str, size: int) -> Iterator[bytes]:
 
 def _decompressed(stream: Iterable[bytes], size: int) -> Iterator[bytes]:
     """Yield the content of a zstd stream. Raise Damaged once the stream has more than content of this size needs."""
-    decompressor, taken, given = ZstdDecompressor(), 0, 0
+    decompressor, taken, size_so_far = ZstdDecompressor(), 0, 0
     for part in stream:
         # A frame may have any number of empty blocks. Ours are at most slightly larger than their content.
         if decompressor.eof or (taken := taken + len(part)) > size + size // 128 + _SPARE_BYTES:
@@ -277,10 +277,10 @@ def _decompressed(stream: Iterable[bytes], size: int) -> Iterator[bytes]:
         while not decompressor.eof:
             try:
                 # One byte more than is left shows that there is more than there should be.
-                piece = decompressor.decompress(data, min(PART_BYTES, size - given + 1))
+                piece = decompressor.decompress(data, min(PART_BYTES, size - size_so_far + 1))
             except ZstdError as error:
                 raise Damaged(str(error)) from error
-            if (given := given + len(piece)) > size:
+            if (size_so_far := size_so_far + len(piece)) > size:
                 raise Damaged(f"it has more than {size} bytes")
             if piece:
                 yield piece

@@ -117,10 +117,10 @@ def read_row(record: type[R], row: Mapping[Any, Any], **more: Any) -> R:
     """Return the record of a row, and of what does not come from its table. Its `damage` names what is damaged."""
     values = {**row, **more}
     if damage := find_damage(record, row):
-        values |= {each.column: _stand_in(record, each.column, row[each.column]) for each in damage}
+        values |= {fault.column: _stand_in(record, fault.column, row[fault.column]) for fault in damage}
         if "damage" in _checks(record):
             values["damage"] = (*values.get("damage", ()), *damage)
-        if record is Collection and any(each.column != "policy" for each in damage):
+        if record is Collection and any(fault.column != "policy" for fault in damage):
             values |= _HIDDEN
         if record is StoredJob:
             values |= {"state": "damaged", "error": damage_text("job", values["id"], damage)}
@@ -165,8 +165,8 @@ def damaged_rows(tx: Connection) -> Iterator[tuple[str, str, Damage]]:
     for table, record in RECORDS.items():
         columns = [column for column in table.c if column.name in _checks(record)]
         keys = [table.c.id] if "id" in table.c else list(table.primary_key)
-        for row in tx.execute(select(*keys, *(each for each in columns if each not in set(keys)))):
-            key = ", ".join(f"{each.name} {row._mapping[each]}" for each in keys)
+        for row in tx.execute(select(*keys, *(column for column in columns if column not in set(keys)))):
+            key = ", ".join(f"{column.name} {row._mapping[column]}" for column in keys)
             for damage in find_damage(record, row._mapping):
                 yield table.name, key, damage
 

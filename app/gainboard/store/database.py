@@ -323,12 +323,12 @@ def remembered(tx: Transaction) -> dict[Any, Any] | None:
         return None
     connection = tx.connection
     version = connection.cursor().execute("PRAGMA data_version").fetchone()
-    at, found = connection.info.get(_REMEMBERED, (None, {}))
-    if at != version or len(found) >= MOST_REMEMBERED:
-        found = {}
-        connection.info[_REMEMBERED] = version, found
-    known: dict[Any, Any] = found
-    return known
+    memory: dict[Any, Any]
+    at, memory = connection.info.get(_REMEMBERED, (None, {}))
+    if at != version or len(memory) >= MOST_REMEMBERED:
+        memory = {}
+        connection.info[_REMEMBERED] = version, memory
+    return memory
 
 
 def insert_for(tx: Transaction) -> Callable[[Table], Any]:

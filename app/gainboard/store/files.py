@@ -20,8 +20,8 @@ GZIP = 31
 
 def clear(tx: Transaction, job_number: int) -> None:
     """Delete the files of a job, and the parts that a dead worker has left."""
-    for each in (table, parts):
-        tx.execute(delete(each).where(each.c.job_number == job_number))
+    for kept_in in (table, parts):
+        tx.execute(delete(kept_in).where(kept_in.c.job_number == job_number))
 
 
 def clear_unfinished(tx: Transaction, job_number: int) -> None:
@@ -37,7 +37,7 @@ def add_part(tx: Transaction, job_number: int, path: str, position: int, data: b
 
 def add(tx: Transaction, files: Iterable[StoredFile]) -> None:
     """Store files whose parts are all written."""
-    if rows := [asdict(each) for each in files]:
+    if rows := [asdict(file) for file in files]:
         tx.execute(insert(table), rows)
 
 

@@ -178,7 +178,9 @@ def add(
         places = enumerate(zip(firsts, sizes, strict=False))
         tx.execute(insert(chunks), [new | {"position": p, "first_part": f, "parts": n} for p, (f, n) in places])
         if other_qrels:
-            tx.execute(insert(job_qrels), [{"job_number": number, "qrels_id": each} for each in sorted(other_qrels)])
+            tx.execute(
+                insert(job_qrels), [{"job_number": number, "qrels_id": qrels_id} for qrels_id in sorted(other_qrels)]
+            )
     is_queued = number is not None or _queue_again(tx, values["id"], values["token_id"])
     job = get_record(tx, StoredJob, _select().where(table.c.id == values["id"]))
     if is_queued:
@@ -229,8 +231,8 @@ def remove(tx: Transaction, job: StoredJob) -> None:
 
 def remove_reports(tx: Transaction, numbers: Container[int]) -> None:
     """Delete the reports with these numbers."""
-    for each in (report_jobs, report_chapters):
-        tx.execute(delete(each).where(each.c.report_number.in_(numbers)))
+    for of_report in (report_jobs, report_chapters):
+        tx.execute(delete(of_report).where(of_report.c.report_number.in_(numbers)))
     tx.execute(delete(reports).where(reports.c.number.in_(numbers)))
 
 

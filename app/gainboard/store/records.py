@@ -144,7 +144,7 @@ class Collection:
     @property
     def is_damaged(self) -> bool:
         """Return whether it cannot be used. Without its policy it can: the default is the strictest."""
-        return any(each.column != "policy" for each in self.damage)
+        return any(fault.column != "policy" for fault in self.damage)
 
     @property
     def order(self) -> RunOrder:

@@ -41,11 +41,11 @@ def add(
     """Store a release with what it holds, in a transaction that has locked the collection."""
     release = get_record(tx, Release, insert(table).values(**values).returning(table))
     release_id = {"release_id": release.id}
-    if held := [release_id | {"run_id": each} for each in run_ids]:
+    if held := [release_id | {"run_id": held_id} for held_id in run_ids]:
         tx.execute(insert(release_runs), held)
-    if held := [release_id | {"qrels_id": each} for each in qrels_ids]:
+    if held := [release_id | {"qrels_id": held_id} for held_id in qrels_ids]:
         tx.execute(insert(release_qrels), held)
-    if held := [release_id | {"matrix_id": each} for each in matrix_ids]:
+    if held := [release_id | {"matrix_id": held_id} for held_id in matrix_ids]:
         tx.execute(insert(release_matrices), held)
     return release
 

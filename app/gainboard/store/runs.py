@@ -247,7 +247,7 @@ def add_judged(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
 def judgings(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, Judging]:
     """Return the findings of the joins of these runs with the version, by the run's id."""
     names = ("retrieved", "unjudged", "topics_missing", "topics_unknown")
-    return {run_id: Judging(*found) for run_id, *found in _judged(tx, run_ids, qrels_id, *names)}
+    return {run_id: Judging(*counts) for run_id, *counts in _judged(tx, run_ids, qrels_id, *names)}
 
 
 def rankings(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, bytes]:

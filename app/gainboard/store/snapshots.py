@@ -76,16 +76,16 @@ def find(tx: Transaction, name: str, hashed: str | None, version: VersionName) -
 
     If `version` has no number, the qrels version is the one of its set published last.
     """
-    key, known = (name, hashed, version), remembered(tx)
-    found = known.get(key) if known is not None else None
-    if found is None and (found := _find(tx, name, hashed, version)) is not None and known is not None:
-        known[key] = found
-    return found
+    key, memory = (name, hashed, version), remembered(tx)
+    opened = memory.get(key) if memory is not None else None
+    if opened is None and (opened := _find(tx, name, hashed, version)) is not None and memory is not None:
+        memory[key] = opened
+    return opened
 
 
 def _find(tx: Transaction, name: str, hashed: str | None, version: VersionName) -> Opened | None:
-    query, asked = (_BY_VERSION, {"version": version.version}) if version.version else (_BY_NEWEST, {})
-    row = tx.execute(query, {"name": name, "hash": hashed, "judgments": version.judgments, **asked}).first()
+    query, number = (_BY_VERSION, {"version": version.version}) if version.version else (_BY_NEWEST, {})
+    row = tx.execute(query, {"name": name, "hash": hashed, "judgments": version.judgments, **number}).first()
     if row is None:
         return None
     first, second = len(_COLLECTION), len(_COLLECTION) + len(_TOKEN)
@@ -132,7 +132,7 @@ class Standings:
         """True if reading takes only microseconds, so that using another thread would cost more."""
         return self._database.is_quick
 
-    def find(self, asked: Iterable[StandingKey]) -> dict[StandingKey, Standing | None]:
+    def find(self, keys: Iterable[StandingKey]) -> dict[StandingKey, Standing | None]:
         """Return the current state of each of these; None if the collection does not exist.
 
         Raises DatabaseBusy if the database does not answer.
@@ -140,28 +140,28 @@ class Standings:
         with self._use:
             try:
                 with self._database.translated():
-                    return {each: self._find(each) for each in asked}
+                    return {key: self._find(key) for key in keys}
             except BaseException:
                 # Whatever has happened: the connection may be in the middle of an answer.
                 self._disconnect()
                 raise
 
-    def _find(self, asked: StandingKey) -> Standing | None:
+    def _find(self, key: StandingKey) -> Standing | None:
         if self._connection is None:
             if self._is_over:
                 raise DatabaseBusy("The server is stopping. Try again shortly.")
             self._connection = self._database.connected()
-        known = remembered(self._connection)
-        if known is None:
-            return self._read(self._connection, asked)
-        if asked not in known:
-            known[asked] = self._read(self._connection, asked)
-        found: Standing | None = known[asked]
-        return found
+        memory = remembered(self._connection)
+        if memory is None:
+            return self._read(self._connection, key)
+        if key not in memory:
+            memory[key] = self._read(self._connection, key)
+        standing: Standing | None = memory[key]
+        return standing
 
     @staticmethod
-    def _read(connection: Connection, asked: StandingKey) -> Standing | None:
-        row = connection.execute(_CHECK, {"name": asked.collection, "hash": asked.hash}).first()
+    def _read(connection: Connection, key: StandingKey) -> Standing | None:
+        row = connection.execute(_CHECK, {"name": key.collection, "hash": key.hash}).first()
         if row is None:
             return None
         identity, revision, *of_token = row

@@ -73,11 +73,11 @@ def count_disclosed(tx: Transaction, team_id: int, labels: Sequence[str] = (), r
     return received + len(labels) * len(run_ids) - both
 
 
-def find_undisclosed(tx: Transaction, asked: Iterable[Answer]) -> set[Answer]:
+def find_undisclosed(tx: Transaction, scores: Iterable[Answer]) -> set[Answer]:
     """Return the scores that have not been given yet."""
-    asked = set(asked)
-    wanted = select(answers.c.label, answers.c.run_id).where(answers.c.run_id.in_({run_id for _, run_id in asked}))
-    return asked - {(row.label, row.run_id) for row in tx.execute(wanted)}
+    scores = set(scores)
+    wanted = select(answers.c.label, answers.c.run_id).where(answers.c.run_id.in_({run_id for _, run_id in scores}))
+    return scores - {(row.label, row.run_id) for row in tx.execute(wanted)}
 
 
 def disclose(tx: Transaction, new: Mapping[Answer, int], qrels_id: int, now: datetime) -> None:

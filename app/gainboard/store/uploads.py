@@ -51,9 +51,9 @@ class UploadSlots:
         """Count the team's uploads under way."""
         with self._guard:
             # Own slots count as long as they are held here, even if a renewal is late.
-            own = table.c.id.in_(list(self._held))
+            ours = table.c.id.in_(list(self._held))
         others = (table.c.owner != self._owner) & self._is_alive(tx)
-        query = select(func.count()).where(table.c.team_id == team_id, own | others)
+        query = select(func.count()).where(table.c.team_id == team_id, ours | others)
         return tx.execute(query).scalar_one()
 
     def take(self, tx: Transaction, team_id: int) -> str:

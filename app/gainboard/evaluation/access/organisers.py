@@ -36,10 +36,10 @@ def ensure_organiser(workspace: Workspace, admin_token: str | None) -> str | Non
             return None
         if tokens.live_organisers(tx, workspace.now()):
             return None
-        made = new_token(workspace)
-        record = tokens.create(tx, tokens.digest(made), workspace.now(), role="organiser", origin="first-start")
+        token = new_token(workspace)
+        record = tokens.create(tx, tokens.digest(token), workspace.now(), role="organiser", origin="first-start")
         audit.record(tx, None, "first-token-made", record.id, None)
-        return made
+        return token
 
 
 def create(workspace: Workspace, principal: Principal, holder: str | None, expires_at: datetime | None) -> IssuedToken:

@@ -41,12 +41,12 @@ def note_failure(workspace: Workspace, address: str) -> None:
 def _network(address: str) -> str:
     """Return what one sender has: an address, or of IPv6 a network of 64 bits, in which each may choose addresses."""
     try:
-        found = ip_address(address)
+        ip = ip_address(address)
     except ValueError:  # a socket of this machine
         return address
-    if isinstance(found, IPv6Address):
+    if isinstance(ip, IPv6Address):
         # A socket for both versions shows IPv4 addresses as mapped ones, which would all be of one network.
-        return str(found.ipv4_mapped or ip_network((found, 64), strict=False))
+        return str(ip.ipv4_mapped or ip_network((ip, 64), strict=False))
     return address
 
 
@@ -129,16 +129,16 @@ def new_token(workspace: Workspace) -> str:
 
 def authenticate(workspace: Workspace, sender: Sender) -> Principal:
     """Return the principal behind a token; anonymous without one. Raise NotAuthenticated for one that is not valid."""
-    found = None
+    token = None
     if sender.hash is not None:
         with workspace.database.reading() as tx:
-            found = tokens.find(tx, sender.hash)
-    principal = behind(workspace, sender, found)
+            token = tokens.find(tx, sender.hash)
+    principal = behind(workspace, sender, token)
     note_use(workspace, principal)
     return principal
 
 
-def behind(workspace: Workspace, sender: Sender, found: Token | None) -> Principal:
+def behind(workspace: Workspace, sender: Sender, token: Token | None) -> Principal:
     """Return the principal that sends a request, from the record of its token; None if there is no record.
 
     Raise NotAuthenticated for a token that is not valid, also where no token is needed: whoever sends one should not
@@ -146,31 +146,31 @@ def behind(workspace: Workspace, sender: Sender, found: Token | None) -> Princip
     """
     if sender.hash is None:
         return Principal("anonymous", why_anonymous=sender.why_anonymous)
-    principal = holder(found, workspace.now())
+    principal = holder(token, workspace.now())
     if sender.caller is not None:
-        sender.caller.token = found.id if found is not None else None
+        sender.caller.token = token.id if token is not None else None
         if principal.token is None:
             note_failure(workspace, sender.caller.address)
     principal.require_token()
     return principal
 
 
-def holder(found: Token | None, now: datetime) -> Principal:
+def holder(token: Token | None, now: datetime) -> Principal:
     """Return the principal with this token record; anonymous if there is none, or if it is not valid."""
-    if found is None:
+    if token is None:
         return Principal(
             "anonymous",
             why_anonymous="This service does not know the token. Check that it is complete, and meant for this server.",
         )
-    if found.revoked_at is not None:
+    if token.revoked_at is not None:
         return Principal("anonymous", why_anonymous="The token was revoked. Ask an organiser for a new one.")
-    if found.expires_at is not None and found.expires_at <= now:
+    if token.expires_at is not None and token.expires_at <= now:
         return Principal(
             "anonymous",
-            why_anonymous=f"The token expired at {found.expires_at:%Y-%m-%dT%H:%M:%SZ}. Ask an organiser for a new "
+            why_anonymous=f"The token expired at {token.expires_at:%Y-%m-%dT%H:%M:%SZ}. Ask an organiser for a new "
             "one.",
         )
-    return Principal(found.role, found)
+    return Principal(token.role, token)
 
 
 def is_use_noted(workspace: Workspace, token: Token) -> bool:

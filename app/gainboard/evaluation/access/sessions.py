@@ -68,7 +68,7 @@ def sign_in(workspace: Workspace, sender: Sender, before: Session | None = None)
         if before is not None:
             _end(tx, before.principal, [before.stored.id])
         # One place is for the new session.
-        _end(tx, principal, [each.id for each in tokens.sessions_of(tx, sender.hash, _past(now))[MOST - 1 :]])
+        _end(tx, principal, [older.id for older in tokens.sessions_of(tx, sender.hash, _past(now))[MOST - 1 :]])
         stored = tokens.create_session(tx, secret, sender.hash, now)
         _record(tx, principal, "signed-in")
     return Session(secret, stored, principal)
@@ -120,5 +120,5 @@ def list_sessions(workspace: Workspace, session: Session) -> list[StoredSession]
 def sign_out(workspace: Workspace, session: Session, identities: Collection[str]) -> None:
     """End those sessions of the session's token that have these ids. One that has ended already is no fault."""
     with workspace.database.writing() as tx:
-        own = tokens.sessions_of(tx, session.stored.token_hash, _past(workspace.now()))
-        _end(tx, session.principal, [each.id for each in own if each.id in identities])
+        sessions = tokens.sessions_of(tx, session.stored.token_hash, _past(workspace.now()))
+        _end(tx, session.principal, [stored.id for stored in sessions if stored.id in identities])

@@ -54,8 +54,8 @@ def with_all_judged(
 def unjudged(tx: Transaction, collection: Collection, judged: Rows, qrels_id: int | None = None) -> list[Run]:
     """Return the runs whose join with a version is neither in `judged` nor stored under its id."""
     stored = runs.page(tx, collection.id)
-    known = runs.judgings(tx, [run.id for run in stored], qrels_id) if qrels_id is not None else {}
-    return [run for run in stored if run.id not in judged and run.id not in known]
+    joined = runs.judgings(tx, [run.id for run in stored], qrels_id) if qrels_id is not None else {}
+    return [run for run in stored if run.id not in judged and run.id not in joined]
 
 
 def store_judged(tx: Transaction, collection: Collection, judged: Rows, qrels_id: int) -> None:
@@ -117,7 +117,7 @@ def publish(workspace: Workspace, principal: Principal, name: str, named: Versio
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
-        collection, found = view.collection, select(tx, view, named)
+        collection, draft = view.collection, select(tx, view, named)
 
     def finish(judged: Rows) -> Qrels | None:
         with workspace.database.writing() as tx:
@@ -137,10 +137,10 @@ def publish(workspace: Workspace, principal: Principal, name: str, named: Versio
     return with_all_judged(
         workspace,
         collection,
-        lambda: index_of(workspace, collection, found),
+        lambda: index_of(workspace, collection, draft),
         finish,
-        order=found.order,
-        qrels_id=found.id,
+        order=draft.order,
+        qrels_id=draft.id,
     )
 
 

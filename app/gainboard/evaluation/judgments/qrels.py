@@ -175,9 +175,9 @@ def _topic_warnings(collection: Collection, judged: Sequence[str], now: datetime
         if CollectionPolicy.of(collection).presets and not collection.is_released(now):
             yield unscorable(collection)
         return
-    declared, known = set(collection.topics), set(judged)
+    declared, with_judgments = set(collection.topics), set(judged)
     undeclared = [topic for topic in judged if topic not in declared]
-    unjudged = [topic for topic in collection.topics if topic not in known]
+    unjudged = [topic for topic in collection.topics if topic not in with_judgments]
     if undeclared:
         message = (
             f"The qrels have topics that the collection does not declare, such as {undeclared[0]!r}. They count; "
@@ -197,9 +197,9 @@ def list_versions(
         view = open_collection(tx, principal, name)
         view.require_judgments()
         require_set(tx, view, judgments)
-        found = qrels.page(tx, view.collection.id, judgments, drafts=view.organises, after=after, limit=limit)
+        versions = qrels.page(tx, view.collection.id, judgments, drafts=view.organises, after=after, limit=limit)
         newest = qrels.find(tx, view.collection.id, VersionName(judgments))
-        return [SeenQrels(_as_it_is_now(workspace, tx, view, each), each == newest) for each in found]
+        return [SeenQrels(_as_it_is_now(workspace, tx, view, version), version == newest) for version in versions]
 
 
 def version(workspace: Workspace, principal: Principal, name: str, named: VersionName) -> SeenQrels:
@@ -207,17 +207,17 @@ def version(workspace: Workspace, principal: Principal, name: str, named: Versio
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
-        found = select(tx, view, named)
-        in_use = found == qrels.find(tx, view.collection.id, named._replace(version=None))
-        return SeenQrels(_as_it_is_now(workspace, tx, view, found), in_use)
+        stored = select(tx, view, named)
+        in_use = stored == qrels.find(tx, view.collection.id, named._replace(version=None))
+        return SeenQrels(_as_it_is_now(workspace, tx, view, stored), in_use)
 
 
-def _as_it_is_now(workspace: Workspace, tx: Transaction, view: View, found: Qrels) -> Qrels:
+def _as_it_is_now(workspace: Workspace, tx: Transaction, view: View, version: Qrels) -> Qrels:
     """Return a version with the warnings about its topics that hold now: those of the upload may have been solved."""
-    stored = [each for each in found.warnings if each["code"] not in OF_TOPICS]
-    topics = judged_topics(workspace, tx, found).topics
-    now = [each.as_json() for each in _topic_warnings(view.collection, topics, workspace.now())]
-    return replace(found, warnings=[*stored, *now])
+    stored = [warning for warning in version.warnings if warning["code"] not in OF_TOPICS]
+    topics = judged_topics(workspace, tx, version).topics
+    now = [warning.as_json() for warning in _topic_warnings(view.collection, topics, workspace.now())]
+    return replace(version, warnings=[*stored, *now])
 
 
 @dataclass(frozen=True)
@@ -244,6 +244,6 @@ def _read_any(chunks: Chunks, *, limits: FileLimits) -> QrelsFile:
     return read_judgments(chunks(), MOST_LEVELS, False, None, limits)
 
 
-def file(workspace: Workspace, found: Qrels) -> Iterator[bytes]:
+def file(workspace: Workspace, version: Qrels) -> Iterator[bytes]:
     """Yield a version's file as it was uploaded, decompressed."""
-    return blobs.get(workspace.database, found.sha256)
+    return blobs.get(workspace.database, version.sha256)

@@ -49,8 +49,8 @@ class Plan:
     def of(cls, tx: Transaction, collection: Collection, order: RunOrder) -> Plan:
         """Return the plan for the present state of the database."""
         newest, drafts = qrels.find(tx, collection.id), qrels.drafts(tx, collection.id)
-        sets = [each.name for each in qrels.page_sets(tx, collection.id, hidden=True)]
-        others = [found for each in sets if (found := qrels.find(tx, collection.id, VersionName(each)))]
+        names = [VersionName(judgments.name) for judgments in qrels.page_sets(tx, collection.id, hidden=True)]
+        others = [newest_of_set for name in names if (newest_of_set := qrels.find(tx, collection.id, name))]
         present = [*([newest] if newest else []), *others, *drafts]
         return cls(
             newest,

@@ -47,11 +47,11 @@ def find_release(
         view = open_collection(tx, principal, name)
         view.require_judgments()
         wanted = releases.last_number(tx, view.collection.id) if number is None else number
-        found = releases.find(tx, view.collection.id, wanted)
-    if found is None:
+        release = releases.find(tx, view.collection.id, wanted)
+    if release is None:
         named = "no release" if number is None else f"no release {number}"
         raise NotFound(f"{name!r} has {named}. Organisers make one: gainboard freeze {name}")
-    return view.collection, found
+    return view.collection, release
 
 
 def read_document(workspace: Workspace, release: Release) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def require_not_held(
     """
     if not holding:
         return {}
-    names = [name_of(collection, each.number) for each in holding]
+    names = [name_of(collection, release.number) for release in holding]
     if not principal.organises_instance:
         raise HeldByRelease(
             f"{what} is part of the release {names[0]}, which never changes. Ask an organiser of the instance, if it "
@@ -89,7 +89,7 @@ def held_run(tx: Transaction, principal: Principal, collection: Collection, run_
 def refuse_held_run(tx: Transaction, collection: Collection, run: Run) -> None:
     """Raise HeldByRelease if releases hold a run, whatever its principal: what they say of it does not change."""
     if holding := releases.holding_run(tx, run.id):
-        names = [name_of(collection, each.number) for each in holding]
+        names = [name_of(collection, release.number) for release in holding]
         message = f"The run {run.name!r} is part of the release {names[0]}, which never changes, with its metadata."
         raise HeldByRelease(f"{message} Describe a run before the collection is frozen.", releases=names)
 
@@ -155,12 +155,13 @@ def feed_of(workspace: Workspace, principal: Principal, name: str) -> Feed:
     entries = [
         FeedEntry(
             "qrels",
-            str(each.version),
-            each.published_at,
-            f"Version {each.version} of the judgments is in use: {each.judged:,} judged, {each.relevant:,} relevant",
+            str(version.version),
+            version.published_at,
+            f"Version {version.version} of the judgments is in use: {version.judged:,} judged, {version.relevant:,} "
+            "relevant",
         )
-        for each in versions
-        if each.published_at is not None
+        for version in versions
+        if version.published_at is not None
     ]
     if (release := collection.release) is not None and release <= now:
         entries.append(FeedEntry("release", collection.name, release, "The judgments were released"))

@@ -118,11 +118,11 @@ class Intake:
             return task(self.chunks)
         # To ask for a descriptor moves a file from memory to the disk, where the other process can read it.
         files = self._body.file.fileno(), self._compressed.fileno()
-        made: T
-        made, self.sha256, self.size, self.is_sent_stored = apart(
+        content: T
+        content, self.sha256, self.size, self.is_sent_stored = apart(
             _read_there, task, *files, self._body.encoding, self._limits, files=files
         )
-        return made
+        return content
 
     def prepared(self, database: Database) -> AbstractContextManager[Content]:
         """Return a context around the transaction that stores the content."""

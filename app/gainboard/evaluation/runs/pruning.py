@@ -78,8 +78,8 @@ def _delete_abandoned(workspace: Workspace, stop: Event | None) -> None:
                 return
         with workspace.database.writing() as tx:
             exclude_others(tx, _LOCK)
-            found = imports.find_abandoned(tx, before)
-            hashes = imports.delete_some(tx, found) if found is not None else []
+            collection_id = imports.find_abandoned(tx, before)
+            hashes = imports.delete_some(tx, collection_id) if collection_id is not None else []
             deleted = blobs.delete_unneeded(tx, sorted(set(hashes)))
         blobs.delete_forgotten(workspace.database, deleted)
 

@@ -85,7 +85,7 @@ class ReceiptCheck:
     """The comparison of receipts with the entries of a log, which pass through `watched` once."""
 
     def __init__(self, receipts: Iterable[Mapping[str, Any]]) -> None:
-        self._wanted = {str(each.get("entry")): each for each in receipts}
+        self._wanted = {str(receipt.get("entry")): receipt for receipt in receipts}
         self._found: set[str] = set()
         self.faults: list[str] = []
 

@@ -139,16 +139,16 @@ def check(workspace: Workspace, principal: Principal, name: str, body: Body, det
     with Intake(body, workspace.limits) as intake:
         upload = _Upload.read(workspace, view, intake, newest)
         upload.refuse_foreign(view)
-        named = details.name or name_from_tag(upload.file.tag)
+        name_of_run = details.name or name_from_tag(upload.file.tag)
         with workspace.database.reading() as tx:
             same = runs.find_same(tx, view.collection.id, team, upload.intake.sha256) if team is not None else None
-            if same is None and runs.find(tx, view.collection.id, named) is not None:
-                raise runs.taken(named)
+            if same is None and runs.find(tx, view.collection.id, name_of_run) is not None:
+                raise runs.taken(name_of_run)
     file, declared = upload.file, set(view.collection.topics or ())
     missing, unknown = len(declared - {*file.topics}), len({*file.topics} - declared) if declared else 0
     warnings = [*file.warnings, *topic_warnings(unknown, missing, "collection")]
-    known = same.name if same else named
-    return CheckedRun(known, file.tag, len(file.topics), file.retrieved, [warning.as_json() for warning in warnings])
+    shown = [warning.as_json() for warning in warnings]
+    return CheckedRun(same.name if same else name_of_run, file.tag, len(file.topics), file.retrieved, shown)
 
 
 @dataclass(frozen=True)
@@ -247,8 +247,8 @@ def _already(same: SeenRun, details: RunDetails) -> SeenRun:
     """Return the run that the same file created earlier, with a warning if this request asked for something else."""
     run = same.run
     kept = RunDetails(run.team, run.name, run.description, run.type, run.pooled, run.priority)
-    asked = replace(details, team=run.team, name=details.name or run.name)
-    if asked == kept:
+    wanted = replace(details, team=run.team, name=details.name or run.name)
+    if wanted == kept:
         return same
     message = (
         f"The team has already sent this file, as the run {run.name!r}. That run is unchanged, and nothing new was "
@@ -257,16 +257,16 @@ def _already(same: SeenRun, details: RunDetails) -> SeenRun:
     return replace(same, warnings=[*same.warnings, FileWarning("already-stored", message).as_json()])
 
 
-def _team(view: View, asked: str | None) -> str:
+def _team(view: View, named: str | None) -> str:
     require_participation(view)
-    own = view.principal.token.team if view.principal.token and not view.organises else None
-    if own is not None:
-        if asked not in (None, own):
-            raise NotFound(f"There is no team {asked!r} here. Leave `team` out to upload for your own team.")
-        return own
-    if asked is None:
+    team = view.principal.token.team if view.principal.token and not view.organises else None
+    if team is not None:
+        if named not in (None, team):
+            raise NotFound(f"There is no team {named!r} here. Leave `team` out to upload for your own team.")
+        return team
+    if named is None:
         raise TeamRequired("An organiser must name the team of a run: `?team=NAME`. A new name creates the team.")
-    return asked
+    return named
 
 
 def seen(tx: Transaction, view: View, run: Run, newest: Qrels | None, *, created: bool = False) -> SeenRun:
@@ -300,10 +300,10 @@ def list_runs(
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         here, before = view.collection, view.collection.late_from if late == "exclude" else None
-        found = runs.page(tx, here.id, team_id=view.only_team, after=after, before=before, limit=limit)
+        stored = runs.page(tx, here.id, team_id=view.only_team, after=after, before=before, limit=limit)
         newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
-        judgings = runs.judgings(tx, [run.id for run in found], newest.id) if newest else {}
-        return [SeenRun(run, judgings.get(run.id), run.warnings, here.is_late(run)) for run in found]
+        judgings = runs.judgings(tx, [run.id for run in stored], newest.id) if newest else {}
+        return [SeenRun(run, judgings.get(run.id), run.warnings, here.is_late(run)) for run in stored]
 
 
 def find(tx: Transaction, view: View, name: str) -> Run:

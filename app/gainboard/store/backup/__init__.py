@@ -57,7 +57,7 @@ def take(database: Database, file: Path, told: Told, *, force: bool = False) -> 
             path,
             *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "-jobs")),
         ]
-        if file.resolve() in [each.resolve() for each in files_of_database]:
+        if file.resolve() in [path_of_database.resolve() for path_of_database in files_of_database]:
             raise BadSetting(f"{file} belongs to the database itself. Name another file.")
     with files.placed(file, force=force) as temporary:
         with in_words("read the database"), database.reading() as source:
@@ -121,7 +121,7 @@ def _all_or_nothing(database: Database) -> Iterator[None]:
     # A transaction protects a PostgreSQL database. A SQLite database is a file, which is created first and deleted
     # after an error.
     path = database.path
-    made = _make(path) if path is not None else []
+    new_items = _make(path) if path is not None else []
     try:
         yield
         if path is not None and not path.exists():
@@ -131,7 +131,7 @@ def _all_or_nothing(database: Database) -> Iterator[None]:
     except BaseException:
         database.close()
         if path is not None and _is_empty(path):
-            for item in made:
+            for item in new_items:
                 if item.is_dir():
                     with suppress(OSError):  # another process has put something into the folder meanwhile
                         item.rmdir()
@@ -158,7 +158,7 @@ def _make(path: Path) -> list[Path]:
 
     Return none if the file exists: another process has created it, perhaps at this very moment.
     """
-    folders = [each for each in path.parents if not each.exists()]
+    folders = [folder for folder in path.parents if not folder.exists()]
     try:
         if folders:
             machine.make_private_folder(folders[0])

@@ -174,7 +174,9 @@ def write_manifest(connection: Connection, tables: list[Table]) -> None:
     MANIFEST.create(connection)
     for table in tables:
         # SQLite need not read a binary value to know its length.
-        values = (each if isinstance(each.type, LargeBinary) else cast(each, LargeBinary) for each in table.columns)
+        values = (
+            column if isinstance(column.type, LargeBinary) else cast(column, LargeBinary) for column in table.columns
+        )
         lengths = (func.coalesce(func.length(value), 0) for value in values)
         size = func.coalesce(func.sum(reduce(add, lengths)), 0)
         counts = connection.execute(select(func.count(), size).select_from(table)).one()
