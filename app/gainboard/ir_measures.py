@@ -29,7 +29,7 @@ from ir_measures.measures.base import Agg
 from ir_measures.util import QrelsConverter, RunConverter
 
 from gainboard.errors import BadExpression, GainboardError
-from gainboard.evaluation.runs.join import nothing_retrieved
+from gainboard.evaluation.runs.join import make_empty_run
 from gainboard.evaluation.scoring.file_scores import FileJudgments
 from gainboard.metrics import JudgedRun, Metric, Parameter, Scale, every_metric, mean_of, resolve
 
@@ -102,7 +102,7 @@ class GainboardEvaluator(providers.Evaluator):
         found = RunConverter(run).as_dict_of_dict().items()
         judged = {topic: ranking for topic, ranking in found if topic in self._judgments.index.rows and ranking}
         # Here, a run without a judged topic is no mistake of its file: what it misses scores as missing.
-        return self._judgments.run(judged, "run")[0] if judged else nothing_retrieved(len(self._judgments.index.rows))
+        return self._judgments.run(judged, "run")[0] if judged else make_empty_run(len(self._judgments.index.rows))
 
 
 class GainboardProvider(providers.Provider):

@@ -15,10 +15,10 @@ from gainboard.analyses.result_models import JobResult
 from gainboard.analyses.result_tables import Shown, fields, table
 from gainboard.errors import Conflict
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.judgments.publication import Rows, publish_judged, store_judged, unjudged
+from gainboard.evaluation.judgments.publication import Rows, list_unjudged, publish_judged, store_judged
 from gainboard.evaluation.judgments.reordering import lock_for_change
 from gainboard.evaluation.judgments.versions import index_of
-from gainboard.evaluation.runs.stored_files import rejudged
+from gainboard.evaluation.runs.stored_files import judge_again
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Figure
@@ -78,7 +78,7 @@ class JudgingRuns(Change[JudgeParams]):
         for run, arrays in zip(self.matrices.runs, found, strict=True):
             self._judged[run.id] = as_row(arrays)
         with self.matrices.workspace.database.reading() as tx:
-            newer = unjudged(tx, self.matrices.collection, self._judged, self.matrices.qrels.id)
+            newer = list_unjudged(tx, self.matrices.collection, self._judged, self.matrices.qrels.id)
         for run in newer:
             self._judged[run.id] = self._row(run)
         return {
@@ -90,7 +90,7 @@ class JudgingRuns(Change[JudgeParams]):
     def _row(self, run: Run) -> dict[str, Any]:
         matrices = self.matrices
         index = index_of(matrices.workspace, matrices.collection, matrices.qrels)
-        return rejudged(matrices.workspace, matrices.collection, run, matrices.qrels.order, index).row()
+        return judge_again(matrices.workspace, matrices.collection, run, matrices.qrels.order, index).row()
 
     def lock(self, tx: Transaction, principal: Principal) -> None:
         lock_for_change(tx, principal, self.matrices.collection)
@@ -100,7 +100,7 @@ class JudgingRuns(Change[JudgeParams]):
         version = qrels.find(tx, collection.id, named)
         if version is None:
             raise Conflict(f"The qrels {named} were discarded, so nothing was judged by them.")
-        if unjudged(tx, collection, self._judged, version.id):
+        if list_unjudged(tx, collection, self._judged, version.id):
             return False
         store_judged(tx, collection, self._judged, version.id)
         if self.params.publish and version != qrels.find(tx, collection.id, named._replace(version=None)):
@@ -115,7 +115,7 @@ def _find_same(tx: Transaction, collection: Collection, asked: JudgeParams) -> S
         return is_open
     version = qrels.find(tx, collection.id, asked.version())
     newest = qrels.find(tx, collection.id, VersionName(asked.judgments))
-    if version is None or unjudged(tx, collection, {}, version.id) or (asked.publish and version != newest):
+    if version is None or list_unjudged(tx, collection, {}, version.id) or (asked.publish and version != newest):
         return None
     return newest_job(tx, collection, JUDGE, asked, "succeeded")
 

@@ -154,7 +154,7 @@ def read_collection(
     collection: CollectionName, request: Request, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> CollectionAnswer:
     """Return one collection. Principals who may see its judgments also get their counts."""
-    return show(request, collections.described(workspace, principal, collection))
+    return show(request, collections.find_collection(workspace, principal, collection))
 
 
 @router.patch(
@@ -182,7 +182,7 @@ def change_collection(collection: CollectionName, sent: CollectionChange, contex
         changed = collections.change(context.workspace, context.principal, collection, values, seen)
         return answer(show(context.request, changed))
     job = change_order(context.workspace, context.principal, collection, RejudgeParams(**values))
-    shown = show(context.request, collections.described(context.workspace, context.principal, collection))
+    shown = show(context.request, collections.find_collection(context.workspace, context.principal, collection))
     if job is None or job.is_over:
         return answer(shown)
     context.engine.wake()

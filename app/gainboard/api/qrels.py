@@ -207,10 +207,10 @@ def read_qrels(
     judgments: JudgmentsDep = OFFICIAL,
 ) -> Response:
     """Return one version; with `Accept: text/plain` the file as it was uploaded."""
-    found = qrels.version(workspace, principal, collection, VersionName(judgments, version))
+    found = qrels.find_version(workspace, principal, collection, VersionName(judgments, version))
     if accepts(request, "text/plain"):
         name = f"{collection}-{judgments}-{version}"
-        return uploaded_file(qrels.file(workspace, found.qrels), found.qrels.sha256, name)
+        return uploaded_file(qrels.read_file(workspace, found.qrels), found.qrels.sha256, name)
     return answer(show(found.qrels, in_use=found.in_use))
 
 
@@ -229,7 +229,7 @@ def publish_qrels(
     """
     workspace, principal, named = context.workspace, context.principal, VersionName(judgments, version)
     if publication.takes_job(workspace, principal, collection, named):
-        found = qrels.version(workspace, principal, collection, named).qrels
+        found = qrels.find_version(workspace, principal, collection, named).qrels
         return _judged_by_job(context, collection, found, publish=True)
     return answer(show(publication.publish(workspace, principal, collection, named), in_use=True))
 

@@ -209,9 +209,9 @@ def read_run(
 ) -> Response:
     """Return one run; with `Accept: text/plain` the uploaded file, decompressed and otherwise unchanged."""
     is_file = accepts(request, "text/plain")
-    seen = runs.described(workspace, principal, collection, run, for_file=is_file)
+    seen = runs.find_run(workspace, principal, collection, run, for_file=is_file)
     if is_file:
-        return uploaded_file(runs.file(workspace, seen.run), seen.run.sha256, seen.run.name)
+        return uploaded_file(runs.read_file(workspace, seen.run), seen.run.sha256, seen.run.name)
     return answer(show(seen))
 
 

@@ -129,7 +129,7 @@ async def received(
     Raise TooLarge as soon as the body exceeds the limit: `refusal`, or one that tells of runs. Raise NotAuthenticated
     if the token or session has ended. A refusal of a file that lost its line ends on the way says so.
     """
-    bounded = _bounded(request, most_bytes, refusal)
+    bounded = _bound_body(request, most_bytes, refusal)
     encoding = request.headers.get("content-encoding")
     if is_form(request):
         _refuse_encoded_form(encoding)
@@ -137,8 +137,8 @@ async def received(
         try:
             part = _file_of(form)
             fields = _fields(form, query)
-            whole = _completed(query, fields)
-            yield await run_in_threadpool(_finished, part, None, request, whole, fields)
+            whole = _complete_query(query, fields)
+            yield await run_in_threadpool(_finish, part, None, request, whole, fields)
         finally:
             await form.close()
     else:
@@ -146,14 +146,14 @@ async def received(
             async for chunk in bounded.stream():
                 file.write(chunk)
             try:
-                yield await run_in_threadpool(_finished, cast(BinaryIO, file), encoding, request, query, {})
+                yield await run_in_threadpool(_finish, cast(BinaryIO, file), encoding, request, query, {})
             except (FaultyFile, TooLarge) as error:
                 if await run_in_threadpool(_lost_line_ends, cast(BinaryIO, file), encoding, request, error):
                     raise InvalidRequest.at("body", "no-line-ends", _NO_LINE_ENDS) from error
                 raise
 
 
-def _bounded(request: Request, most_bytes: int, refusal: TooLarge | None) -> Request:
+def _bound_body(request: Request, most_bytes: int, refusal: TooLarge | None) -> Request:
     def too_large() -> TooLarge:
         return refusal or TooLarge(
             f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip or "
@@ -241,7 +241,7 @@ def _fields(form: FormData, query: BaseModel) -> dict[str, str]:
     return fields
 
 
-def _completed(query: QueryT, fields: Mapping[str, str]) -> QueryT:
+def _complete_query(query: QueryT, fields: Mapping[str, str]) -> QueryT:
     """Return what was asked, with the fields of the form. Raise RequestValidationError for fields of a wrong form."""
     try:
         from_form = type(query).model_validate(dict(fields))
@@ -285,7 +285,7 @@ def _file_of(form: FormData) -> BinaryIO:
     raise InvalidRequest.at("body.file", "missing", said)
 
 
-def _finished(
+def _finish(
     file: BinaryIO, encoding: str | None, request: Request, query: QueryT, fields: Mapping[str, str]
 ) -> Received[QueryT]:
     ask_again(request)  # a body may take hours to arrive, and the token may have been revoked meanwhile

@@ -34,7 +34,7 @@ from gainboard.dashboard.rendering import (
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import Forbidden, NoQrels
 from gainboard.evaluation.access import score_budget
-from gainboard.evaluation.access.disclosure import presets
+from gainboard.evaluation.access.disclosure import list_presets
 from gainboard.evaluation.boards.adjusted_boards import CorrectedMetric
 from gainboard.evaluation.boards.leaderboard import BoardGroups, RankedRuns, leaderboard
 from gainboard.evaluation.boards.setting_effects import SettingEffect, setting_effect
@@ -140,7 +140,7 @@ def _rationing(workspace: Workspace, visitor: Visitor, place: Place, board: Rank
     if board.scores.disclosure is None:
         return {"is_live": True, "presets": (), "answers": None}
     left = score_budget.allowance_of(workspace, visitor.principal) if visitor.is_signed_in else None
-    return {"is_live": False, "presets": presets(place.view), "answers": left.answers if left else None}
+    return {"is_live": False, "presets": list_presets(place.view), "answers": left.answers if left else None}
 
 
 def _table(

@@ -49,7 +49,7 @@ def show_run(
 ) -> Response:
     """Show a run as far as this visitor may see it."""
     place = enter(workspace, visitor, collection)
-    seen = runs.described(workspace, place.view.principal, collection, run)
+    seen = runs.find_run(workspace, place.view.principal, collection, run)
     board, why = _board(workspace, visitor, place, asked)
     given = asked.model_dump(exclude_unset=True, exclude={"by"})
     query = query_of({"run": run} | given)

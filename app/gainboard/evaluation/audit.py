@@ -112,11 +112,11 @@ def list_entries(
 ) -> list[AuditEntry]:
     """List the entries about a collection (its organisers) or, without a name, all (the instance's), oldest first."""
     with workspace.database.reading() as tx:
-        wanted = _admitted(tx, principal, name, wanted)
+        wanted = _admit(tx, principal, name, wanted)
         return audit.page(tx, wanted, after=after, limit=limit)
 
 
-def _admitted(tx: Transaction, principal: Principal, name: str | None, wanted: AuditWanted) -> AuditWanted:
+def _admit(tx: Transaction, principal: Principal, name: str | None, wanted: AuditWanted) -> AuditWanted:
     if name is None:
         principal.require_instance_organiser()
         return wanted
@@ -133,13 +133,13 @@ class Export:
     entries: Iterator[AuditEntry]
 
 
-def exported(workspace: Workspace, principal: Principal, name: str | None, wanted: AuditWanted) -> Export:
+def export_entries(workspace: Workspace, principal: Principal, name: str | None, wanted: AuditWanted) -> Export:
     """Return all entries that `list_entries` would list.
 
     Raise errors before the first entry; later entries are left out.
     """
     with workspace.database.reading() as tx:
-        wanted = _admitted(tx, principal, name, wanted)
+        wanted = _admit(tx, principal, name, wanted)
         newest = audit.last(tx, wanted)
     if newest is None:
         return Export(NOTHING, iter(()))

@@ -163,7 +163,7 @@ def list_collections(workspace: Workspace, principal: Principal, after: str | No
         return [_describe(workspace, tx, view) for view in views]
 
 
-def described(workspace: Workspace, principal: Principal, name: str) -> Described:
+def find_collection(workspace: Workspace, principal: Principal, name: str) -> Described:
     """Return a collection, with the counts of its judgments if the principal may know them."""
     with workspace.database.reading() as tx:
         return _describe(workspace, tx, open_collection(tx, principal, name))

@@ -175,7 +175,7 @@ def _held(tx: Transaction, collection: Collection) -> Held:
         for job in succeeded
         if run_ids.issuperset(job.run_ids) and version_ids.issuperset(jobs.versions_of(tx, job))
     ]
-    matrices = score_matrices.every(tx, collection.id)
+    matrices = score_matrices.list_versions(tx, collection.id)
     labels = {CustomMetric(matrix).label for matrix in matrices}
     verifiable = {job.id for job in kept if _is_current(job) and labels.issuperset(custom_labels(job.params))}
     every = reports.page(tx, before=None, limit=MOST, collection_id=collection.id)

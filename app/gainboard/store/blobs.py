@@ -228,7 +228,7 @@ def get(database: Database, sha256: str) -> Iterator[bytes]:
     name = file.object_name
     stream = parts_of(database, sha256) if name is None else require_objects(database).get(name)
     try:
-        yield from checked(stream, sha256, file.size)
+        yield from check_content(stream, sha256, file.size)
     except (Damaged, EOFError) as error:
         if name is None and isinstance(error, EOFError):
             raise DatabaseBusy("The file was moved or deleted while it was read. Try again shortly.") from error
@@ -248,14 +248,14 @@ class Damaged(Exception):
     """The stored content differs from what was stored. The message says how."""
 
 
-def checked(stream: Iterable[bytes], sha256: str, size: int) -> Iterator[bytes]:
+def check_content(stream: Iterable[bytes], sha256: str, size: int) -> Iterator[bytes]:
     """Yield the content of a zstd stream. The last piece comes only if the content has this hash and size.
 
     So nobody takes damaged content for a whole file, and content of one piece is checked before anybody has it. Raise
     Damaged, or EOFError if the end is missing.
     """
     digest, held = hashlib.sha256(), b""
-    for piece in _decompressed(stream, size):
+    for piece in _decompress(stream, size):
         digest.update(piece)
         if held:
             yield held
@@ -265,7 +265,7 @@ def checked(stream: Iterable[bytes], sha256: str, size: int) -> Iterator[bytes]:
     yield held
 
 
-def _decompressed(stream: Iterable[bytes], size: int) -> Iterator[bytes]:
+def _decompress(stream: Iterable[bytes], size: int) -> Iterator[bytes]:
     """Yield the content of a zstd stream. Raise Damaged once the stream has more than content of this size needs."""
     decompressor, taken, size_so_far = ZstdDecompressor(), 0, 0
     for part in stream:
@@ -296,7 +296,7 @@ def _decompressed(stream: Iterable[bytes], size: int) -> Iterator[bytes]:
 def is_whole(stream: Iterable[bytes], sha256: str, size: int) -> bool:
     """Return whether this is the zstd stream of the content with this hash and size."""
     try:
-        for _ in checked(stream, sha256, size):
+        for _ in check_content(stream, sha256, size):
             pass
     except (Damaged, EOFError):
         return False
@@ -344,7 +344,7 @@ def move(database: Database, place: Place, told: Told) -> Moved:
     moved = Moved()
     for done, row in enumerate(rows, start=1):
         with cast(IO[bytes], SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)) as copy:
-            if is_whole(_copied(_stream(database, row), copy), row.sha256, row.size):
+            if is_whole(_copy_through(_stream(database, row), copy), row.sha256, row.size):
                 (_move_in if place == "database" else _move_out)(database, row, copy)
                 moved.files, moved.bytes = moved.files + 1, moved.bytes + row.size
             else:
@@ -377,7 +377,7 @@ def include(database: Database, copy: Transaction) -> int:
     number = 0
     for row in copy.execute(select(blobs).where(IS_OUTSIDE)).all():
         with cast(IO[bytes], SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)) as stream:
-            if not is_whole(_copied(_stream(database, row), stream), row.sha256, row.size):
+            if not is_whole(_copy_through(_stream(database, row), stream), row.sha256, row.size):
                 raise ObjectsUnreachable(f"The content of the object {row.object_name} is damaged.")
             number += set_content(copy, Content(row.sha256, row.size, stream))
     copy.execute(delete(objects))
@@ -390,7 +390,7 @@ def _stream(database: Database, row: Row[tuple[str, int, str | None]]) -> Iterat
     return require_objects(database).get(row.object_name)
 
 
-def _copied(stream: Iterable[bytes], copy: IO[bytes]) -> Iterator[bytes]:
+def _copy_through(stream: Iterable[bytes], copy: IO[bytes]) -> Iterator[bytes]:
     for piece in stream:
         copy.write(piece)
         yield piece

@@ -110,7 +110,7 @@ def page_groups(
     return [_group(row) for row in tx.execute(query)]
 
 
-def group_names(tx: Transaction, collection_id: int) -> list[str]:
+def list_group_names(tx: Transaction, collection_id: int) -> list[str]:
     """Return the names of the topic groups, in byte order. Their topics may be hundreds of thousands."""
     query = select(groups.c.name).where(groups.c.collection_id == collection_id).order_by(groups.c.name)
     return list(tx.execute(query).scalars())

@@ -313,7 +313,7 @@ def at_the_end(tx: Transaction, act: Callable[[Transaction], None]) -> None:
     tx.get_execution_options()["gainboard_last"].append(act)
 
 
-def remembered(tx: Transaction) -> dict[Any, Any] | None:
+def recall(tx: Transaction) -> dict[Any, Any] | None:
     """Return what this connection has read since anything was committed. Whoever reads more of the same adds to it.
 
     Return None in a writing transaction, and where a database does not tell of commits. SQLite does, at a tenth of the

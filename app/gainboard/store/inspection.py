@@ -116,7 +116,7 @@ def jobs_by_state(tx: Connection) -> Mapping[str, int]:
     return {state: count for state, count in rows}  # noqa: C416 (a row is no tuple to mypy)
 
 
-def owner(database: Database, tx: Connection) -> str | None:
+def find_owner(database: Database, tx: Connection) -> str | None:
     """Return which server runs the database's jobs, as far as it can be seen from here; None if none does."""
     if database.path is not None:
         return "a server of this machine" if is_locked(database.path.with_name(f"{database.path.name}-jobs")) else None

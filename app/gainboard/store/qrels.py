@@ -86,7 +86,7 @@ def find_draft(
     return find_record(tx, Qrels, _select(collection_id).where(*same).order_by(table.c.version).limit(1))
 
 
-def drafts(tx: Transaction, collection_id: int) -> list[Qrels]:
+def list_drafts(tx: Transaction, collection_id: int) -> list[Qrels]:
     """Return the drafts of all sets, in the order in which they came."""
     query = _select(collection_id).where(table.c.published_at.is_(None)).order_by(table.c.serial)
     return list_records(tx, Qrels, query)
@@ -147,7 +147,7 @@ def page_sets(
     return list_records(tx, JudgmentSet, query.order_by(sets.c.name).limit(limit))
 
 
-def sets_in_use(tx: Transaction, collection_id: int, *, hidden: bool) -> list[str]:
+def list_sets_in_use(tx: Transaction, collection_id: int, *, hidden: bool) -> list[str]:
     """Return the names of sets with a published version, in byte order: of all of them, or of those not hidden."""
     query = select(table.c.judgments).where(
         table.c.collection_id == collection_id, _LIVE, table.c.published_at.is_not(None)

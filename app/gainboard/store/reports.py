@@ -167,7 +167,7 @@ def remove(tx: Transaction, report: StoredReport) -> None:
         jobs.remove(tx, report.layout)
 
 
-def needing(tx: Transaction, job_number: int) -> list[StoredReport]:
+def list_needing(tx: Transaction, job_number: int) -> list[StoredReport]:
     """Return the reports that need a job and are not cancelled.
 
     They are locked: if two jobs end at the same time, the later one sees that the earlier one has ended.

@@ -40,7 +40,7 @@ FREE_TO_WITHDRAW = timedelta(minutes=10)
 
 
 def _select_all() -> Select[Any]:
-    # The topics of a run may be 100,000 names, and few callers need them: see `topics`.
+    # The topics of a run may be 100,000 names, and few callers need them: see `list_topics`.
     return select(*columns_of(Run, table, team=teams.c.name)).join(teams, teams.c.id == table.c.team_id)
 
 
@@ -116,7 +116,7 @@ def page(
     return list_records(tx, Run, query, {"collection_id": collection_id})
 
 
-def newest(tx: Transaction, collection_id: int, since: datetime, limit: int) -> list[Run]:
+def list_newest(tx: Transaction, collection_id: int, since: datetime, limit: int) -> list[Run]:
     """Return the live runs that came at this time or later, the newest first."""
     query = _select().where(table.c.collection_id == collection_id, table.c.created_at >= since)
     return list_records(tx, Run, query.order_by(table.c.created_at.desc()).limit(limit))
@@ -131,14 +131,14 @@ def of_ids(tx: Transaction, run_ids: Sequence[int]) -> list[Run]:
     return [by_id[run_id] for run_id in run_ids]
 
 
-def topics(tx: Transaction, run_ids: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+def list_topics(tx: Transaction, run_ids: Sequence[int]) -> Iterator[tuple[int, bytes]]:
     """Yield the id of each of the runs, in any order, with the packed names of its topics."""
     for start in range(0, len(run_ids), _TOPICS_AT_ONCE):
         these = table.c.id.in_(run_ids[start : start + _TOPICS_AT_ONCE])
         yield from map(tuple, tx.execute(select(table.c.id, table.c.topics).where(these)))
 
 
-def sent(tx: Transaction, team_ids: Sequence[int], since: datetime | None = None) -> dict[int, int]:
+def count_sent(tx: Transaction, team_ids: Sequence[int], since: datetime | None = None) -> dict[int, int]:
     """Count each team's runs for its quota: all but those that were withdrawn at once and never scored."""
     is_scored = exists().where(answers.c.run_id == table.c.id, answers.c.team_id == table.c.team_id)
     query = select(table.c.team_id, func.count()).group_by(table.c.team_id)
@@ -194,13 +194,13 @@ def metadata_hashes(tx: Transaction, collection_id: int) -> dict[int, str]:
     return dict(map(tuple, tx.execute(query.where(table.c.collection_id == collection_id))))
 
 
-def metadata(tx: Transaction, run_id: int) -> bytes | None:
+def find_metadata(tx: Transaction, run_id: int) -> bytes | None:
     """Return the file of ir_metadata that came beside a run."""
     content: bytes | None = tx.execute(select(run_metadata.c.content).where(run_metadata.c.run_id == run_id)).scalar()
     return content
 
 
-def metadata_of(tx: Transaction, collection_id: int, sha256: str) -> bytes | None:
+def find_metadata_by_hash(tx: Transaction, collection_id: int, sha256: str) -> bytes | None:
     """Return the file of ir_metadata with this SHA-256, beside any run of a collection."""
     join = run_metadata.join(table, table.c.id == run_metadata.c.run_id)
     same = (table.c.collection_id == collection_id, run_metadata.c.sha256 == sha256)
@@ -244,7 +244,7 @@ def add_judged(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
         tx.execute(insert(judged_runs), [dict(row) for row in rows])
 
 
-def judgings(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, Judging]:
+def find_judgings(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, Judging]:
     """Return the findings of the joins of these runs with the version, by the run's id."""
     names = ("retrieved", "unjudged", "topics_missing", "topics_unknown")
     return {run_id: Judging(*counts) for run_id, *counts in _judged(tx, run_ids, qrels_id, *names)}

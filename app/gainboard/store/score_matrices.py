@@ -36,13 +36,15 @@ def add(tx: Transaction, scores: Floats, **values: Any) -> ScoreMatrix:
     return _record(tx.execute(query).one())
 
 
-def newest(tx: Transaction, collection_id: int, name: str) -> ScoreMatrix | None:
+def find_newest(tx: Transaction, collection_id: int, name: str) -> ScoreMatrix | None:
     """Return the newest version of a matrix, unless the matrix was deleted."""
-    versions = every(tx, collection_id, name)
+    versions = list_versions(tx, collection_id, name)
     return versions[-1] if versions else None
 
 
-def every(tx: Transaction, collection_id: int, name: str | None = None, deleted: bool = False) -> list[ScoreMatrix]:
+def list_versions(
+    tx: Transaction, collection_id: int, name: str | None = None, deleted: bool = False
+) -> list[ScoreMatrix]:
     """Return all versions of all matrices, or of one, by name and version; deleted ones only if so wanted."""
     query = select(*_KEPT).where(table.c.collection_id == collection_id).order_by(table.c.name, table.c.version)
     if name is not None:
@@ -62,7 +64,7 @@ def page(tx: Transaction, collection_id: int, after: str | None, limit: int) -> 
     return [_record(row) for row in tx.execute(query)]
 
 
-def names(tx: Transaction, collection_id: int, limit: int) -> list[str]:
+def list_names(tx: Transaction, collection_id: int, limit: int) -> list[str]:
     """Return the names of matrices, in byte order, except deleted ones."""
     query = select(table.c.name).where(table.c.collection_id == collection_id, table.c.deleted_at.is_(None))
     return list(tx.execute(query.distinct().order_by(table.c.name).limit(limit)).scalars())

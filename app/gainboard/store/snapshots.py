@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, select
 from gainboard.errors import DatabaseBusy
 from gainboard.store.access_records import Token
 from gainboard.store.damage import columns_of, names_of, read_row
-from gainboard.store.database import Database, Transaction, remembered
+from gainboard.store.database import Database, Transaction, recall
 from gainboard.store.records import Collection, Qrels, VersionName
 from gainboard.store.tables import collections, qrels, teams, tokens
 
@@ -76,7 +76,7 @@ def find(tx: Transaction, name: str, hashed: str | None, version: VersionName) -
 
     If `version` has no number, the qrels version is the one of its set published last.
     """
-    key, memory = (name, hashed, version), remembered(tx)
+    key, memory = (name, hashed, version), recall(tx)
     opened = memory.get(key) if memory is not None else None
     if opened is None and (opened := _find(tx, name, hashed, version)) is not None and memory is not None:
         memory[key] = opened
@@ -151,7 +151,7 @@ class Standings:
             if self._is_over:
                 raise DatabaseBusy("The server is stopping. Try again shortly.")
             self._connection = self._database.connected()
-        memory = remembered(self._connection)
+        memory = recall(self._connection)
         if memory is None:
             return self._read(self._connection, key)
         if key not in memory:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gainboard.errors import BudgetExhausted, NotPreset
 from gainboard.evaluation.access import score_budget
-from gainboard.evaluation.access.score_budget import missing_topics_of, preset_labels, why_unscored
+from gainboard.evaluation.access.score_budget import count_all_missing, preset_labels, why_unscored
 from gainboard.evaluation.access.visibility import View, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric
@@ -41,7 +41,7 @@ class Disclosure:
         return np.asarray(np.round(scores, self.decimals) + 0.0)
 
 
-def presets(view: View) -> Sequence[str]:
+def list_presets(view: View) -> Sequence[str]:
     """Return the metrics of a request that names none, if scores are shown only under presets.
 
     Those that are metrics of the collection, too, come first, so that the official metric stays at release.
@@ -77,7 +77,7 @@ def limit(
             "While the judgments are hidden, only means over all topics are shown. Leave out `topics`.",
             presets=policy.presets,
         )
-    missing = missing_topics_of(tx, view, chosen)
+    missing = count_all_missing(tx, view, chosen)
     withheld = {run.name: why for run in chosen if (why := why_unscored(view, missing[run.id]))}
     scorable = [run for run in chosen if run.name not in withheld]
     return scorable, Disclosure(policy.decimals, missing, withheld)
@@ -130,7 +130,7 @@ class _Bill:
     def of(cls, tx: Transaction, view: View, labels: Sequence[str], scorable: Sequence[Run]) -> _Bill:
         answers_of = {run.id: [(label, run.id) for label in labels] for run in scorable}
         unknown = teams.find_undisclosed(tx, (answer for of_run in answers_of.values() for answer in of_run))
-        used = {team_id: score_budget.used(tx, view, team_id) for team_id in {run.team_id for run in scorable}}
+        used = {team_id: score_budget.count_used(tx, view, team_id) for team_id in {run.team_id for run in scorable}}
         left = {team_id: view.policy.answers - count for team_id, count in used.items()}
         new: dict[teams.Answer, int] = {}
         unpaid: list[Run] = []

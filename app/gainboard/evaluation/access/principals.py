@@ -133,12 +133,12 @@ def authenticate(workspace: Workspace, sender: Sender) -> Principal:
     if sender.hash is not None:
         with workspace.database.reading() as tx:
             token = tokens.find(tx, sender.hash)
-    principal = behind(workspace, sender, token)
+    principal = identify(workspace, sender, token)
     note_use(workspace, principal)
     return principal
 
 
-def behind(workspace: Workspace, sender: Sender, token: Token | None) -> Principal:
+def identify(workspace: Workspace, sender: Sender, token: Token | None) -> Principal:
     """Return the principal that sends a request, from the record of its token; None if there is no record.
 
     Raise NotAuthenticated for a token that is not valid, also where no token is needed: whoever sends one should not
@@ -146,7 +146,7 @@ def behind(workspace: Workspace, sender: Sender, token: Token | None) -> Princip
     """
     if sender.hash is None:
         return Principal("anonymous", why_anonymous=sender.why_anonymous)
-    principal = holder(token, workspace.now())
+    principal = principal_of(token, workspace.now())
     if sender.caller is not None:
         sender.caller.token = token.id if token is not None else None
         if principal.token is None:
@@ -155,7 +155,7 @@ def behind(workspace: Workspace, sender: Sender, token: Token | None) -> Princip
     return principal
 
 
-def holder(token: Token | None, now: datetime) -> Principal:
+def principal_of(token: Token | None, now: datetime) -> Principal:
     """Return the principal with this token record; anonymous if there is none, or if it is not valid."""
     if token is None:
         return Principal(

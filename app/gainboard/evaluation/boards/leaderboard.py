@@ -17,7 +17,7 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.boards.adjusted_boards import CorrectedBoard, Standard, correct, standardise
-from gainboard.evaluation.judgments.topic_groups import ChosenTopics, groups_of, judged_of
+from gainboard.evaluation.judgments.topic_groups import ChosenTopics, choose_judged, groups_of
 from gainboard.evaluation.scoring.requests import MOST_SCORES, Question, ScoreTable, refuse_more_than, score
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
 from gainboard.metrics import BoundMetric
@@ -217,7 +217,7 @@ def _group_means(whole: ScoreTable, groups: Sequence[TopicGroup], runs: Sequence
     there = [place[runs[column].id] for column in here]
     by_group = []
     for group in groups:
-        chosen = judged_of(whole.judged, group)
+        chosen = choose_judged(whole.judged, group)
         topics = chosen.judged.places
         assert topics is not None, "these are some of the topics"
         means = np.full((len(whole.metrics), len(runs)), np.nan)

@@ -12,7 +12,7 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.boards.setting_effects import Significance, changed_verdicts
-from gainboard.evaluation.judgments.differences import Corrections, corrections
+from gainboard.evaluation.judgments.differences import Corrections, compare_levels
 from gainboard.evaluation.judgments.versions import index_of, judged_topics, select
 from gainboard.evaluation.scoring.binding import refuse_custom
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
@@ -103,7 +103,7 @@ def impact(
     )
     effects = [_of_metric(before, after, metric.label, alpha) for metric in bound]
     old, new = (index_of(workspace, collection, version).levels for version in versions)
-    return Impact(collection, versions[1], versions[0], labels, alpha, chosen, corrections(old, new), effects)
+    return Impact(collection, versions[1], versions[0], labels, alpha, chosen, compare_levels(old, new), effects)
 
 
 def _refuse_too_much(metrics: int, run_count: int, topics: int) -> None:

@@ -79,7 +79,7 @@ def whole_shares(workspace: Workspace, view: View, table: ScoreTable) -> dict[st
     if not view.sees_judgments:
         return {}
     with workspace.database.reading() as tx:
-        judgings = runs.judgings(tx, [run.id for run in table.runs], table.qrels.id)
+        judgings = runs.find_judgings(tx, [run.id for run in table.runs], table.qrels.id)
     unjudged = {run.name: judgings[run.id].unjudged_share for run in table.runs if run.id in judgings}
     return {name: 1 - share for name, share in unjudged.items() if share is not None}
 

@@ -136,7 +136,9 @@ def make_pool(
         sizes = take_turns(sizes, budget) if form.is_budget_in_all else np.minimum(sizes, budget)
     count = max(teams, default=-1) + 1
     chosen = [(maker, maker.order[:size]) for maker, size in zip(makers, sizes.tolist(), strict=True)]
-    contributions = np.array([maker.count_contributions(order, count) for maker, order in chosen], np.int64).reshape(-1, 2, count)
+    contributions = np.array([maker.count_contributions(order, count) for maker, order in chosen], np.int64).reshape(
+        -1, 2, count
+    )
     return Pool(
         [maker.pooled(order) for maker, order in chosen],
         np.array([maker.found for maker in makers], np.int64),

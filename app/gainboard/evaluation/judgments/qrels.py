@@ -18,7 +18,7 @@ from gainboard.evaluation.access.visibility import (
     unscorable,
 )
 from gainboard.evaluation.judgments import publication
-from gainboard.evaluation.judgments.publication import Rows, after_all, store_judged, unjudged, with_all_judged
+from gainboard.evaluation.judgments.publication import Rows, after_all, list_unjudged, store_judged, with_all_judged
 from gainboard.evaluation.judgments.versions import INDEXES, judged_topics, require_set, select
 from gainboard.evaluation.runs.intake import Body, Intake
 from gainboard.evaluation.runs.join import QrelsIndex
@@ -127,7 +127,7 @@ class _QrelsUpload:
             # Another request may have stored the same file since the first check.
             if same := self.same(tx):
                 return Published(same, created=False)
-            if judged is not None and unjudged(tx, collection, judged):
+            if judged is not None and list_unjudged(tx, collection, judged):
                 return None
             blobs.put(tx, content)
             now = self.workspace.now()
@@ -199,20 +199,20 @@ def list_versions(
         require_set(tx, view, judgments)
         versions = qrels.page(tx, view.collection.id, judgments, drafts=view.organises, after=after, limit=limit)
         newest = qrels.find(tx, view.collection.id, VersionName(judgments))
-        return [SeenQrels(_as_it_is_now(workspace, tx, view, version), version == newest) for version in versions]
+        return [SeenQrels(_renew_warnings(workspace, tx, view, version), version == newest) for version in versions]
 
 
-def version(workspace: Workspace, principal: Principal, name: str, named: VersionName) -> SeenQrels:
+def find_version(workspace: Workspace, principal: Principal, name: str, named: VersionName) -> SeenQrels:
     """Return one version, for principals who may see the judgments."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
         stored = select(tx, view, named)
         in_use = stored == qrels.find(tx, view.collection.id, named._replace(version=None))
-        return SeenQrels(_as_it_is_now(workspace, tx, view, stored), in_use)
+        return SeenQrels(_renew_warnings(workspace, tx, view, stored), in_use)
 
 
-def _as_it_is_now(workspace: Workspace, tx: Transaction, view: View, version: Qrels) -> Qrels:
+def _renew_warnings(workspace: Workspace, tx: Transaction, view: View, version: Qrels) -> Qrels:
     """Return a version with the warnings about its topics that hold now: those of the upload may have been solved."""
     stored = [warning for warning in version.warnings if warning["code"] not in OF_TOPICS]
     topics = judged_topics(workspace, tx, version).topics
@@ -244,6 +244,6 @@ def _read_any(chunks: Chunks, *, limits: FileLimits) -> QrelsFile:
     return read_judgments(chunks(), MOST_LEVELS, False, None, limits)
 
 
-def file(workspace: Workspace, version: Qrels) -> Iterator[bytes]:
+def read_file(workspace: Workspace, version: Qrels) -> Iterator[bytes]:
     """Yield a version's file as it was uploaded, decompressed."""
     return blobs.get(workspace.database, version.sha256)

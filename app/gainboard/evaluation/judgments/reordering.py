@@ -48,7 +48,7 @@ class Plan:
     @classmethod
     def of(cls, tx: Transaction, collection: Collection, order: RunOrder) -> Plan:
         """Return the plan for the present state of the database."""
-        newest, drafts = qrels.find(tx, collection.id), qrels.drafts(tx, collection.id)
+        newest, drafts = qrels.find(tx, collection.id), qrels.list_drafts(tx, collection.id)
         names = [VersionName(judgments.name) for judgments in qrels.page_sets(tx, collection.id, hidden=True)]
         others = [newest_of_set for name in names if (newest_of_set := qrels.find(tx, collection.id, name))]
         present = [*([newest] if newest else []), *others, *drafts]

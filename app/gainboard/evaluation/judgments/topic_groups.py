@@ -67,7 +67,7 @@ class ChosenTopics:
         }
 
 
-def judged_of(judged: JudgedTopics, group: TopicGroup) -> ChosenTopics:
+def choose_judged(judged: JudgedTopics, group: TopicGroup) -> ChosenTopics:
     """Return the choice of a group's topics among those of a version, even if none of them is judged."""
     chosen = judged.only(group.topics)
     with_judgments = frozenset(chosen.topics)
@@ -77,7 +77,7 @@ def judged_of(judged: JudgedTopics, group: TopicGroup) -> ChosenTopics:
 
 def choose_topics(judged: JudgedTopics, name: str | None, wanted: Sequence[str], location: str) -> ChosenTopics:
     """Return the choice of these topics among those of a version. Raise InvalidRequest if none of them is judged."""
-    chosen = replace(judged_of(judged, TopicGroup(name or "", tuple(wanted))), name=name)
+    chosen = replace(choose_judged(judged, TopicGroup(name or "", tuple(wanted))), name=name)
     if not chosen.judged.topics:
         whose = f"the topic group {name!r}" if name else "the list"
         message = (
@@ -134,18 +134,18 @@ def list_groups(
     """Return the groups of a collection by name, for all who see the collection."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        return _seen(workspace, tx, view, collections.page_groups(tx, view.collection.id, after=after, limit=limit))
+        return _describe(workspace, tx, view, collections.page_groups(tx, view.collection.id, after=after, limit=limit))
 
 
 def find_group(workspace: Workspace, principal: Principal, name: str, group: str) -> SeenGroup:
     """Return one group. Raise NotFound if there is none of this name."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        (seen,) = _seen(workspace, tx, view, [require_group(tx, view.collection, group)])
+        (seen,) = _describe(workspace, tx, view, [require_group(tx, view.collection, group)])
         return seen
 
 
-def _seen(workspace: Workspace, tx: Transaction, view: View, groups: Sequence[TopicGroup]) -> list[SeenGroup]:
+def _describe(workspace: Workspace, tx: Transaction, view: View, groups: Sequence[TopicGroup]) -> list[SeenGroup]:
     newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
     if newest is None:
         return [SeenGroup(group, None) for group in groups]
@@ -167,7 +167,7 @@ def put_group(
             message = "`all` stands for all topics in queries, so no group has this name. Choose another name."
             raise InvalidRequest.at("path.group", "reserved-group", message)
         _require_topics(view.collection, topics)
-        new = _sorted(group, topics)
+        new = _make_group(group, topics)
         stored = collections.page_groups(tx, view.collection.id)
         before = next((other for other in stored if other.name == group), None)
         # An equal group changes no answer, so the caches and the audit log stay as they are.
@@ -177,7 +177,7 @@ def put_group(
             collections.touch(tx, view.collection.id)
             old = {"before": len(before.topics)} if before else {}
             audit.record(tx, principal, "topic-group-put", group, view.collection, topics=list(new.topics), **old)
-        (seen,) = _seen(workspace, tx, view, [new])
+        (seen,) = _describe(workspace, tx, view, [new])
         return seen, before is None
 
 
@@ -186,7 +186,7 @@ def replace_groups(workspace: Workspace, principal: Principal, name: str, body: 
     collection = require_organiser(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
         read = read_topic_groups(intake.chunks(), workspace.limits, collection.topics)
-    groups = sorted((_sorted(group, topics) for group, topics in read.items()), key=lambda group: group.name)
+    groups = sorted((_make_group(group, topics) for group, topics in read.items()), key=lambda group: group.name)
     _require_room(groups, "body")
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
@@ -199,7 +199,7 @@ def replace_groups(workspace: Workspace, principal: Principal, name: str, body: 
             collections.touch(tx, view.collection.id)
             sizes = {group.name: len(group.topics) for group in groups}
             audit.record(tx, principal, "topic-groups-replaced", name, view.collection, groups=sizes)
-        return _seen(workspace, tx, view, groups)
+        return _describe(workspace, tx, view, groups)
 
 
 def delete_group(workspace: Workspace, principal: Principal, name: str, group: str) -> None:
@@ -219,7 +219,7 @@ def csv_of_groups(groups: Iterable[TopicGroup]) -> str:
     return "".join(map(csv_line, (COLUMNS, *rows)))
 
 
-def _sorted(name: str, topics: Iterable[str]) -> TopicGroup:
+def _make_group(name: str, topics: Iterable[str]) -> TopicGroup:
     return TopicGroup(name, tuple(sorted(topics, key=str.encode)))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from gainboard.errors import Conflict, JudgmentsHidden, NoQrels, NotFound, RowDamaged
 from gainboard.evaluation import audit
-from gainboard.evaluation.access.principals import Principal, Sender, behind, note_use
+from gainboard.evaluation.access.principals import Principal, Sender, identify, note_use
 from gainboard.evaluation.access.visibility import View, open_collection, open_locked, view_of
 from gainboard.evaluation.releases.releases import held_set
 from gainboard.evaluation.runs.join import JudgedTopics, QrelsIndex
@@ -101,7 +101,7 @@ def open_for_reading(
                 token = tokens.find(tx, sender.hash)
             else:
                 token = opened.token if opened else None
-            principal = behind(workspace, sender, token)
+            principal = identify(workspace, sender, token)
             view = view_of(tx, principal, opened.collection if opened else None, name)
             require_set(tx, view, named.judgments)
             yield tx, view, opened.qrels if opened else None
@@ -252,10 +252,10 @@ def list_sets(workspace: Workspace, principal: Principal, name: str) -> list[See
         view.require_judgments()
         sets = qrels.page_sets(tx, view.collection.id, hidden=view.organises)
         names = sorted([OFFICIAL, *(judgments.name for judgments in sets)], key=str.encode)
-        return [_seen(tx, view, judgments) for judgments in names]
+        return [_describe_set(tx, view, judgments) for judgments in names]
 
 
-def _seen(tx: Transaction, view: View, name: str) -> SeenSet:
+def _describe_set(tx: Transaction, view: View, name: str) -> SeenSet:
     here = view.collection
     versions = qrels.page(tx, here.id, name, drafts=view.organises, after=None, limit=MOST_VERSIONS)
     in_use = qrels.find(tx, here.id, VersionName(name))
@@ -283,11 +283,11 @@ def list_choices(workspace: Workspace, view: View) -> Choices:
         return Choices()
     here = view.collection.id
     with workspace.database.reading() as tx:
-        groups = collections.group_names(tx, here)
+        groups = collections.list_group_names(tx, here)
         if not view.sees_judgments:
             return Choices(groups)
-        uploaded = score_matrices.names(tx, here, MOST_UPLOADED_OFFERED)
-        sets = qrels.sets_in_use(tx, here, hidden=view.organises)
+        uploaded = score_matrices.list_names(tx, here, MOST_UPLOADED_OFFERED)
+        sets = qrels.list_sets_in_use(tx, here, hidden=view.organises)
     return Choices(groups, sets, [f"custom:{name}" for name in uploaded])
 
 
@@ -298,14 +298,14 @@ def release(workspace: Workspace, principal: Principal, name: str, judgments: st
     """
     with workspace.database.writing() as tx:
         view = _open_set(tx, principal, name, judgments)
-        before = _seen(tx, view, judgments)
+        before = _describe_set(tx, view, judgments)
         if before.is_released != is_released:
             held = {} if is_released else held_set(tx, principal, view.collection, judgments)
             qrels.release_set(tx, view.collection.id, judgments, workspace.now() if is_released else None)
             collections.touch(tx, view.collection.id)
             action: Action = "judgments-released" if is_released else "judgments-hidden"
             audit.record(tx, principal, action, judgments, view.collection, **held)
-        return _seen(tx, view, judgments)
+        return _describe_set(tx, view, judgments)
 
 
 def delete(workspace: Workspace, principal: Principal, name: str, judgments: str) -> None:

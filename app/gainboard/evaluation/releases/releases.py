@@ -151,7 +151,7 @@ def feed_of(workspace: Workspace, principal: Principal, name: str) -> Feed:
         collection = view.collection
         versions = qrels.page(tx, collection.id, drafts=False, after=None, limit=1_000_000)
         start = collection.late_from
-        late = runs.newest(tx, collection.id, start, MOST_ENTRIES) if start else []
+        late = runs.list_newest(tx, collection.id, start, MOST_ENTRIES) if start else []
     entries = [
         FeedEntry(
             "qrels",

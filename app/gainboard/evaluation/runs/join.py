@@ -61,7 +61,7 @@ class JudgedTopics:
             judged = file.packed[topic].as_levels()
             counts[row] = np.bincount(judged[judged >= 0], minlength=highest_level + 1)
             negative[row] = np.count_nonzero(judged < 0)
-        of_all = None if intents is None else _intents(file, intents, topics)
+        of_all = None if intents is None else _join_intents(file, intents, topics)
         return cls(topics, Judgments(counts, negative, of_all))
 
     def packed(self) -> bytes:
@@ -164,7 +164,7 @@ class JudgedFile(NamedTuple):
         }
 
 
-def _intents(file: PackedJudgments, intents: Mapping[str, TopicIntents], topics: list[str]) -> Intents:
+def _join_intents(file: PackedJudgments, intents: Mapping[str, TopicIntents], topics: list[str]) -> Intents:
     by_topic = [intents[topic] for topic in topics]
     counts = np.array([len(topic.probability) for topic in by_topic], np.int64)
     documents = np.array([len(file.packed[topic].levels) for topic in topics], np.int64)
@@ -194,7 +194,7 @@ def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
     return JudgedFile(_assemble(list(rows.values()), by_intent), sum(row.unjudged for row in rows.values()), unknown)
 
 
-def assembled(joined: Joined, topics: int) -> JudgedFile:
+def assemble_joined(joined: Joined, topics: int) -> JudgedFile:
     """Return the findings of the compiled pass, with topics in the order of the `topics` that are judged."""
     judged_rows = np.flatnonzero(joined.rows >= 0)
     judged_rows = judged_rows[np.argsort(joined.rows[judged_rows])]
@@ -225,7 +225,7 @@ def assembled(joined: Joined, topics: int) -> JudgedFile:
     return JudgedFile(run, unjudged, len(joined.rows) - len(judged_rows))
 
 
-def nothing_retrieved(topics: int) -> JudgedRun:
+def make_empty_run(topics: int) -> JudgedRun:
     """Return a run that misses every topic."""
     return _assemble([_TopicRow.empty()] * topics)
 
@@ -272,13 +272,13 @@ def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int], numbers: Mapping
         retrieved=count,
         lowest=lowest,
         highest=highest,
-        unjudged_scaled=_summed(min_max(rest, lowest, highest)),
-        unjudged_absolute=_summed(np.abs(rest)),
+        unjudged_scaled=_sum_in_order(min_max(rest, lowest, highest)),
+        unjudged_absolute=_sum_in_order(np.abs(rest)),
         document=np.array(document, np.uint32),
     )
 
 
-def _summed(values: Floats) -> float:
+def _sum_in_order(values: Floats) -> float:
     """Return the sum in order, as the compiled join adds: NumPy's `sum` has another order, and so other last bits."""
     # Huge scores may add up to infinity, in compiled code, too, which gives no warning.
     with np.errstate(over="ignore"):

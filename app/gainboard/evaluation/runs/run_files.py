@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from gainboard.errors import Fault, FaultyFile
-from gainboard.evaluation.runs.join import JudgedFile, QrelsIndex, assembled, judge
+from gainboard.evaluation.runs.join import JudgedFile, QrelsIndex, assemble_joined, judge
 from gainboard.trec import (
     FileLimits,
     FileWarning,
@@ -78,12 +78,12 @@ def read_run_file(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimit
                 head.extend(chunk[: HEAD_BYTES - len(head)])
             yield chunk
 
-    if (joined := _joined(watched, order, depth, limits, index)) is not None:
-        judged = assembled(joined, len(index.rows)) if index else None
+    if (joined := _read_joined(watched, order, depth, limits, index)) is not None:
+        judged = assemble_joined(joined, len(index.rows)) if index else None
         retrieved = int(joined.retrieved.sum())
         read = RunFile(joined.tag, joined.warnings, joined.topics, retrieved, judged, joined.example)
     else:
-        read = _plain(watched, order, depth, limits, index)
+        read = _read_plainly(watched, order, depth, limits, index)
     metadata = metadata_of(bytes(head), read.tag)
     return read._replace(warnings=[*read.warnings, *metadata.warnings()]) if metadata else read
 
@@ -126,7 +126,7 @@ class TopDocuments(NamedTuple):
 
 def read_top_documents(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits) -> TopDocuments:
     """Return the first `depth` documents of each topic of a run, which is read whole. Raise FaultyFile or TooLarge."""
-    if (joined := _joined(chunks, order, depth, limits, None, with_documents=True)) is not None:
+    if (joined := _read_joined(chunks, order, depth, limits, None, with_documents=True)) is not None:
         return TopDocuments(joined.topics, joined.retrieved.tolist(), joined.documents)
 
     def consume(rankings: Iterable[Ranking]) -> TopDocuments:
@@ -140,7 +140,7 @@ def read_top_documents(chunks: Chunks, order: RunOrder, depth: int, limits: File
     return read_run(chunks, order, depth, limits, consume)[1]
 
 
-def _joined(
+def _read_joined(
     chunks: Chunks,
     order: RunOrder,
     depth: int,
@@ -161,7 +161,7 @@ def _joined(
         return read_joined(chunks(), documents, rows, **form, gather=True)
 
 
-def _plain(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None) -> RunFile:
+def _read_plainly(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None) -> RunFile:
     sizes: dict[str, int] = {}
 
     def counted(rankings: Iterable[Ranking]) -> Iterator[Ranking]:

@@ -205,7 +205,7 @@ def _store(
     # A repeated file is answered before window and quotas are checked: it stores nothing, so it may come at any time.
     newest = qrels.find(tx, collection.id)
     if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
-        return _already(upload.warned(seen(tx, view, same, newest)), details)
+        return _already(upload.warned(describe(tx, view, same, newest)), details)
     if not view.organises:
         upload_quota.require_window(view, arrived)
         upload_quota.require_room(tx, view, arrived, upload.intake.size)
@@ -240,7 +240,7 @@ def _store(
     collections.touch(tx, collection.id)
     receipt = {"of_team": team, "sha256": run.sha256, "bytes": upload.intake.size, "received_at": arrived}
     audit.record(tx, view.principal, "run-uploaded", name, collection, **receipt)
-    return upload.warned(seen(tx, view, run, newest, created=True))
+    return upload.warned(describe(tx, view, run, newest, created=True))
 
 
 def _already(same: SeenRun, details: RunDetails) -> SeenRun:
@@ -269,13 +269,13 @@ def _team(view: View, named: str | None) -> str:
     return named
 
 
-def seen(tx: Transaction, view: View, run: Run, newest: Qrels | None, *, created: bool = False) -> SeenRun:
+def describe(tx: Transaction, view: View, run: Run, newest: Qrels | None, *, created: bool = False) -> SeenRun:
     """Return the run with what its principal may know about it, and about its join with the newest judgments."""
-    judging = runs.judgings(tx, [run.id], newest.id).get(run.id) if newest and view.sees_judgments else None
+    judging = runs.find_judgings(tx, [run.id], newest.id).get(run.id) if newest and view.sees_judgments else None
     if judging is not None:
         warnings = topic_warnings(judging.topics_unknown, judging.topics_missing, "qrels")
     elif view.collection.topics:
-        declared, topics = set(view.collection.topics), set(unpack_names(dict(runs.topics(tx, [run.id]))[run.id]))
+        declared, topics = set(view.collection.topics), set(unpack_names(dict(runs.list_topics(tx, [run.id]))[run.id]))
         warnings = topic_warnings(len(topics - declared), len(declared - topics), "collection")
     else:
         would_see_scores = view.sees_scores and not view.sees_free_scores
@@ -302,7 +302,7 @@ def list_runs(
         here, before = view.collection, view.collection.late_from if late == "exclude" else None
         stored = runs.page(tx, here.id, team_id=view.only_team, after=after, before=before, limit=limit)
         newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
-        judgings = runs.judgings(tx, [run.id for run in stored], newest.id) if newest else {}
+        judgings = runs.find_judgings(tx, [run.id for run in stored], newest.id) if newest else {}
         return [SeenRun(run, judgings.get(run.id), run.warnings, here.is_late(run)) for run in stored]
 
 
@@ -314,7 +314,7 @@ def find(tx: Transaction, view: View, name: str) -> Run:
     return run
 
 
-def described(
+def find_run(
     workspace: Workspace, principal: Principal, name: str, run_name: str, *, for_file: bool = False
 ) -> SeenRun:
     """Return one run. `for_file` restricts it to principals who may read its file."""
@@ -324,14 +324,14 @@ def described(
         if for_file:
             view.require_file(run)
         newest = qrels.find(tx, run.collection_id)
-        shown = seen(tx, view, run, newest)
+        shown = describe(tx, view, run, newest)
     if newest is None or not _misses_all(shown.judging):
         return shown
-    its_document = RunReader(file(workspace, run), limits=workspace.limits).first_document()
+    its_document = RunReader(read_file(workspace, run), limits=workspace.limits).first_document()
     return _with_warning(shown, no_common_documents(its_document, index_of(workspace, view.collection, newest)))
 
 
-def file(workspace: Workspace, run: Run) -> Iterator[bytes]:
+def read_file(workspace: Workspace, run: Run) -> Iterator[bytes]:
     """Yield a run's file as it was uploaded, decompressed."""
     return blobs.get(workspace.database, run.sha256)
 
@@ -362,7 +362,7 @@ def prioritise(workspace: Workspace, principal: Principal, name: str, run_name: 
             runs.set_priority(tx, run.id, priority)
             collections.touch(tx, view.collection.id)
             audit.record(tx, principal, "run-changed", run_name, view.collection, of_team=run.team, priority=priority)
-        return seen(tx, view, replace(run, priority=priority), qrels.find(tx, view.collection.id))
+        return describe(tx, view, replace(run, priority=priority), qrels.find(tx, view.collection.id))
 
 
 def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: str) -> None:

@@ -46,7 +46,9 @@ def reread(
     return result
 
 
-def rejudged(workspace: Workspace, collection: Collection, run: Run, order: RunOrder, index: QrelsIndex) -> JudgedFile:
+def judge_again(
+    workspace: Workspace, collection: Collection, run: Run, order: RunOrder, index: QrelsIndex
+) -> JudgedFile:
     """Return the join of a stored run, in this order, with a qrels version. Raise Conflict as `reread` does."""
     with _naming(run, order):
         read = read_again(workspace, collection, run, order, index)

@@ -84,7 +84,7 @@ def fewest_left(quotas: Iterable[Quota]) -> int | None:
 
 def _of_runs(tx: Transaction, view: View, team_ids: Sequence[int], now: datetime) -> dict[int, dict[str, Quota]]:
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    policy, sent_today, sent = view.policy, runs.sent(tx, team_ids, today), runs.sent(tx, team_ids)
+    policy, sent_today, sent = view.policy, runs.count_sent(tx, team_ids, today), runs.count_sent(tx, team_ids)
     return {
         team: {
             "per_day": Quota(policy.per_day, sent_today[team], today + timedelta(days=1)),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.access.disclosure import Disclosure, charge, limit, presets
+from gainboard.evaluation.access.disclosure import Disclosure, charge, limit, list_presets
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, topics_of
@@ -177,7 +177,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
             view.require_free_scores()  # before anything is said of metrics, versions or groups
         question.admit(view)
         custom = custom_metrics(tx, view, [*question.metrics, *question.also])
-        bound, label_by_expression = bind(view.collection, question, presets(view), custom)
+        bound, label_by_expression = bind(view.collection, question, list_presets(view), custom)
         if question.qrels != NEWEST:
             require_newest(tx, view, stored)
         qrels = require(view, stored, question.qrels)

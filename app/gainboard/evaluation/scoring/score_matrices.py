@@ -93,7 +93,7 @@ def put_matrix(
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
-        last = score_matrices.newest(tx, view.collection.id, matrix)
+        last = score_matrices.find_newest(tx, view.collection.id, matrix)
         if last and all(getattr(last, name) == value for name, value in statements.items()):
             axes_are_same = (list(last.runs), list(last.topics)) == (file.runs, file.topics)
             if axes_are_same and np.array_equal(score_matrices.scores_of(tx, last), file.scores):
@@ -174,7 +174,7 @@ def delete_matrix(workspace: Workspace, principal: Principal, name: str, matrix:
 
 def _require(tx: Transaction, view: View, matrix: str) -> list[ScoreMatrix]:
     """Return all versions of a matrix, the newest last."""
-    versions = score_matrices.every(tx, view.collection.id, matrix) if is_slug(matrix) else []
+    versions = score_matrices.list_versions(tx, view.collection.id, matrix) if is_slug(matrix) else []
     if not versions:
         raise NotFound(f"{view.collection.name!r} has no score matrix {matrix!r}, or this token may not see it.")
     return versions

@@ -20,7 +20,7 @@ from gainboard.store.backup.copying import (
     Size,
     Told,
     copy,
-    counted,
+    count_rows,
     in_words,
     read_manifest,
     set_sequences,
@@ -70,7 +70,7 @@ def take(database: Database, file: Path, told: Told, *, force: bool = False) -> 
                 write_manifest(target, tables(target))
         with files.reading(temporary) as written:
             files.require_whole(written, "The copy")
-            if {table.name: counted(written, table) for table in tables(written)} != rows:
+            if {table.name: count_rows(written, table) for table in tables(written)} != rows:
                 raise DatabaseUnusable(
                     "The copy does not have as many rows as were copied, so it was deleted. Run the backup again, and "
                     "check the disk."
@@ -100,7 +100,7 @@ def restore(database: Database, file: Path, told: Told) -> Restored:
         with _all_or_nothing(database), in_words("write the database"), database.writing() as target:
             exclude_others(target)
             if inspect(target).get_table_names():
-                filled = {table.name: counted(target, table) for table in tables(target)}
+                filled = {table.name: count_rows(target, table) for table in tables(target)}
                 what = ", ".join(f"{name} ({rows} rows)" for name, rows in filled.items() if rows)
                 raise BadSetting(
                     f"A backup restores only into an empty database, but this one has {what or 'tables without rows'}. "

@@ -86,7 +86,7 @@ def copy(
     for table in tables(target):
         bound = most(table.name) if most else None
         with in_words(f"read the table {table.name}"):
-            expected, done, size = counted(source, table, bound.rows if bound else None), 0, 0
+            expected, done, size = count_rows(source, table, bound.rows if bound else None), 0, 0
         _require_within(table, expected, size, bound)
         told(table.name, done, expected)
         for batch in _batches(table, source):
@@ -111,7 +111,7 @@ def tables(connection: Connection) -> list[Table]:
     return ours
 
 
-def counted(connection: Connection, table: Table, most: int | None = None) -> int:
+def count_rows(connection: Connection, table: Table, most: int | None = None) -> int:
     """Return the number of rows; `most` + 1 stands for every larger number."""
     some = select(literal(1)).select_from(table).limit(None if most is None else most + 1)
     return connection.execute(select(func.count()).select_from(some.subquery())).scalar_one()
@@ -135,12 +135,12 @@ def in_words(what: str) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        raise DatabaseUnusable(f"Cannot {what}: {_words(error)}.") from error
+        raise DatabaseUnusable(f"Cannot {what}: {_message_of(error)}.") from error
     except (DatabaseBusy, NoSpace) as error:
-        raise DatabaseUnusable(f"Cannot {what}: {_words(error.__cause__ or error)}.") from error
+        raise DatabaseUnusable(f"Cannot {what}: {_message_of(error.__cause__ or error)}.") from error
 
 
-def _words(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     return str(getattr(error, "orig", error)).strip().rstrip(".")
 
 
