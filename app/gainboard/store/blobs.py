@@ -37,6 +37,7 @@ HAS_CONTENT = or_(IS_OUTSIDE, IS_INSIDE)
 """True for a row of `blobs` whose content is stored. `delete_unneeded` keeps the row."""
 # Statements of every upload are built once.
 _ADD_PART = insert(blob_parts)
+# SQLAlchemy reserves the names of columns for the new values, so this parameter has another name.
 _SET_PLACE = update(blobs).where(blobs.c.sha256 == bindparam("of"))
 ORPHAN_AFTER = timedelta(days=1)
 """The age at which an object without a reference is deleted: the transaction that would refer to it is long over."""
@@ -82,6 +83,7 @@ def prepared(database: Database, sha256: str, size: int, compressed: IO[bytes] |
         # A name is never used twice, so whoever deletes an object cannot delete what somebody else has just written.
         name = f"{sha256[:2]}/{sha256}.{uuid4().hex}.zst"
         with database.writing() as tx:
+            # Recorded before it is written: a crash in between leaves a name without an object, and never the reverse.
             tx.execute(insert(objects).values(name=name, created_at=database.machine.now()))
         if not isinstance(compressed, bytes):
             compressed.seek(0)
@@ -94,7 +96,9 @@ def prepared(database: Database, sha256: str, size: int, compressed: IO[bytes] |
     try:
         yield content
     except (BadInput, Refused):
-        content.is_used = False  # the transaction was rolled back; after other errors it may have been committed
+        # The transaction was rolled back. After other errors it may have been committed, and a row may refer to the
+        # object.
+        content.is_used = False
         raise
     finally:
         if content.object_name is not None and not content.is_used:
@@ -209,11 +213,13 @@ def _delete_objects(database: Database, names: Sequence[str]) -> int:
     if not names or database.objects is None:
         return 0
     try:
+        # The objects come first. If the process dies in between, their names still tell what is to be deleted.
         database.objects.delete(names)
         with database.writing() as tx:
             tx.execute(delete(objects).where(objects.c.name.in_(names)))
     except Unavailable:
-        return 0  # the reason is in the log
+        # The reason is in the log. The objects stay known, and the next pruning tries again.
+        return 0
     return len(names)
 
 
@@ -344,6 +350,7 @@ def move(database: Database, place: Place, told: Told) -> Moved:
     moved = Moved()
     for done, row in enumerate(rows, start=1):
         with cast(IO[bytes], SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)) as copy:
+            # The copy is checked before the content leaves its old place.
             if is_whole(_copy_through(_stream(database, row), copy), row.sha256, row.size):
                 (_move_in if place == "database" else _move_out)(database, row, copy)
                 moved.files, moved.bytes = moved.files + 1, moved.bytes + row.size
@@ -355,13 +362,15 @@ def move(database: Database, place: Place, told: Told) -> Moved:
 
 def _move_out(database: Database, row: Row[tuple[str, int, str | None]], copy: IO[bytes]) -> None:
     with prepared(database, row.sha256, row.size, copy) as content, database.writing() as tx:
-        if lock(tx, [row.sha256], IS_INSIDE):  # nobody has pruned it meanwhile
+        # Unless somebody has pruned it since the list of files was read.
+        if lock(tx, [row.sha256], IS_INSIDE):
             tx.execute(delete(blob_parts).where(blob_parts.c.sha256 == row.sha256))
             set_content(tx, content)
 
 
 def _move_in(database: Database, row: Row[tuple[str, int, str | None]], copy: IO[bytes]) -> None:
     with database.writing() as tx:
+        # Somebody may have pruned it, or moved it, since the list of files was read.
         if not lock(tx, [row.sha256], blobs.c.object_name == row.object_name):
             return
         set_content(tx, Content(row.sha256, row.size, copy))

@@ -21,12 +21,14 @@ IMPORTING = "~"
 _LIVE = table.c.deleted_at.is_(None)
 _BY_NAME = select(table).where(table.c.name == bindparam("name"), _LIVE)
 _LOCKED = select(table).where(table.c.id == bindparam("id"), _LIVE).with_for_update(key_share=True)
+# SQLAlchemy reserves `id` for a new value of the column.
 _TOUCH = update(table).where(table.c.id == bindparam("of_id")).values(revision=table.c.revision + 1)
 
 
 def create(tx: Transaction, now: datetime, **values: Any) -> Collection:
     """Create a collection. Raise CollectionExists if a live one has its name."""
     values |= {"uuid": machine_of(tx).new_uuid(), "revision": 0, "created_at": now}
+    # Of two requests with the same name only the index can tell, and an error would end a transaction of PostgreSQL.
     query = insert_for(tx)(table).values(**values).on_conflict_do_nothing()
     row = tx.execute(query.returning(table)).first()
     if row is None:

@@ -172,14 +172,17 @@ def damaged_rows(tx: Connection) -> Iterator[tuple[str, str, Damage]]:
 
 
 def _checks(record: type[Any]) -> Mapping[str, Callable[[Any], object]]:
+    # Built at the first row and kept, because lists read thousands of rows.
     if record in _CHECKS:
         return _CHECKS[record]
     hints = get_type_hints(record, include_extras=True)
     checks: dict[str, Callable[[Any], object]] = {}
     for name in (field.name for field in fields(record) if hints[field.name] not in _PLAIN):
         hint = hints[name]
-        if get_origin(hint) is tuple:  # JSON has lists
+        # JSON has no tuples. Whoever reads the row makes them of its lists.
+        if get_origin(hint) is tuple:
             hint = list[get_args(hint)[0]]  # type: ignore[misc]
+        # Strict, because the record keeps the stored value: a text that could be read as a number would stay a text.
         adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True, strict=True))
         checks[name] = adapter.validate_python
     checks |= {name: check for name, check in _NARROWER.items() if name in checks}
@@ -189,6 +192,7 @@ def _checks(record: type[Any]) -> Mapping[str, Callable[[Any], object]]:
 
 def _is_allowed(check: Callable[[Any], object], value: Any) -> bool:
     try:
+        # A rule answers False for an invalid text. A validator returns the value itself, which may be False.
         return check(value) is not False or value is False
     except ValidationError:
         return False
@@ -198,5 +202,6 @@ def _stand_in(record: type[Any], name: str, value: Any) -> Any:
     if name in _STAND_INS:
         return _STAND_INS[name]
     if (record, name) in _RULES:
-        return str(value)  # lists show the unknown name
+        # Lists show the unknown name, which a later version may have written.
+        return str(value)
     return next(value for value in _USUAL if _is_allowed(_checks(record)[name], value))

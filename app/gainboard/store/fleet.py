@@ -109,6 +109,7 @@ def list_workers(tx: Transaction) -> list[FleetWorker]:
     """Return the workers that nobody has found dead yet, and what they work on, by id."""
     if not has_tickets(tx):
         return []
+    # All times are of the database's clock, since those of hosts may differ.
     silent = {number: float(seconds) for number, seconds in tx.execute(_HEARTBEATS)}
     held: dict[str, list[str]] = {}
     query = select(chunks.c.claim, jobs.c.kind).join(jobs, jobs.c.number == chunks.c.job_number)

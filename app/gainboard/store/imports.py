@@ -98,6 +98,7 @@ def find_abandoned(tx: Transaction, before: datetime) -> int | None:
     An import has ended if it says so, or has stored nothing since this time.
     """
     identity = collections.c.id
+    # However long an import takes, it stores a run or a version again and again.
     lives = (
         (collections.c.created_at >= before)
         | select(runs.c.id).where(runs.c.collection_id == identity, runs.c.created_at >= before).exists()

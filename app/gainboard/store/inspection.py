@@ -165,6 +165,7 @@ def broken_exhibits(tx: Connection) -> Iterator[str]:
 
 
 def _parts(tx: Connection, sha256: str) -> Iterator[bytes]:
+    # Part after part, because a driver may hold all rows of one result in memory.
     positions = select(blob_parts.c.position).where(blob_parts.c.sha256 == sha256).order_by(blob_parts.c.position)
     for position in tx.execute(positions).scalars().all():
         this = (blob_parts.c.sha256 == sha256) & (blob_parts.c.position == position)

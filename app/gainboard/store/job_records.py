@@ -208,6 +208,7 @@ class StoredReport:
         """The time when it was over: it was cancelled, or its last job ended."""
         if self.cancelled_at is not None or not self.is_over:
             return self.cancelled_at
+        # Its jobs may have ended long before the report was asked for.
         last = [*self.jobs, *([self.layout] if self.layout else [])]
         return max((self.created_at, *(job.finished_at for job in last if job.finished_at)))
 

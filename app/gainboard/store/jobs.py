@@ -225,6 +225,7 @@ def remove(tx: Transaction, job: StoredJob) -> None:
     numbers = select(table.c.number).where((table.c.number == job.number) | table.c.id.in_(derived))
     lost = select(report_jobs.c.report_number).where(report_jobs.c.job_number == job.number)
     remove_reports(tx, set(tx.execute(lost).scalars()))
+    # Rows go before those that they refer to.
     tx.execute(delete(chunks).where(chunks.c.job_number.in_(numbers)))
     tx.execute(delete(table).where(table.c.number.in_(numbers)))
 

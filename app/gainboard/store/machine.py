@@ -51,6 +51,7 @@ def make_private_folder(folder: Path) -> None:
 
 def make_private_file(path: Path) -> None:
     """Create an empty file. Raise FileExistsError if it exists, or another OSError."""
+    # O_EXCL, so that nothing is written into a file that somebody else has put there.
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
@@ -58,7 +59,8 @@ def find_exposed(top: Path) -> Iterator[tuple[Path, str]]:
     """Yield the files and folders of a tree that other users may use in any way, each with its mode in letters."""
     below = (Path(folder, name) for folder, *names in os.walk(top) for name in sorted(chain(*names)))
     for path in (top, *below):
-        with suppress(FileNotFoundError):  # a server may delete files meanwhile
+        # A server may delete files meanwhile.
+        with suppress(FileNotFoundError):
             mode = path.lstat().st_mode
             if mode & 0o077 and not stat.S_ISLNK(mode):
                 yield path, stat.filemode(mode)

@@ -46,6 +46,7 @@ def _select(collection_id: int) -> Select[Any]:
 
 def add(tx: Transaction, collection_id: int, judgments: str = OFFICIAL, **values: Any) -> Qrels:
     """Add the next version of a set. The caller has locked the collection, so its number is free."""
+    # Over discarded versions, too: their rows keep their numbers, which are not used again.
     last = tx.execute(select(func.max(table.c.serial)).where(table.c.collection_id == collection_id)).scalar() or 0
     numbers = {"serial": last + 1, "version": next_version(tx, collection_id, judgments)}
     query = insert(table).values(collection_id=collection_id, judgments=judgments, **numbers, **values)

@@ -140,6 +140,7 @@ def list_topics(tx: Transaction, run_ids: Sequence[int]) -> Iterator[tuple[int, 
 
 def count_sent(tx: Transaction, team_ids: Sequence[int], since: datetime | None = None) -> dict[int, int]:
     """Count each team's runs for its quota: all but those that were withdrawn at once and never scored."""
+    # A score that was given has told something about the judgments, which a withdrawal does not take back.
     is_scored = exists().where(answers.c.run_id == table.c.id, answers.c.team_id == table.c.team_id)
     query = select(table.c.team_id, func.count()).group_by(table.c.team_id)
     query = query.where(table.c.team_id.in_(team_ids), ~_withdrawn_at_once(tx) | is_scored)
@@ -147,8 +148,10 @@ def count_sent(tx: Transaction, team_ids: Sequence[int], since: datetime | None 
     return dict.fromkeys(team_ids, 0) | dict(map(tuple, rows))
 
 
+# Never null: the negation of null would be null, and no live run would count.
 def _withdrawn_at_once(tx: Transaction) -> ColumnElement[bool]:
-    if tx.dialect.name == "sqlite":  # it has no intervals
+    # SQLite has no intervals.
+    if tx.dialect.name == "sqlite":
         days = func.julianday(table.c.withdrawn_at) - func.julianday(table.c.created_at)
         return func.coalesce(days <= FREE_TO_WITHDRAW / timedelta(days=1), False)
     return func.coalesce(table.c.withdrawn_at - table.c.created_at <= literal(FREE_TO_WITHDRAW, Interval), False)

@@ -57,6 +57,7 @@ def list_versions(
 def page(tx: Transaction, collection_id: int, after: str | None, limit: int) -> list[ScoreMatrix]:
     """Return the newest version of each matrix by name, except deleted ones."""
     live = table.c.collection_id == collection_id, table.c.deleted_at.is_(None)
+    # A later version has a higher id.
     last = select(func.max(table.c.id)).where(*live).group_by(table.c.name)
     query = select(*_KEPT).where(table.c.id.in_(last)).order_by(table.c.name).limit(limit)
     if after is not None:

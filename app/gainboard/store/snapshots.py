@@ -22,6 +22,7 @@ _TOKEN = columns_of(Token, tokens, team=teams.c.name)
 _COLLECTION = columns_of(Collection, collections)
 _QRELS = columns_of(Qrels, qrels)
 _IS_LIVE = (collections.c.name == bindparam("name"), collections.c.deleted_at.is_(None))
+# Outer joins: without a valid token, or without judgments, the collection must be found all the same.
 _WITH_TOKEN = collections.outerjoin(tokens, tokens.c.hash == bindparam("hash")).outerjoin(
     teams, teams.c.id == tokens.c.team_id
 )

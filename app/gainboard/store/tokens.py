@@ -116,6 +116,7 @@ def open_invitations(tx: Transaction, collection_id: int, now: datetime) -> list
 def exchange(tx: Transaction, identity: str, token: str) -> bool:
     """Replace an open invitation by a token that does not expire. Return False if it is none any more."""
     values = {"hash": digest(token), "origin": "created", "expires_at": None}
+    # Of two requests with one code, the second one finds no invitation any more.
     query = update(table).where(table.c.id == identity, table.c.origin == INVITED, table.c.revoked_at.is_(None))
     return tx.execute(query.values(**values)).rowcount == 1
 

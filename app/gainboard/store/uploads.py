@@ -126,7 +126,8 @@ class UploadSlots:
         if self._has_leases:
             return table.c.leased_until > _NOW
         if self._path is None:
-            return table.c.owner == self._owner  # no other process can have a database in memory
+            # No other process can have a database in memory.
+            return table.c.owner == self._owner
         owners = tx.execute(select(table.c.owner).distinct()).scalars()
         return table.c.owner.in_([owner for owner in owners if is_server_alive(self._path, owner)])
 
@@ -142,7 +143,8 @@ class UploadSlots:
                 self.sweep()
             except Unavailable as busy:
                 log.warning("leases of uploads cannot be renewed until the database answers: %s", busy.message)
-            except Exception:  # whatever it is, the next renewal must come
+            # Whatever it is, the next renewal must come.
+            except Exception:
                 log.exception("unexpected error in the renewal of leases")
 
     def _renew(self) -> None:

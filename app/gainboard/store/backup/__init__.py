@@ -68,6 +68,7 @@ def take(database: Database, file: Path, told: Told, *, force: bool = False) -> 
                 if rows.get("objects"):
                     rows |= {"blob_parts": rows["blob_parts"] + include(database, target), "objects": 0}
                 write_manifest(target, tables(target))
+        # Read again from the file: a backup that cannot be restored must fail now, and not when it is needed.
         with files.reading(temporary) as written:
             files.require_whole(written, "The copy")
             if {table.name: count_rows(written, table) for table in tables(written)} != rows:
@@ -98,6 +99,7 @@ def restore(database: Database, file: Path, told: Told) -> Restored:
         files.require_whole(source, str(file))
         stated = read_manifest(source, str(file))
         with _all_or_nothing(database), in_words("write the database"), database.writing() as target:
+            # Of two restores at the same time, the second one waits here, and then finds the tables of the first.
             exclude_others(target)
             if inspect(target).get_table_names():
                 filled = {table.name: count_rows(target, table) for table in tables(target)}
@@ -133,7 +135,8 @@ def _all_or_nothing(database: Database) -> Iterator[None]:
         if path is not None and _is_empty(path):
             for item in new_items:
                 if item.is_dir():
-                    with suppress(OSError):  # another process has put something into the folder meanwhile
+                    # Another process has put something into the folder meanwhile.
+                    with suppress(OSError):
                         item.rmdir()
                 else:
                     for suffix in ("", "-wal", "-shm", "-journal"):

@@ -40,6 +40,7 @@ from gainboard.errors import DatabaseBusy, DatabaseUnusable, NoSpace
 Told = Callable[[str, int, int], None]
 """A function that is called after every batch: the table, its rows copied so far, and all its rows."""
 _BATCH = 500
+# It is in no schema of a database: only backups have this table.
 MANIFEST = Table(
     "backup_manifest",
     MetaData(),
@@ -113,6 +114,7 @@ def tables(connection: Connection) -> list[Table]:
 
 def count_rows(connection: Connection, table: Table, most: int | None = None) -> int:
     """Return the number of rows; `most` + 1 stands for every larger number."""
+    # A crafted file may have far more rows than its manifest says, and to count them all could take for ever.
     some = select(literal(1)).select_from(table).limit(None if most is None else most + 1)
     return connection.execute(select(func.count()).select_from(some.subquery())).scalar_one()
 
