@@ -142,7 +142,8 @@ async def submit_run(
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Submit a run file in TREC's format. It is stored whole or not at all; the answer lists all its faults."""
-    may_follow = uploads.is_form(request)  # a form may have the team as a field
+    # A form may have the team as a field, which comes with the body.
+    may_follow = uploads.is_form(request)
     view = await run_in_threadpool(runs.admit, workspace, principal, collection, query.team, team_may_follow=may_follow)
     async with (
         # A place is taken first: the count of a team's uploads writes to the database.
@@ -261,7 +262,8 @@ async def put_run_metadata(
     writes it (its team until the release, organisers). Once a release holds the run, the file stays as it is.
     """
     principal.require_token()
-    most, why = 2 * MOST_METADATA, run_metadata.too_large()  # a form has more than its file
+    # A form has more than its file.
+    most, why = 2 * MOST_METADATA, run_metadata.too_large()
     async with readers.reading(principal), uploads.received(request, most, query, why) as sent:
         stored = await run_in_threadpool(run_metadata.put, workspace, principal, collection, run, sent.body)
     return answer(show_metadata(stored))

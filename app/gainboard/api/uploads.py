@@ -211,7 +211,8 @@ async def _form(request: Request, most_fields: int) -> FormData:
     try:
         return await request.form(max_files=1, max_fields=most_fields)
     except HTTPException as error:
-        if isinstance(error.__cause__, GainboardError):  # the body is over a limit
+        # The body is over a limit, and the error says so.
+        if isinstance(error.__cause__, GainboardError):
             raise
         detail = str(error.detail)
         said = next((ours for theirs, ours in _FORM_FAULTS.items() if detail.startswith(theirs)), "")
@@ -288,11 +289,13 @@ def _file_of(form: FormData) -> BinaryIO:
 def _finish(
     file: BinaryIO, encoding: str | None, request: Request, query: QueryT, fields: Mapping[str, str]
 ) -> Received[QueryT]:
-    ask_again(request)  # a body may take hours to arrive, and the token may have been revoked meanwhile
+    # A body may take hours to arrive, and the token may have been revoked meanwhile.
+    ask_again(request)
     digest = hashlib.sha256(request.url.query.encode() + b"\n")
     if fields:
         digest.update(json.dumps(fields, sort_keys=True).encode() + b"\n")
-    if "idempotency-key" in request.headers:  # only then is the digest needed
+    # Without a key nobody compares bodies, so a large one is not read once more.
+    if "idempotency-key" in request.headers:
         file.seek(0)
         while chunk := file.read(1 << 20):
             digest.update(chunk)
@@ -333,7 +336,8 @@ class Readers:
             yield
         finally:
             self._reading[who] -= 1
-            self._reading += Counter()  # a team without uploads is not remembered
+            # A team without uploads is not remembered.
+            self._reading += Counter()
 
 
 def _too_many(who: str, most: int) -> TooManyUploads:

@@ -67,6 +67,7 @@ def record(
         subject=subject,
         details={name: _brief(value) for name, value in (team | details).items()},
     )
+    # All entries wait for the lock of one chain, so it is taken last and held as briefly as possible.
     at_the_end(tx, entry)
 
 
@@ -96,6 +97,7 @@ def differences(old: Collection, new: Collection) -> dict[str, dict[str, Any]]:
     A setting of the policy is named `policy.NAME`, so that an entry has only those that differ.
     """
     before, after = settings_of(asdict(old)), settings_of(asdict(new))
+    # The revision changes with every change, and damage with none, so neither is a setting.
     names = [name for name in after if before.get(name) != after[name] and name not in ("revision", "damage")]
     return {name: {"old": _brief(before.get(name)), "new": _brief(after[name])} for name in names}
 

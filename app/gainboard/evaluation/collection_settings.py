@@ -29,7 +29,8 @@ Coverage = Annotated[
     float,
     Field(ge=0, le=1),
     PlainSerializer(_as_set),
-    WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1}),  # the serializer's would be two types
+    # The serializer's own schema would have two types, integer and number.
+    WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1}),
 ]
 
 

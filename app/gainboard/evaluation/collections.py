@@ -81,6 +81,7 @@ def change(
             values = values | {"policy": merged_policy(old.policy, values["policy"])}
         if values.get("topics") == FROM_QRELS:
             values = values | {"topics": judged_topics(workspace, tx, select(tx, view, NEWEST)).topics}
+        # With the settings that stay: a new depth, for example, may not fit an old metric.
         check({field: getattr(old, field) for field in CHECKED} | values)
         new = collections.change(tx, old.id, **values, released_at=_released_at(old, values, workspace.now()))
         if changed := audit.differences(old, new):
@@ -139,6 +140,7 @@ def _released_at(old: Collection, values: Mapping[str, Any], now: datetime) -> d
 def delete(workspace: Workspace, principal: Principal, name: str) -> None:
     """Delete the collection. Its name may be used again; the data stay in the database, and nobody sees them."""
     with workspace.database.writing() as tx:
+        # To delete a collection is one of the two ways out if its settings cannot be read.
         view = open_locked(tx, principal, name, even_damaged=True)
         view.require_organiser()
         held = held_collection(tx, principal, view.collection)
@@ -159,6 +161,7 @@ def list_collections(workspace: Workspace, principal: Principal, after: str | No
             collection_id=principal.collection_id,
             everything=everything,
         )
+        # The query only saves rows. What this principal sees is decided by `look` alone.
         views = [view for collection in page if (view := look(principal, collection, now))]
         return [_describe(workspace, tx, view) for view in views]
 

@@ -129,6 +129,7 @@ def list_invitations(workspace: Workspace, session: Session, name: str) -> list[
         view.require_organiser()
         invitations = tokens.open_invitations(tx, view.collection.id, workspace.now())
         codes = [code_of(session, invitation.id) for invitation in invitations]
+        # A code that another session would have made has another hash, so nothing is found by it.
         shown_codes = [code if tokens.find(tx, _hashed(code)) else None for code in codes]
         return list(zip(invitations, shown_codes, strict=True))
 
@@ -161,6 +162,7 @@ def accept(workspace: Workspace, code: str, caller: Caller, before: Session | No
     """Exchange the code for a token, and begin a session with it. Raise what `look_at` raises."""
     invitation, token = look_at(workspace, code, caller), new_token(workspace)
     with workspace.database.writing() as tx:
+        # Somebody else may have used the link since the look at it, and a code gives one token only.
         if not tokens.exchange(tx, invitation.record.id, token):
             raise NotFound("The invitation was used in the meantime. Ask the organisers for a new one.")
         principal = Principal("participant", tokens.of_id(tx, invitation.record.id))

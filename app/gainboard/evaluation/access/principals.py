@@ -19,11 +19,13 @@ from gainboard.store.database import may_take_long
 MOST_FAILURES, FAILURE_SECONDS = 20, 60
 FAILURES: WorkspaceCache[str, tuple[float, ...]] = WorkspaceCache(10_000)
 """The times of the last failures, at most 20, by address."""
-_counting = Lock()  # to read the times and to add one must be one step
+# To read the times and to add one must be one step.
+_counting = Lock()
 
 
 def note_failure(workspace: Workspace, address: str) -> None:
     """Count an invalid token. Raise TooManyFailures if the address has sent 20 others within a minute."""
+    # By a clock that nobody can set back.
     failures, sender, now = FAILURES.of(workspace), _network(address), monotonic()
     with _counting:
         recent = tuple(time for time in failures.find(sender) or () if now - time < FAILURE_SECONDS)
@@ -42,7 +44,8 @@ def _network(address: str) -> str:
     """Return what one sender has: an address, or of IPv6 a network of 64 bits, in which each may choose addresses."""
     try:
         ip = ip_address(address)
-    except ValueError:  # a socket of this machine
+    # A socket of this machine has no address.
+    except ValueError:
         return address
     if isinstance(ip, IPv6Address):
         # A socket for both versions shows IPv4 addresses as mapped ones, which would all be of one network.

@@ -98,6 +98,7 @@ def count_used(tx: Transaction, view: View, team_id: int) -> int:
     labels = _charged_labels(view)
     if not labels:
         return teams.count_disclosed(tx, team_id)
+    # Withdrawn runs count by the scores that were given, and no longer by the presets.
     live = runs.page(tx, view.collection.id, team_id=team_id)
     missing = count_all_missing(tx, view, live)
     scorable = [run.id for run in live if why_unscored(view, missing[run.id]) is None]

@@ -63,6 +63,7 @@ def sign_in(workspace: Workspace, sender: Sender, before: Session | None = None)
     secret, now = workspace.database.machine.new_secret(), workspace.now()
     assert sender.hash is not None
     with workspace.database.writing() as tx:
+        # Two sign-ins at once would each see one place left for a session, and both take it.
         tokens.lock_sessions(tx, sender.hash)
         tokens.forget_sessions(tx, _past(now))
         if before is not None:
@@ -100,6 +101,7 @@ def resume(workspace: Workspace, secret: str, *, is_use: bool) -> Session | None
     if stored is None:
         return None
     try:
+        # A session lasts no longer than its token, so the token is looked up each time.
         principal = authenticate(workspace, Sender(stored.token_hash))
     except NotAuthenticated:
         return None

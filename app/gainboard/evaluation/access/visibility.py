@@ -46,7 +46,8 @@ class View:
     @property
     def only_team(self) -> int | None:
         """The only team in lists of runs; None if all teams are shown."""
-        return None if self.sees_all_runs else (self.own_team or 0)  # no team has the id 0
+        # No team has the id 0, so whoever has no team sees no run.
+        return None if self.sees_all_runs else (self.own_team or 0)
 
     def sees_run(self, run: Run) -> bool:
         """Return whether this run exists for the principal."""
@@ -91,6 +92,7 @@ class View:
 
 def look(principal: Principal, collection: Collection, now: datetime) -> View | None:
     """Return the principal's view of the collection now; None if the collection does not exist for the principal."""
+    # A token without a collection is that of an organiser of the instance, who organises all of them.
     belongs = principal.token is not None and principal.collection_id in (None, collection.id)
     released = collection.is_released(now)
     organises = belongs and principal.role == "organiser"
@@ -103,7 +105,8 @@ def look(principal: Principal, collection: Collection, now: datetime) -> View | 
     # A token of another collection may look at a public one, but has no role in it.
     principal = principal if belongs else Principal("anonymous", principal.token, principal.why_anonymous)
     if principal.role != "participant" and not visible and not shares_all:
-        scores = "none"  # such a token has no runs of its own here
+        # Scores of its own runs are shown to a team, and such a token has no runs here.
+        scores = "none"
     return View(principal, collection, organises, visible or shares_all, visible, scores, policy)
 
 
@@ -123,8 +126,10 @@ def view_of(
     """Return the view of the collection that was found under this name. Raise errors as `open_collection` does."""
     view = look(principal, collection, machine_of(tx).now()) if collection else None
     if view is None:
+        # Whoever has sent no token is asked for one, whether or not the collection exists.
         principal.require_token()
         raise NotFound(f"There is no collection {name!r} here, or this token may not see it.")
+    # After the decision above: only those who see the collection learn of its damage.
     if view.collection.is_damaged and not even_damaged:
         raise RowDamaged(damage_of(view.collection))
     return view

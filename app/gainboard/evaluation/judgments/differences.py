@@ -69,6 +69,7 @@ def compare_levels(old: Levels, new: Levels) -> Corrections:
     documents: Counter[tuple[int | None, int | None]] = Counter()
     for topic in old.keys() | new.keys():
         before, after = old.get(topic, {}), new.get(topic, {})
+        # Without a loop over documents in Python: two versions may have millions of judgments.
         documents.update(zip(map(before.get, after), after.values(), strict=True))
         documents.update((before[document], None) for document in before.keys() - after.keys())
     common = old.keys() & new.keys()

@@ -49,6 +49,7 @@ class JudgedShares:
     def mean(self) -> NDArray[np.float64]:
         """The mean over the runs that have shares: float64 [depth], NaN if none has."""
         counted = np.count_nonzero(~np.isnan(self.shares), axis=0)
+        # Divided by NaN where no run counts: NumPy warns of a division by 0, and of the mean of nothing.
         mean: NDArray[np.float64] = np.nansum(self.shares, axis=0) / np.where(counted, counted, np.nan)
         return mean
 
@@ -79,6 +80,7 @@ def whole_shares(workspace: Workspace, view: View, table: ScoreTable) -> dict[st
     if not view.sees_judgments:
         return {}
     with workspace.database.reading() as tx:
+        # Stored with the join at upload, so that no ranking is read.
         judgings = runs.find_judgings(tx, [run.id for run in table.runs], table.qrels.id)
     unjudged = {run.name: judgings[run.id].unjudged_share for run in table.runs if run.id in judgings}
     return {name: 1 - share for name, share in unjudged.items() if share is not None}
@@ -140,6 +142,7 @@ class NumberedDocuments:
     def without(self, run: RetrievedDocuments, removed: NDArray[np.bool_]) -> JudgedRun:
         """Return the run joined with the judgments without the removed documents: bool [documents]."""
         kept = ~removed[run.document]
+        # The number of documents that are kept before each one, which is where a topic starts now.
         before = np.concatenate(([0], np.cumsum(kept)))
         level = self.levels[run.document[kept]]
         return JudgedRun(before[run.starts], narrow(run.rank[kept]), level, run.retrieved)

@@ -70,6 +70,7 @@ def after_all(tx: Transaction, collection: Collection, judgments: str, now: date
     newest = qrels.find(tx, collection.id, VersionName(judgments))
     if newest is None or newest.published_at is None:
         return now
+    # The version published last is in use, so no two of a set may have the same time.
     return max(now, newest.published_at + timedelta(microseconds=1))
 
 

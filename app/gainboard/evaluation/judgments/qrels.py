@@ -152,7 +152,8 @@ class _QrelsUpload:
             )
             if judged is not None:
                 store_judged(tx, collection, judged, added.id)
-            if not self.draft:  # no answer uses a draft
+            # No answer uses a draft, so answers that are kept stay valid.
+            if not self.draft:
                 collections.touch(tx, collection.id)
             action: Action = "qrels-drafted" if self.draft else "qrels-published"
             details = {"sha256": added.sha256, "bytes": self.intake.size, "judged": added.judged}

@@ -163,8 +163,10 @@ def change_unpublished(workspace: Workspace, principal: Principal, name: str, or
         change = OrderChange(workspace, view.collection, order)
         if qrels.find(tx, view.collection.id) is not None:
             return False
+    # Runs that arrive while files are read make the plan outdated. The next round reads only those.
     while True:
-        if change.prepare().newest is not None:  # judgments were published in the meantime
+        # Judgments were published in the meantime.
+        if change.prepare().newest is not None:
             return False
         with workspace.database.writing() as tx:
             lock_for_change(tx, principal, change.collection)

@@ -191,6 +191,7 @@ def replace_groups(workspace: Workspace, principal: Principal, name: str, body: 
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
+        # The file was read against the topics that were declared then.
         require_unchanged(collection, view.collection, "topics")
         before = collections.page_groups(tx, view.collection.id)
         if groups != before:
@@ -220,6 +221,7 @@ def csv_of_groups(groups: Iterable[TopicGroup]) -> str:
 
 
 def _make_group(name: str, topics: Iterable[str]) -> TopicGroup:
+    # Sorted, so that the same topics in another order are the same group, which changes nothing.
     return TopicGroup(name, tuple(sorted(topics, key=str.encode)))
 
 

@@ -125,7 +125,8 @@ def sees_set(tx: Transaction, view: View, judgments: str) -> bool:
     if judgments == OFFICIAL:
         return True
     if not (view.organises or view.sees_judgments):
-        return False  # without a look at the table, so that not even the time tells whether the set is there
+        # Without a look at the table, so that not even the time tells whether the set is there.
+        return False
     stored = qrels.find_set(tx, view.collection.id, judgments) if is_slug(judgments) else None
     return stored is not None and (view.organises or stored.released_at is not None)
 
@@ -219,6 +220,7 @@ def index_of(workspace: Workspace, collection: Collection, version: Qrels) -> Qr
 
     def read_index() -> QrelsIndex:
         content = blobs.get(workspace.database, version.sha256)
+        # Without limits, because the file met those of the time when it came.
         file = read_judgments(content, collection.levels, collection.intents, version.columns, NO_LIMITS)
         with workspace.database.reading() as tx:
             return QrelsIndex(file.judgments, judged_topics(workspace, tx, version))
@@ -279,6 +281,7 @@ class Choices:
 
 def list_choices(workspace: Workspace, view: View) -> Choices:
     """Return the names that a form about scores offers, in byte order."""
+    # Whoever sees rationed scores has nothing to choose: there are presets alone, on all topics.
     if not view.sees_free_scores:
         return Choices()
     here = view.collection.id

@@ -23,6 +23,7 @@ def history(entries: Iterable[AuditEntry], document: Mapping[str, Any]) -> Itera
 
     The log also tells of drafts, hidden judgments, jobs about them and sessions, and their hashes find them again.
     """
+    # By hash, too: the name of a withdrawn run may have been used again.
     held = {("run-uploaded", run["name"], run["sha256"]) for run in document["runs"]}
     held |= {("run-described", run["name"], run.get("metadata_sha256")) for run in document["runs"]}
     for item in document["judgments"]:

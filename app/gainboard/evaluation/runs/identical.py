@@ -79,7 +79,8 @@ def _alike(runs: Iterable[Run], key: Callable[[Run], Hashable]) -> Iterator[list
 
 def _judged_digest(run: JudgedRun) -> bytes:
     digest = hashlib.sha256()
-    for column in (run.starts, run.rank, run.level, run.retrieved):  # scores may differ
+    # Without retrieval scores, which may differ between runs that rank alike.
+    for column in (run.starts, run.rank, run.level, run.retrieved):
         digest.update(column.tobytes())
     return digest.digest()
 

@@ -87,6 +87,7 @@ class Intake:
         packing, digest, self.size = Packing(), hashlib.sha256(), 0
         content = self._content(packing)
         may_be_stored = packing.codec == ZSTD.name
+        # A second reading begins anew, for example by the plain reader once the compiled one has given up.
         self._compressed.seek(0)
         self._compressed.truncate()
         for chunk in content if may_be_stored else self._compressing(content):
@@ -96,6 +97,7 @@ class Intake:
         self.sha256 = digest.hexdigest()
         self.is_sent_stored = may_be_stored and packing.members == 1 and self._body.size <= WELL_PACKED * self.size
         if may_be_stored and not self.is_sent_stored:
+            # Only now it is known that the body is not compressed well enough to be stored as it was sent.
             deque(self._compressing(self._content()), maxlen=0)
 
     def _content(self, packing: Packing | None = None) -> Iterator[bytes]:

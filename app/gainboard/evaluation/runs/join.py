@@ -187,7 +187,8 @@ def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
         levels = index.levels.get(ranking.topic)
         if levels is None:
             unknown += 1
-        elif ranking.documents:  # none is left if the only one was named like the topic
+        # None is left if the only one was named like the topic.
+        elif ranking.documents:
             numbers = index.numbers[ranking.topic] if index.numbers is not None else None
             rows[ranking.topic] = _judge_topic(ranking, levels, numbers)
     by_intent = index.numbers is not None

@@ -47,6 +47,7 @@ class Receipt:
     @classmethod
     def of(cls, entry: AuditEntry) -> Receipt:
         """Return the receipt that an entry about an upload stands for."""
+        # Entries from before there were receipts have neither the size nor the time of arrival.
         details = entry.details
         return cls(
             collection=str(entry.collection),

@@ -72,6 +72,7 @@ def read_run_file(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimit
     head = bytearray()
 
     def watched() -> Iterator[bytes]:
+        # A second reading begins at the start of the file.
         head.clear()
         for chunk in chunks():
             if len(head) < HEAD_BYTES:
@@ -165,7 +166,8 @@ def _read_plainly(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimit
     sizes: dict[str, int] = {}
 
     def counted(rankings: Iterable[Ranking]) -> Iterator[Ranking]:
-        sizes.clear()  # a file whose topics are not in blocks is read a second time
+        # A file whose topics are not in blocks is read a second time.
+        sizes.clear()
         for ranking in rankings:
             sizes[ranking.topic] = len(ranking.documents)
             yield ranking
@@ -173,7 +175,8 @@ def _read_plainly(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimit
     def consume(rankings: Iterable[Ranking]) -> JudgedFile | None:
         if index is not None:
             return judge(counted(rankings), index)
-        deque(counted(rankings), maxlen=0)  # read only to report its faults
+        # The file is read to its end only to report its faults.
+        deque(counted(rankings), maxlen=0)
         return None
 
     reader, joined = read_run(chunks, order, depth, limits, consume)

@@ -49,6 +49,7 @@ def find(
     head = bytearray()
     for chunk in runs.read_file(workspace, seen.run):
         head.extend(chunk[: HEAD_BYTES - len(head)])
+        # The rest is not read: a run may have gigabytes.
         if len(head) >= HEAD_BYTES:
             break
     with workspace.database.reading() as tx:

@@ -135,6 +135,7 @@ def check(workspace: Workspace, principal: Principal, name: str, body: Body, det
         require_participation(view)
         # An organiser may check a file before it is known whose run it will be.
         team = None if view.organises and details.team is None else _team(view, details.team)
+        # A check stores nothing and costs nothing, so nothing about hidden judgments may come out of it.
         newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
     with Intake(body, workspace.limits) as intake:
         upload = _Upload.read(workspace, view, intake, newest)
@@ -303,6 +304,7 @@ def list_runs(
         stored = runs.page(tx, here.id, team_id=view.only_team, after=after, before=before, limit=limit)
         newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
         judgings = runs.find_judgings(tx, [run.id for run in stored], newest.id) if newest else {}
+        # No topic warnings: for these, the topics of all runs would be read, which may be 100,000 names each.
         return [SeenRun(run, judgings.get(run.id), run.warnings, here.is_late(run)) for run in stored]
 
 

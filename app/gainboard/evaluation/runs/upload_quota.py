@@ -105,7 +105,8 @@ def require_room(tx: Transaction, view: View, now: datetime, size: int) -> None:
     The caller has locked the collection, so that simultaneous uploads cannot exceed the quota.
     """
     team_id = view.own_team
-    assert team_id is not None  # a participant has a team
+    # A token of a participant always has a team (`tokens.Wish`).
+    assert team_id is not None
     for name, quota in _of_runs(tx, view, [team_id], now)[team_id].items():
         if quota.left == 0:
             raise _exceeded(name, quota)
