@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 from markupsafe import escape
-from pydantic import Field
 
 from gainboard.api.answers import address, server_address
 from gainboard.api.board_exhibits import board_figure, image_answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.api.leaderboard import BoardColumnsQuery, LeaderboardFormatQuery, read_leaderboard
+from gainboard.api.leaderboard import columns_of, read_leaderboard
+from gainboard.api.queries import asked_by, parameters_of, question_of
 from gainboard.dashboard.board_rows import MOST_LINES, Beside, RowsWanted, in_order, rows_of
 from gainboard.dashboard.checklist import steps
 from gainboard.dashboard.figures import ChartScale
@@ -23,7 +23,6 @@ from gainboard.dashboard.rendering import (
     FORMATS,
     FORMS,
     Form,
-    FromForm,
     PageLook,
     PrintedRequest,
     page,
@@ -36,14 +35,14 @@ from gainboard.errors import Forbidden, NoQrels
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.access.disclosure import list_presets
 from gainboard.evaluation.boards.adjusted_boards import CorrectedMetric
-from gainboard.evaluation.boards.leaderboard import BoardGroups, RankedRuns, leaderboard
+from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.boards.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.judgments.judged_shares import whole_shares
 from gainboard.evaluation.judgments.versions import list_choices
 from gainboard.evaluation.scoring.requests import Question, bind, official_metrics
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import every_metric, notes_on_names, query_parameters, short_labels
-from gainboard.notation.types import INTEGER
+from gainboard.notation.queries import BoardOptions, LeaderboardQuery, MetricsQuery, Said, completed
 from gainboard.store.records import Collection
 
 router = pages()
@@ -52,20 +51,20 @@ DIGITS = 4
 SECONDS = 30
 """The time between two looks at a board."""
 FILTERS = ("team", "find", "pin")
+_NOT_KEPT = ("metric", "by", "theme", "top", "refresh")
+"""Fields that links from a board do not carry as they are."""
 
 
-class BoardQuery(FromForm, BoardColumnsQuery):
+class ExportQuery(MetricsQuery, BoardOptions, total=False):
+    """The query of a board's numbers and images: that of the API's leaderboard, with all rows."""
+
+
+class BoardQuery(ExportQuery, total=False):
     """The query of a board: that of the API's leaderboard, and what is shown of it."""
 
-    team: Annotated[str | None, Field(description="Only runs of this team")] = None
-    find: Annotated[str | None, Field(description="Only runs whose name or team has this text")] = None
-    pin: Annotated[list[str], Field(description="Runs that are shown first", max_length=100)] = Field(
-        default_factory=list
-    )
-
-    def wanted(self) -> RowsWanted:
-        """Return the runs that are shown."""
-        return RowsWanted(self.team, self.find, self.pin)
+    team: Annotated[str | None, Said(description="Only runs of this team")]
+    find: Annotated[str | None, Said(description="Only runs whose name or team has this text")]
+    pin: Annotated[Sequence[str], Said(description="Runs that are shown first", most_items=100)]
 
 
 @router.get("/c/{collection}")
@@ -74,7 +73,7 @@ def show_board(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[BoardQuery, Query()],
+    asked: Annotated[BoardQuery, asked_by(BoardQuery, is_form=True)],
 ) -> Response:
     """Show the ranked runs, with the parameters to change and what they change."""
     place = enter(workspace, visitor, collection)
@@ -96,21 +95,13 @@ def board_values(
     request: Request, workspace: Workspace, visitor: Visitor, place: Place, asked: BoardQuery
 ) -> dict[str, Any]:
     """Return what a board shows: the ranked runs, what the setting changes, and the form."""
-    columns = (asked.by, asked.by_group)
-    board = leaderboard(
-        workspace,
-        visitor.sender,
-        place.name,
-        asked.question(),
-        *columns,
-        best_per_team=asked.best_per_team,
-        corrected_by=asked.corrected_by,
-    )
+    question = question_of(asked)
+    board = leaderboard(workspace, visitor.sender, place.name, question, **columns_of(asked) | {"standard": None})
     choices = list_choices(workspace, place.view)
     judgment_sets = choices.judgment_sets if len(choices.judgment_sets) > 1 else []
-    effect = setting_effect(workspace, visitor.sender, place.name, asked.question(), board)
+    effect = setting_effect(workspace, visitor.sender, place.name, question, board)
     return {
-        "asked": asked,
+        "asked": completed(EmbedQuery, asked),
         "sees_own_only": place.view.own_team is not None and place.view.scores != "all",
         "board": board,
         "effect": effect,
@@ -125,19 +116,19 @@ def board_values(
     }
 
 
-def correction_of(board: RankedRuns) -> CorrectedMetric | None:
+def correction_of(board: Board) -> CorrectedMetric | None:
     """Return the correction of the metric that ranks the board; None without one."""
-    return board.corrected.by_metric[board.scores.labels().index(board.by)] if board.corrected else None
+    return board.corrected.by_metric[board.place] if board.corrected else None
 
 
-def shown_digits(board: RankedRuns) -> int:
+def shown_digits(board: Board) -> int:
     """Return the decimal places of scores on pages: four, or those that the policy shows."""
     return DIGITS if board.scores.decimals is None else board.scores.decimals
 
 
-def _rationing(workspace: Workspace, visitor: Visitor, place: Place, board: RankedRuns) -> dict[str, Any]:
+def _rationing(workspace: Workspace, visitor: Visitor, place: Place, board: Board) -> dict[str, Any]:
     """Return what the form needs where each setting counts: no page asks for scores unasked there."""
-    if board.scores.disclosure is None:
+    if not board.scores.is_rationed:
         return {"is_live": True, "presets": (), "answers": None}
     left = score_budget.allowance_of(workspace, visitor.principal) if visitor.is_signed_in else None
     return {"is_live": False, "presets": list_presets(place.view), "answers": left.answers if left else None}
@@ -147,16 +138,12 @@ def _table(
     workspace: Workspace,
     place: Place,
     asked: BoardQuery,
-    board: RankedRuns,
+    board: Board,
     effect: SettingEffect | None,
 ) -> dict[str, Any]:
     judged = whole_shares(workspace, place.view, board.scores)
-    groups = board.groups if isinstance(board.groups, BoardGroups) else None
-    # Where no two runs are told apart, one sentence says so, and each row would say the same.
-    tells = groups if groups and groups.different_pairs else None
-    letters, sets = (tells.letters, tells.rank_sets) if tells else ({}, {})
-    beside = Beside(effect, letters, sets, judged, place.view.own_team)
-    rows = rows_of(board, asked.wanted(), beside)
+    shown = RowsWanted(asked.get("team"), asked.get("find"), asked.get("pin", ()))
+    rows = rows_of(board, shown, Beside(effect, judged, place.view.own_team))
     return {
         "rows": rows[:MOST_ROWS],
         "found": len(rows),
@@ -164,7 +151,7 @@ def _table(
         "groups": (order := in_order([row.letters for row in rows])),
         "has_lines": 0 < len(order) <= MOST_LINES,
         "sees_judged": any(row.judged is not None for row in rows),
-        "groups_test": groups,
+        "groups_test": board.tested,
         "no_groups_because": board.groups if isinstance(board.groups, str) else None,
         "seconds": SECONDS,
     }
@@ -174,7 +161,7 @@ def _form(
     request: Request,
     place: Place,
     asked: BoardQuery,
-    board: RankedRuns,
+    board: Board,
     uploaded: Sequence[str],
     judgment_sets: Sequence[str],
 ) -> dict[str, Any]:
@@ -183,8 +170,9 @@ def _form(
     by_label = {label: expression for expression, label in board.scores.label_by_expression.items()}
     first = by_label[board.by]
     more = [expression for expression in by_label.values() if expression != first]
-    given = asked.model_dump(exclude_unset=True, exclude={"metric", "by", "theme", "top", "refresh"})
-    shown = controls(collection, board, first, asked.explicit_defaults())
+    given = {name: value for name, value in asked.items() if name not in _NOT_KEPT}
+    shown = controls(collection, board, first, parameters_of(asked))
+    pinned = asked.get("pin", ())
     filters = {name: value for name, value in given.items() if name in FILTERS}
     boxes = {"team", "best_per_team", "find", "topics", "by_group", *(each.name for each in shown)}
     boxes |= {"judgments", "corrected_by"} if judgment_sets else set()
@@ -192,11 +180,11 @@ def _form(
     numbers = query_of(asking)
 
     def here(**changed: Any) -> str:
-        query = query_of({"metric": asked.metric, "by": asked.by} | given | changed)
+        query = query_of({"metric": asked.get("metric", ()), "by": asked.get("by")} | given | changed)
         return address(request, place.path) + (f"?{query}" if query else "")
 
     return {
-        "metric": board.scores.metrics[board.scores.labels().index(board.by)],
+        "metric": board.metric,
         "ranked_by": first,
         "more": more,
         "kept": pairs_of({k: v for k, v in given.items() if k not in boxes}),
@@ -204,26 +192,26 @@ def _form(
         "cutoffs": [each for each in STEPS["cutoff"] if each <= collection.depth],
         "metric_names": [*metric_names(), *uploaded],
         "teams": sorted({row.run.team for row in board.rows}),
-        "short": short_labels(board.scores.labels()),
+        "short": short_labels(board.scores.labels),
         "official_note": _official_note(collection, board),
         "forms": FORMS,
         "embed_code": _embed_code(request, place, numbers)
         if place.view.collection.public and place.is_released
         else "",
-        "columns": [label for label in board.scores.labels() if label != board.by],
+        "columns": [label for label in board.scores.labels if label != board.by],
         "sorted_by": {
             label: here(metric=[expression, *(each for each in by_label.values() if each != expression)], by=None)
             for label, expression in by_label.items()
         },
-        "pin": here(pin=[*asked.pin, ""]),
-        "unpin": {name: here(pin=[each for each in asked.pin if each != name]) for name in asked.pin},
+        "pin": here(pin=[*pinned, ""]),
+        "unpin": {name: here(pin=[each for each in pinned if each != name]) for name in pinned},
         "official_here": address(request, place.path) + (f"?{query_of(filters)}" if filters else ""),
         "numbers": numbers,
         "asking": PrintedRequest.of(request, "leaderboard", place.name, numbers),
     }
 
 
-def _official_note(collection: Collection, board: RankedRuns) -> str:
+def _official_note(collection: Collection, board: Board) -> str:
     """Return whether the board is by the official metric, and whether there is one."""
     if not official_metrics(collection):
         return "no official metric is set"
@@ -244,23 +232,14 @@ def read_board(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[BoardColumnsQuery, Query()],
+    asked: Annotated[ExportQuery, asked_by(ExportQuery)],
 ) -> Response:
     """Return a board as the API does, or as an image."""
     if form == "svg" or form == "png":
-        columns = (asked.by, asked.by_group, asked.standard())
-        board = leaderboard(
-            workspace,
-            visitor.sender,
-            collection,
-            asked.question(),
-            *columns,
-            best_per_team=asked.best_per_team,
-            corrected_by=asked.corrected_by,
-        )
+        board = leaderboard(workspace, visitor.sender, collection, question_of(asked), **columns_of(asked))
         return image_answer(form, lambda: board_figure(board))
-    given = LeaderboardFormatQuery(**asked.model_dump(exclude_unset=True), format=FORMATS[form])
-    return read_leaderboard(collection, request, workspace, visitor.sender, given)
+    shown = cast(LeaderboardQuery, {**asked, "format": FORMATS[form]})
+    return read_leaderboard(collection, request, workspace, visitor.sender, shown)
 
 
 STEPS: Mapping[str, Sequence[float]] = {
@@ -291,10 +270,10 @@ class Control:
     levels: Sequence[str] = ()
 
 
-def controls(collection: Collection, board: RankedRuns, expression: str, given: Mapping[str, Any]) -> list[Control]:
+def controls(collection: Collection, board: Board, expression: str, given: Mapping[str, Any]) -> list[Control]:
     """Return the controls of the metric that ranks: of the parameters that its expression leaves open."""
     fixed = set(re.findall(r"[(,]\s*(\w+)\s*=", expression))
-    metric = board.scores.metrics[board.scores.labels().index(board.by)]
+    metric = board.metric
     described = query_parameters()
     own = {each.name: each for each in metric.metric.parameters}
     names = [collection.level_name(level) for level in range(1, collection.highest_level + 1)]
@@ -318,21 +297,23 @@ def metric_names() -> list[str]:
     return sorted((metric.name for metric in every_metric()), key=str.casefold)
 
 
-class EmbedQuery(BoardQuery):
+class EmbedQuery(BoardQuery, total=False):
     """The query of an embedded board: that of the board, a theme, and a number of runs."""
 
-    theme: Annotated[Literal["light", "dark"] | None, Field(description="The reader's own by default")] = None
-    top: Annotated[int, Field(ge=1, le=100, description="The number of runs that are shown"), INTEGER] = 20
+    theme: Annotated[Literal["light", "dark"] | None, Said(description="The reader's own by default")]
+    top: Annotated[int, Said(description="The number of runs that are shown", default=20, least=1, most=100)]
     refresh: Annotated[
         int | None,
-        Field(ge=5, le=86_400, description="Seconds between two looks at the board; without it, it stays as it is"),
-        INTEGER,
-    ] = None
+        Said(description="Seconds between two looks at the board; without it, it stays as it is", least=5, most=86_400),
+    ]
 
 
 @router.get("/embed/c/{collection}")
 def show_embedded(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, asked: Annotated[EmbedQuery, Query()]
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    asked: Annotated[EmbedQuery, asked_by(EmbedQuery, is_form=True)],
 ) -> Response:
     """Show the first runs of a board. Whoever looks is nobody here, so the page shows what everybody may see."""
     nobody = Visitor()
@@ -341,4 +322,4 @@ def show_embedded(
         raise Forbidden(f"{place.name!r} is not public, so no other page may show its board.")
     look = PageLook(place.title, place, may_be_framed=True)
     values = board_values(request, workspace, nobody, place, asked)
-    return page(request, nobody, "embed.html", look, **{**values, "rows": values["rows"][: asked.top]})
+    return page(request, nobody, "embed.html", look, **{**values, "rows": values["rows"][: values["asked"]["top"]]})

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
-import numpy as np
-from fastapi import Query, Request, Response
-from numpy.typing import NDArray
+from fastapi import Request, Response
 
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.api.leaderboard import LeaderboardQuery
+from gainboard.api.queries import asked_by, question_of, version_of
 from gainboard.api.runs import RunName
 from gainboard.dashboard.board import DIGITS, shown_digits
 from gainboard.dashboard.figures import FigureOnPage
 from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages, query_of
+from gainboard.dashboard.rendering import PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import JudgmentsHidden, NoQrels, NotFound, Refused
 from gainboard.evaluation.access.visibility import View
-from gainboard.evaluation.boards.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.boards.rankings import RunProfile, run_profile
 from gainboard.evaluation.runs import run_metadata, runs
 from gainboard.evaluation.runs.receipts import Receipt, receipt_of_run
@@ -28,13 +26,13 @@ from gainboard.evaluation.scoring.requests import Question, score
 from gainboard.evaluation.scoring.tied_runs import score_ties
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
-from gainboard.metrics import BoundMetric
+from gainboard.notation.queries import MetricsQuery, RankingOptions
 from gainboard.statistics.means import competition_ranks
 
 router = pages()
 
 
-class RunPageQuery(FromForm, LeaderboardQuery):
+class RunPageQuery(MetricsQuery, RankingOptions, total=False):
     """The query of the page: that of the API's leaderboard, which has the scores of all runs."""
 
 
@@ -45,14 +43,13 @@ def show_run(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[RunPageQuery, Query()],
+    asked: Annotated[RunPageQuery, asked_by(RunPageQuery, is_form=True)],
 ) -> Response:
     """Show a run as far as this visitor may see it."""
     place = enter(workspace, visitor, collection)
     seen = runs.find_run(workspace, place.view.principal, collection, run)
     board, why = _board(workspace, visitor, place, asked)
-    given = asked.model_dump(exclude_unset=True, exclude={"by"})
-    query = query_of({"run": run} | given)
+    query = query_of({"run": run} | {name: value for name, value in asked.items() if name != "by"})
     profile = _profile(workspace, place, run, asked)
     names = [row.run.name for row in board.rows] if board else []
     at = names.index(run) if run in names else None
@@ -102,41 +99,37 @@ def _described(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Sequen
 def _profile(workspace: Workspace, place: Place, run: str, asked: RunPageQuery) -> RunProfile | None:
     if not place.view.sees_judgments:
         return None
-    return run_profile(workspace, place.view.principal, place.name, run, qrels=asked.version_name)
+    return run_profile(workspace, place.view.principal, place.name, run, qrels=version_of(asked))
 
 
 def _board(
     workspace: Workspace, visitor: Visitor, place: Place, asked: RunPageQuery
-) -> tuple[RankedRuns | None, str | None]:
+) -> tuple[Board | None, str | None]:
     """Return the board, or why this visitor sees none."""
     try:
-        return leaderboard(workspace, visitor.sender, place.name, asked.question(), asked.by), None
+        return leaderboard(workspace, visitor.sender, place.name, question_of(asked), asked.get("by")), None
     except (NoQrels, Refused) as error:
         return None, error.message
 
 
-def _scores(board: RankedRuns, run: str) -> Sequence[dict[str, Any]]:
+def _scores(board: Board, run: str) -> Sequence[dict[str, Any]]:
     """Return the run's mean under each metric, with its interval and its rank."""
     row = next((row for row in board.rows if row.run.name == run), None)
     if row is None:
         return []
-    intervals, means = board.intervals_of(row), board.means_of(row)
-    upwards = [-means if metric.is_reversed else means for metric, means in _by_metric(board)]
+    upwards = [
+        -means if metric.is_reversed else means for metric, means in zip(board.scores.metrics, board.means, strict=True)
+    ]
     ranks = [int(competition_ranks(others)[row.column]) for others in upwards]
-    columns = zip(board.scores.metrics, means, intervals, ranks, strict=True)
+    columns = zip(board.scores.metrics, row.means, row.intervals, ranks, strict=True)
     return [
         {"label": metric.label, "name": metric.metric.name, "mean": mean, "interval": interval, "rank": rank}
         for metric, mean, interval, rank in columns
     ]
 
 
-def _by_metric(board: RankedRuns) -> Iterator[tuple[BoundMetric, NDArray[np.float64]]]:
-    """Yield each metric with the means of all runs."""
-    return zip(board.scores.metrics, board.means, strict=True)
-
-
 def _ties(
-    workspace: Workspace, visitor: Visitor, place: Place, seen: runs.SeenRun, board: RankedRuns
+    workspace: Workspace, visitor: Visitor, place: Place, seen: runs.SeenRun, board: Board
 ) -> dict[str, Any] | None:
     """Return the share of tied documents, and the range of each mean over their orders, if this visitor may see it.
 
@@ -152,7 +145,7 @@ def _ties(
     table = score(workspace, visitor.sender, place.name, question)
     ((ties, scores),) = score_ties(workspace, table, "range")
     ends = zip(scores.means["worst"].tolist(), scores.means["best"].tolist(), strict=True)
-    return {"share": ties.tied_share, "ranges": dict(zip(table.labels(), ends, strict=True))}
+    return {"share": ties.tied_share, "ranges": dict(zip(table.labels, ends, strict=True))}
 
 
 def _figures(profile: RunProfile) -> list[Figure]:

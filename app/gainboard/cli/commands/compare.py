@@ -9,11 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.compared_files import FORMS, ComparedFiles
-from gainboard.cli.file_scoring import score_files
 from gainboard.cli.files import expand_folders, find_tag, reading_options, short_names
 from gainboard.cli.options import (
     STANDARD_INPUT,
@@ -24,9 +21,9 @@ from gainboard.cli.options import (
     score_output_options,
 )
 from gainboard.cli.progress import has_colours
-from gainboard.cli.scored_files import ScoredFiles
+from gainboard.cli.scored_files import score_files
 from gainboard.errors import BadSetting
-from gainboard.evaluation.boards.pair_statistics import ScoredPairs, pair_up
+from gainboard.evaluation.boards.pair_statistics import compare_pairs, pair_up
 from gainboard.notation.sources import run_name
 from gainboard.notation.texts import read_number
 
@@ -51,12 +48,17 @@ def _compare(parsed: argparse.Namespace) -> int:
     scored = score_files(parsed, [*others, *baselines])
     if scored is None:
         return 1
-    if not (pairs := _pairs(scored, baselines)):
+    # Files with faults make no pairs.
+    kept = [file for file in baselines if file in scored.files]
+    pairs = pair_up(scored.files, kept) if kept or (not baselines and len(scored.files) == 2) else []
+    if not pairs:
         return 1
-    found = _compared(scored, pairs, parsed.margin, parsed.quiet)
-    for remark in found.remarks():
+    compared = ComparedFiles(
+        scored, list(compare_pairs(scored, pairs, parsed.margin)), parsed.margin, is_quiet=parsed.quiet
+    )
+    for remark in compared.remarks():
         print(f"note: {remark}", file=sys.stderr)
-    sys.stdout.writelines(FORMS[parsed.format](found, has_colours(sys.stdout)))
+    sys.stdout.writelines(FORMS[parsed.format](compared, has_colours(sys.stdout)))
     return 1 if scored.refused else 0
 
 
@@ -85,19 +87,6 @@ def _find_baseline(name: str, files: Sequence[str]) -> str:
 def _find_tag(file: str) -> str:
     # Standard input can be read only once, so its tag is not known yet.
     return find_tag(file) if os.path.isfile(file) else ""
-
-
-def _pairs(scored: ScoredFiles, baselines: list[str]) -> list[tuple[int, int]]:
-    """Return the pairs of the files without faults."""
-    files = [file for _, file, _ in scored.runs]
-    kept = [file for file in baselines if file in files]
-    return pair_up(files, kept) if kept or (not baselines and len(files) == 2) else []
-
-
-def _compared(scored: ScoredFiles, pairs: list[tuple[int, int]], margin: float | None, is_quiet: bool) -> ComparedFiles:
-    by_topic = np.array([run.scores for _, _, run in scored.runs]).swapaxes(0, 1)
-    of = (scored.metrics, scored.names, scored.topics, by_topic, scored.means, scored.undefined)
-    return ComparedFiles(scored, list(ScoredPairs(*of, pairs).compared(margin)), margin, is_quiet)
 
 
 def _margin(text: str) -> float:

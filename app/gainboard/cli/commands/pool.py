@@ -12,12 +12,12 @@ from typing import Any, get_args
 
 from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.connecting import CalledServer, collection_option, connect_server, server_options
-from gainboard.cli.file_scoring import load_compiled
 from gainboard.cli.files import FileReader, total_size, without_suffix
 from gainboard.cli.jobs import wait_for
 from gainboard.cli.options import count, whole_number
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
 from gainboard.cli.printing import fault_lines, format_rows, list_faults, printable
+from gainboard.cli.scored_files import load_compiled
 from gainboard.cli.submissions import NO_DETAILS, Submission, read_submissions
 from gainboard.client import Job
 from gainboard.errors import BadSetting, GainboardError

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.file_scoring import score_files
 from gainboard.cli.files import expand_folders, reading_options
 from gainboard.cli.options import (
     metric_option,
@@ -18,7 +17,7 @@ from gainboard.cli.options import (
     score_output_options,
 )
 from gainboard.cli.progress import has_colours
-from gainboard.cli.scored_files import FORMS, bind_metrics
+from gainboard.cli.scored_files import FORMS, bind_metrics, score_files
 from gainboard.errors import BadSetting
 from gainboard.metrics import BoundMetric, Names, Scale
 

@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.scoring.binding import is_custom
-from gainboard.evaluation.scoring.requests import Question, ScoreTable, score
-from gainboard.evaluation.scoring.scorer import ScoredRuns
+from gainboard.evaluation.scoring.requests import Question, StoredScores, score
+from gainboard.evaluation.scoring.scores import ScoreArrays
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, mean_all
 from gainboard.statistics.corrected_means import LEAST_OTHERS, LEAST_TRUSTED, TwiceJudged
-from gainboard.statistics.means import Standardisation, standardised
+from gainboard.statistics.means import standardised
 from gainboard.store.records import Qrels, VersionName
+from gainboard.vocabulary import Standardisation
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 LEAST_REFERENCE = 2
 """Fewer runs have no spread."""
-MOST_REFERENCE = 200
 """An address holds about so many names."""
 
 
@@ -66,24 +66,24 @@ def standard_of(form: Standardisation | None, reference: Sequence[str]) -> Stand
     return Standard(form, names)
 
 
-def standardise(scores: ScoreTable, standard: Standard) -> tuple[ScoreTable, Mapping[str, list[str]]]:
+def standardise(scores: StoredScores, standard: Standard) -> tuple[StoredScores, Mapping[str, list[str]]]:
     """Return the table with standardised scores, and by label the topics on which the reference runs score alike.
 
     These topics have no standardised scores. Raise InvalidRequest if a reference run is not among the runs, or has no
     scores, and if a mean is geometric.
     """
-    place = {run.name: number for number, run in enumerate(scores.runs)}
-    if absent := [name for name in standard.reference if name not in place]:
+    row_of_run = {name: number for number, name in enumerate(scores.names)}
+    if absent := [name for name in standard.reference if name not in row_of_run]:
         message = f"The reference run {absent[0]!r} is not on this board. Name runs of the board: reference=RUN."
         raise InvalidRequest.at("query.reference", "unknown-run", message)
-    references = np.array([place[name] for name in standard.reference], np.intp)
-    table, undefined, alike = scores.scored.scores.copy(), scores.scored.undefined.copy(), {}
+    references = np.array([row_of_run[name] for name in standard.reference], np.intp)
+    table, undefined, alike = scores.by_topic.copy(), scores.arrays.undefined.copy(), {}
     for row, metric in enumerate(scores.metrics):
         if metric.is_geometric:
             message = f"Standardised scores have no geometric mean. Leave out mean=geometric of {metric.label}."
             raise InvalidRequest.at("query.metric", "geometric-mean", message)
-        defined = np.flatnonzero(~scores.scored.undefined[row])
-        by_topic = scores.scored.scores[row][:, defined]
+        defined = np.flatnonzero(~scores.arrays.undefined[row])
+        by_topic = scores.by_topic[row][:, defined]
         if (lacking := np.isnan(by_topic[references]).any(axis=1)).any():
             name = standard.reference[int(np.argmax(lacking))]
             message = f"{name!r} has no scores under {metric.label}, so it cannot be a reference run."
@@ -93,8 +93,8 @@ def standardise(scores: ScoreTable, standard: Standard) -> tuple[ScoreTable, Map
         lost = defined[np.isnan(standardised_scores[references[0]])]
         undefined[row, lost] = True
         alike[metric.label] = [scores.topics[topic] for topic in lost]
-    scored = ScoredRuns(table, mean_all(scores.metrics, table), undefined, scores.scored.topics_missing)
-    return replace(scores, scored=scored), alike
+    arrays = ScoreArrays(table, mean_all(scores.metrics, table), undefined, scores.arrays.topics_missing)
+    return replace(scores, arrays=arrays), alike
 
 
 ASSUMED: Final = "The trusted topics are a random sample of all topics."
@@ -122,16 +122,16 @@ class TopicsJudgedTwice:
         cls, cheap: tuple[Sequence[str], NDArray[np.bool_]], trusted: tuple[Sequence[str], NDArray[np.bool_]]
     ) -> TopicsJudgedTwice:
         """Return the topics of two sets. Each comes with whether the metric is defined: bool [topics]."""
-        place = {topic: number for number, topic in enumerate(trusted[0])}
-        is_trusted = np.array([topic in place for topic in cheap[0]], np.bool_)
+        column = {topic: number for number, topic in enumerate(trusted[0])}
+        is_trusted = np.array([topic in column for topic in cheap[0]], np.bool_)
         # A topic that people have judged, and for which they find nothing relevant, has no true score.
-        has_truth = np.array([bool(trusted[1][place[t]]) if t in place else True for t in cheap[0]], np.bool_)
+        has_truth = np.array([bool(trusted[1][column[t]]) if t in column else True for t in cheap[0]], np.bool_)
         counts = cheap[1] & has_truth
         sample, in_cheap = np.flatnonzero(counts & is_trusted), set(cheap[0])
         lost = {cheap[0][number] for number in np.flatnonzero(~counts).tolist()}
         lost |= {topic for topic in trusted[0] if topic not in in_cheap}
         return cls(
-            np.array([place[cheap[0][number]] for number in sample.tolist()], np.intp),
+            np.array([column[cheap[0][number]] for number in sample.tolist()], np.intp),
             sample,
             np.flatnonzero(counts & ~is_trusted),
             sorted(lost, key=str.encode),
@@ -194,8 +194,8 @@ class CorrectedMetric:
 
     def only(self, runs: Places) -> TwiceJudged:
         """Return the scores of some runs, by their places on the board."""
-        place = {run: number for number, run in enumerate(self.runs.tolist())}
-        rows = [place[run] for run in runs.tolist()]
+        row_of_run = {run: row for row, run in enumerate(self.runs.tolist())}
+        rows = [row_of_run[run] for run in runs.tolist()]
         return TwiceJudged(self.sample.trusted[rows], self.sample.cheap[rows], self.sample.others[rows])
 
 
@@ -230,7 +230,7 @@ class CorrectedBoard:
 
 
 def correct(
-    workspace: Workspace, sender: Sender, name: str, question: Question, scores: ScoreTable, by: str
+    workspace: Workspace, sender: Sender, name: str, question: Question, scores: StoredScores, by: str
 ) -> CorrectedBoard:
     """Return the answer to a question, corrected by the published version of the judgment set `by`.
 
@@ -244,17 +244,17 @@ def correct(
     if trusted.qrels.judgments == scores.qrels.judgments:
         message = f"Both sets are {by!r}. Name the cheap judgments of all topics: judgments=NAME."
         raise refuse("same-set", message)
-    place = {run.id: number for number, run in enumerate(trusted.runs)}
+    row_of_run = {run.id: row for row, run in enumerate(trusted.runs)}
     # A run that came between the two readings is in one of them only.
-    runs = np.array([number for number, run in enumerate(scores.runs) if run.id in place], np.intp)
-    same = np.array([place[scores.runs[number].id] for number in runs.tolist()], np.intp)
+    runs = np.array([row for row, run in enumerate(scores.runs) if run.id in row_of_run], np.intp)
+    same = np.array([row_of_run[scores.runs[row].id] for row in runs.tolist()], np.intp)
     by_metric = []
     for row, metric in enumerate(scores.metrics):
         require_correctable(metric, refuse)
         topics = TopicsJudgedTwice.of(
-            (scores.topics, ~scores.scored.undefined[row]), (trusted.topics, ~trusted.scored.undefined[row])
+            (scores.topics, ~scores.arrays.undefined[row]), (trusted.topics, ~trusted.arrays.undefined[row])
         )
         topics.require_enough(metric.label, refuse)
-        sample = topics.scores(scores.scored.scores[row][runs], trusted.scored.scores[row][same])
+        sample = topics.scores(scores.by_topic[row][runs], trusted.by_topic[row][same])
         by_metric.append(CorrectedMetric(topics, sample, runs, sample.weight() if len(runs) else 0.0))
     return CorrectedBoard(trusted.qrels, by_metric, len(scores.runs))
