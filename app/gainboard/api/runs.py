@@ -162,19 +162,17 @@ async def submit_run(
         permit = partial(runs.admit, workspace, principal, collection, details.team)
 
         def again(earlier: Response) -> Response:
-            return earlier if permit().sees_judgments else _without_judging(earlier)
+            if permit().sees_judgments:
+                return earlier
+            # The judgments may have been hidden since, and what they tell of the run with them.
+            shown = RunAnswer.model_validate_json(bytes(earlier.body))
+            if shown.unjudged_share is None:
+                return earlier
+            rest = shown.model_copy(update={"unjudged_share": None, "warnings": []})
+            return answer(rest, earlier.status_code, Location=earlier.headers["location"])
 
         asking = partial(once, workspace, principal, request, idempotency_key, sent.fingerprint, act)
         return await run_in_threadpool(asking, permit=permit, again=again)
-
-
-def _without_judging(earlier: Response) -> Response:
-    """Return the answer to an upload without what the judgments tell, which may have been hidden since."""
-    shown = RunAnswer.model_validate_json(bytes(earlier.body))
-    if shown.unjudged_share is None:
-        return earlier
-    rest = shown.model_copy(update={"unjudged_share": None, "warnings": []})
-    return answer(rest, earlier.status_code, Location=earlier.headers["location"])
 
 
 @asynccontextmanager

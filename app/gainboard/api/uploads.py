@@ -103,8 +103,13 @@ async def watched(request: Request) -> AsyncIterator[Callable[[], None]]:
     What the client asked for then ends, and its place is free for others.
     """
     left = asyncio.create_task(until_left(request))
+
+    def require_client() -> None:
+        if left.done():
+            raise ClientDisconnect
+
     try:
-        yield lambda: _require_client(left)
+        yield require_client
     finally:
         left.cancel()
 
@@ -113,11 +118,6 @@ async def until_left(request: Request) -> None:
     """Return once the client has left. Its body must have arrived, or be of no interest."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-def _require_client(left: asyncio.Task[None]) -> None:
-    if left.done():
-        raise ClientDisconnect
 
 
 @asynccontextmanager
@@ -132,7 +132,11 @@ async def received(
     bounded = _bound_body(request, most_bytes, refusal)
     encoding = request.headers.get("content-encoding")
     if is_form(request):
-        _refuse_encoded_form(encoding)
+        if (encoding or "identity").strip().lower() != "identity":
+            raise UnsupportedEncoding(
+                "Compress the file inside the form, not the form itself: the file's first bytes tell how it is "
+                "compressed."
+            )
         form = await _form(bounded, len(type(query).model_fields))
         try:
             part = _file_of(form)
@@ -175,13 +179,6 @@ def _bound_body(request: Request, most_bytes: int, refusal: TooLarge | None) -> 
         return message
 
     return Request(request.scope, counted)
-
-
-def _refuse_encoded_form(encoding: str | None) -> None:
-    if (encoding or "identity").strip().lower() != "identity":
-        raise UnsupportedEncoding(
-            "Compress the file inside the form, not the form itself: the file's first bytes tell how it is compressed."
-        )
 
 
 _NO_LINE_ENDS = (

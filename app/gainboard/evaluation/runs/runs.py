@@ -104,13 +104,13 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, de
             # Outside of the write transaction, because reading and judging a large file would block all other writers.
             upload = _Upload.read(workspace, view, intake, newest)
             with intake.prepared(workspace.database) as content, workspace.database.writing() as tx:
-                now = open_locked(tx, principal, name)
-                require_unchanged(view.collection, now.collection)
-                stored = _store(workspace, tx, now, upload, content, team, details, arrived)
+                locked = open_locked(tx, principal, name)
+                require_unchanged(view.collection, locked.collection)
+                stored = _store(workspace, tx, locked, upload, content, team, details, arrived)
                 if stored is not None:
                     return stored
                 # Other qrels or another order came while the file was read, so the run is judged again by these.
-                view, newest = now, qrels.find(tx, now.collection.id)
+                view, newest = locked, qrels.find(tx, locked.collection.id)
 
 
 @dataclass(frozen=True)
