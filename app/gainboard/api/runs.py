@@ -156,6 +156,7 @@ async def submit_run(
         def act() -> Response:
             seen = runs.submit(workspace, principal, collection, sent.body, details)
             location = address(request, f"/v1/collections/{collection}/runs/{seen.run.name}")
+            # After the transaction, at whose end the entry of the audit log was made.
             receipt = receipt_of(workspace, seen.run.collection_id, RUN, seen.run.name, seen.run.sha256)
             return answer(show(seen, receipt), 201 if seen.created else 200, Location=location)
 

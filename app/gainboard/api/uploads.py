@@ -92,7 +92,6 @@ class Received(Generic[QueryT]):
 
 
 def is_form(request: Request) -> bool:
-    """Return whether the body is a form."""
     return request.headers.get("content-type", "").lower().startswith("multipart/form-data")
 
 

@@ -217,6 +217,7 @@ def verify(entries: Iterable[Any], *, has_gaps: bool = False) -> Verdict:
 def _fault(entry: Any, number: int, last: str, has_gaps: bool) -> str | None:
     if isinstance(entry, ValueError):
         return f"the line after entry {number} is not an entry of an audit log: {entry}"
+    # Not `isinstance` for the number, because true is a number to Python.
     if not isinstance(entry, dict) or set(entry) != set(FIELDS) or type(entry["number"]) is not int:
         return f"the line after entry {number} is not an entry of an audit log"
     this_entry = f"entry {entry['number']}"
@@ -232,7 +233,6 @@ def _fault(entry: Any, number: int, last: str, has_gaps: bool) -> str | None:
 def _is_whole(entry: Mapping[str, Any]) -> bool:
     try:
         return bool(digest(entry) == entry["hash"])
-    except (
-        ValueError
-    ):  # Halves of surrogate pairs or invalid numbers raise ValueError. Gainboard never hashed such an entry.
+    # Halves of surrogate pairs and invalid numbers raise it, and Gainboard never hashed such an entry.
+    except ValueError:
         return False

@@ -75,6 +75,7 @@ def change(
         view = open_locked(tx, principal, name)
         view.require_organiser()
         old = view.collection
+        # A form sends all settings back. What its sender has only read is no change, and undoes nobody else's.
         values = _own_changes(old, values, seen or {})
         _refuse_fixed(tx, old, values)
         if "policy" in values:

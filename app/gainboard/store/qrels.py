@@ -111,7 +111,6 @@ def discard(tx: Transaction, qrels_id: int, now: datetime) -> None:
 
 
 def of_id(tx: Transaction, qrels_id: int) -> Qrels:
-    """Return the version with this id."""
     return get_record(tx, Qrels, select(*_RECORD).where(table.c.id == qrels_id))
 
 

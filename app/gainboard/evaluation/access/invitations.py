@@ -80,6 +80,7 @@ def invite(workspace: Workspace, session: Session, name: str, wanted: Sequence[s
             if invitation.team in wanted:
                 _end(tx, view.principal, view.collection, invitation, now)
         for team in wanted:
+            # The id is chosen here, because the code is made of it.
             identity, owner = tokens.new_id(tx), teams.ensure(tx, view, team, now)
             expires_at = now + LIFETIME
             tokens.create(

@@ -178,6 +178,7 @@ def principal_of(token: Token | None, now: datetime) -> Principal:
 
 def is_use_noted(workspace: Workspace, token: Token) -> bool:
     """Return whether any process has noted recently that the token was used."""
+    # By another process, or by this one, even if its note failed: it tries again in a minute.
     noted = (token.last_used_at, USES.of(workspace).find(token.id))
     return any(time is not None and workspace.now() - time < USE_NOTED_EVERY for time in noted)
 

@@ -33,6 +33,7 @@ _ANY_NUMBER: Final = 64.0
 
 def preset_labels(view: View) -> Sequence[str]:
     """Return the distinct labels of the policy's presets."""
+    # Two presets may be spellings of one metric, which is paid for once.
     return list(dict.fromkeys(metric.label for metric in _bind_presets(view)))
 
 
@@ -167,6 +168,7 @@ def allowance_of(workspace: Workspace, principal: Principal) -> Allowance | None
         return None
     now = workspace.now()
     with workspace.database.reading() as tx:
+        # By the id in the token, because a later collection may have the name.
         view = look(principal, collections.of_id(tx, token.collection_id), now)
         if view is None:
             return None

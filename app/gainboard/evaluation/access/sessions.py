@@ -35,7 +35,6 @@ class Session:
 
     @property
     def sender(self) -> Sender:
-        """The sender with the session's token."""
         return Sender(self.stored.token_hash)
 
     @property

@@ -116,6 +116,7 @@ def open_collection(tx: Transaction, principal: Principal, name: str, *, even_da
     Raise NotFound both if it is absent and if the principal may not see it, NotAuthenticated without a token, and
     RowDamaged if its row cannot be read.
     """
+    # The name of a collection that is being imported is no slug, so no request finds it.
     is_name = is_slug(name) or name == principal.importing
     return view_of(tx, principal, collections.find(tx, name) if is_name else None, name, even_damaged=even_damaged)
 

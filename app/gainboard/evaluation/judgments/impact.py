@@ -135,6 +135,7 @@ def _of_metric(before: Matrices, after: Matrices, label: str, alpha: float) -> M
         label,
         means,
         np.stack([competition_ranks(row) for row in means]),
+        # A run without a mean under one of the versions has no rank there.
         float("nan") if np.isnan(means).any() else float(kendall_matrix(means)[0, 1]),
         [topic for topic in now if topic not in was],
         [topic for topic in was if topic not in now],

@@ -110,6 +110,7 @@ class _QrelsUpload:
     def same(self, tx: Transaction) -> Qrels | None:
         """Return the newest version if this is its file; else, for a draft, an equal draft."""
         newest = qrels.find(tx, self.collection.id, VersionName(self.judgments))
+        # The same bytes in another layout are other judgments.
         if newest is not None and newest.sha256 == self.intake.sha256 and newest.columns == self.file.columns:
             return newest
         if not self.draft:

@@ -303,6 +303,7 @@ def release(workspace: Workspace, principal: Principal, name: str, judgments: st
         view = _open_set(tx, principal, name, judgments)
         before = _describe_set(tx, view, judgments)
         if before.is_released != is_released:
+            # Only hiding takes something away that a release holds.
             held = {} if is_released else held_set(tx, principal, view.collection, judgments)
             qrels.release_set(tx, view.collection.id, judgments, workspace.now() if is_released else None)
             collections.touch(tx, view.collection.id)

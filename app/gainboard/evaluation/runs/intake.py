@@ -52,7 +52,6 @@ class Body:
 
     @property
     def size(self) -> int:
-        """The number of bytes that arrived."""
         return self.file.seek(0, SEEK_END)
 
     @property

@@ -152,6 +152,7 @@ class JudgedFile(NamedTuple):
         columns = {"starts": run.starts, "rank": run.rank, "level": run.level, "retrieved": run.retrieved}
         if run.document is not None:
             columns["document"] = run.document
+        # Packed apart from the ranks and levels, because only metrics of retrieval scores read them.
         names = [column.name for column in fields(RetrievalScores)] if run.retrieval_scores else []
         scores = {name: getattr(run.retrieval_scores, name) for name in names}
         return {

@@ -106,7 +106,6 @@ class Pruner:
         self._thread = Thread(target=self._run, name="pruner", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:

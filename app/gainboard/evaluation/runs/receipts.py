@@ -92,7 +92,6 @@ class ReceiptCheck:
 
     @property
     def count(self) -> int:
-        """The number of receipts."""
         return len(self._wanted)
 
     def watched(self, entries: Iterable[Any]) -> Iterator[Any]:

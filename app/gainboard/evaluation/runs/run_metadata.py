@@ -34,7 +34,6 @@ class MetadataFile:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of the file."""
         return hashlib.sha256(self.content).hexdigest()
 
 

@@ -27,7 +27,6 @@ class Quota:
 
     @property
     def left(self) -> int | None:
-        """The number of uploads that are left."""
         return None if self.limit is None else max(0, self.limit - self.used)
 
 
@@ -83,6 +82,7 @@ def fewest_left(quotas: Iterable[Quota]) -> int | None:
 
 
 def _of_runs(tx: Transaction, view: View, team_ids: Sequence[int], now: datetime) -> dict[int, dict[str, Quota]]:
+    # A day of UTC, wherever teams and server are.
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     policy, sent_today, sent = view.policy, runs.count_sent(tx, team_ids, today), runs.count_sent(tx, team_ids)
     return {
