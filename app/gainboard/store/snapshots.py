@@ -54,12 +54,9 @@ _BY_NEWEST, _BY_VERSION = (
 _CHECK = select(collections.c.id, collections.c.revision, *_TOKEN).select_from(_WITH_TOKEN).where(*_IS_LIVE)
 
 
-def _record(record: type[R], values: Sequence[Any]) -> R | None:
-    return _read(record, values) if values[0] is not None else None
-
-
-def _read(record: type[R], values: Sequence[Any]) -> R:
-    return read_row(record, dict(zip(names_of(record), values, strict=True)))
+def _read(record: type[R], values: Sequence[Any]) -> R | None:
+    """Return a record from its part of a row; None if the outer join has found no row of its table."""
+    return read_row(record, dict(zip(names_of(record), values, strict=True))) if values[0] is not None else None
 
 
 class Opened(NamedTuple):
@@ -78,23 +75,20 @@ def find(tx: Transaction, name: str, hashed: str | None, version: VersionName) -
     If `version` has no number, the qrels version is the one of its set published last.
     """
     key, memory = (name, hashed, version), recall(tx)
-    opened = memory.get(key) if memory is not None else None
-    if opened is None and (opened := _find(tx, name, hashed, version)) is not None and memory is not None:
-        memory[key] = opened
-    return opened
-
-
-def _find(tx: Transaction, name: str, hashed: str | None, version: VersionName) -> Opened | None:
+    if memory is not None and key in memory:
+        opened: Opened = memory[key]
+        return opened
     query, number = (_BY_VERSION, {"version": version.version}) if version.version else (_BY_NEWEST, {})
     row = tx.execute(query, {"name": name, "hash": hashed, "judgments": version.judgments, **number}).first()
     if row is None:
         return None
     first, second = len(_COLLECTION), len(_COLLECTION) + len(_TOKEN)
-    return Opened(
-        _read(Collection, row[:first]),
-        _record(Token, row[first:second]),
-        _record(Qrels, row[second:]),
-    )
+    collection = _read(Collection, row[:first])
+    assert collection is not None
+    opened = Opened(collection, _read(Token, row[first:second]), _read(Qrels, row[second:]))
+    if memory is not None:
+        memory[key] = opened
+    return opened
 
 
 class StandingKey(NamedTuple):
@@ -166,7 +160,7 @@ class Standings:
         if row is None:
             return None
         identity, revision, *of_token = row
-        return Standing(identity, revision, _record(Token, of_token))
+        return Standing(identity, revision, _read(Token, of_token))
 
     def close(self) -> None:
         """Close the connection for good, after the current reading has ended."""
