@@ -133,11 +133,6 @@ def count(tx: Transaction) -> tuple[int, int]:
     return sum(job.startable for job in opened if job.is_ready), sum(job.running for job in opened)
 
 
-def is_anything_ready(tx: Transaction) -> bool:
-    """Return whether `claim` would find a chunk now, in a reading transaction, which blocks nobody."""
-    return bool(ready(tx))
-
-
 def claim(tx: Transaction, owner: str, now: datetime, turns: Turns | None = None) -> Claim | None:
     """Claim a chunk that can be started now, and return the claim; None if there is no such chunk.
 

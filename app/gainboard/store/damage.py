@@ -146,17 +146,14 @@ def list_records(tx: Connection, record: type[R], query: Executable, values: Val
 def find_damage(record: type[Any], row: Mapping[Any, Any]) -> tuple[Damage, ...]:
     """Return the values of a row that are not of the types of its record."""
     checks = _checks(record)
-    return tuple(
+    damage = tuple(
         Damage(name, shorten(repr(value), 60, placeholder=" ..."))
         for name, value in row.items()
         if name in checks and not _is_allowed(checks[name], value)
-    ) or _names_of_levels(record, row)
-
-
-def _names_of_levels(record: type[Any], row: Mapping[Any, Any]) -> tuple[Damage, ...]:
-    names = row["level_names"] if record is Collection else None
+    )
+    names = row["level_names"] if record is Collection and not damage else None
     if names is None or len(names) == row["highest_level"]:
-        return ()
+        return damage
     return (Damage("level_names", f"{len(names)} names for {row['highest_level']} levels"),)
 
 
