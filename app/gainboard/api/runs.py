@@ -178,16 +178,20 @@ async def submit_run(
 
 @asynccontextmanager
 async def in_slot(workspace: Workspace, view: View) -> AsyncIterator[None]:
-    """Count an upload while a participant's file arrives."""
+    """Count an upload while a participant's file arrives, if the number of uploads at once is limited."""
+    # Most collections have no limit, so nothing is written before each upload. A limit that is set at this moment holds
+    # from the next upload on.
+    if not view.counts_uploads:
+        yield
+        return
     slot = await run_in_threadpool(take_slot, workspace, view)
     try:
         yield
     finally:
-        if slot is not None:
-            # This needs no database and cannot be interrupted, so the slot is free however the upload ends.
-            workspace.upload_slots.leave(slot)
-            with suppress(Unavailable):
-                await run_in_threadpool(workspace.upload_slots.sweep)
+        # This needs no database and cannot be interrupted, so the slot is free however the upload ends.
+        workspace.upload_slots.leave(slot)
+        with suppress(Unavailable):
+            await run_in_threadpool(workspace.upload_slots.sweep)
 
 
 @router.get("/runs")

@@ -49,6 +49,11 @@ class View:
         # No team has the id 0, so whoever has no team sees no run.
         return None if self.sees_all_runs else (self.own_team or 0)
 
+    @property
+    def counts_uploads(self) -> bool:
+        """Return whether the policy limits how many files the principal's team sends at the same time."""
+        return self.own_team is not None and self.policy.concurrent is not None
+
     def sees_run(self, run: Run) -> bool:
         """Return whether this run exists for the principal."""
         return self.sees_all_runs or run.team_id == self.own_team

@@ -140,17 +140,13 @@ def _exceeded(name: str, quota: Quota) -> QuotaExceeded:
     )
 
 
-def take_slot(workspace: Workspace, view: View) -> str | None:
-    """Return the slot of an upload that begins; None if the team may send any number of files at once.
+def take_slot(workspace: Workspace, view: View) -> str:
+    """Return the slot of an upload that begins, for a team whose uploads count. The caller gives it back.
 
-    Raise QuotaExceeded if the team has too many uploads at once. The caller gives the slot back.
+    Raise QuotaExceeded if the team has too many uploads at once.
     """
-    team_id = view.own_team
-    # Most collections have no limit, so nothing is written before each upload. A limit that is set at this moment holds
-    # from the next upload on.
-    if team_id is None or view.policy.concurrent is None:
-        return None
-    slots, slot = workspace.upload_slots, None
+    team_id, slots, slot = view.own_team, workspace.upload_slots, None
+    assert team_id is not None
     try:
         with workspace.database.writing() as tx:
             # Counted under the lock: of two uploads that begin together, only one may have the last slot.
