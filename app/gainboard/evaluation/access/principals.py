@@ -153,6 +153,7 @@ def identify(workspace: Workspace, sender: Sender, token: Token | None) -> Princ
     if sender.caller is not None:
         sender.caller.token = token.id if token is not None else None
         if principal.token is None:
+            # Only invalid tokens count, so a valid one passes whatever else comes from the same address.
             note_failure(workspace, sender.caller.address)
     principal.require_token()
     return principal

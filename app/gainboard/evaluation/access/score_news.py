@@ -34,4 +34,5 @@ def shown_scores_changed_at(workspace: Workspace, board: Board) -> datetime | No
     runs = [scores.runs[row] for row in rows]
     before = kept_scores(workspace, scores.collection, older, runs, scores.metrics, is_chosen=False).means
     now = scores.means[:, rows]
+    # Rounded before they are compared: a change that nobody can see would still tell that there was one.
     return None if np.array_equal(disclosure.shown(before), now, equal_nan=True) else newest.published_at

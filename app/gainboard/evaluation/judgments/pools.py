@@ -101,6 +101,7 @@ class _FoundInTopic:
     def numbered(self) -> tuple[list[bytes], Numbers, Numbers, Numbers]:
         """Return the ids, and int64 [found] each: the number of the document, its run, and its rank in the run."""
         every = list(chain.from_iterable(self.documents))
+        # In an order of their own, so that the pool does not depend on the order of the runs.
         ids = sorted(set(every))
         numbers = {document: number for number, document in enumerate(ids)}
         counts = [len(ranking) for ranking in self.documents]

@@ -269,6 +269,7 @@ class BoardVersion(Frozen):
     version: Number
 
 
+# Freezing checks by this what it writes, and import reads nothing else.
 class Archived(Frozen):
     """All that a release holds, as it was frozen."""
 

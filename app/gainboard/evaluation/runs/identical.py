@@ -55,6 +55,7 @@ def near_duplicates(matrices: Matrices) -> list[dict[str, Any]]:
     """
     names, repetitions = [run.name for run in matrices.runs], dict[int, dict[str, Any]]()
     for ranks in (None, FIRST_RANKS):
+        # From the judged rankings, which an analysis has in memory anyway: no file is read for this.
         marks = matrices.marks(ranks)
         repeated = repeated_runs(marks)
         for run in np.flatnonzero(repeated != NONE).tolist():

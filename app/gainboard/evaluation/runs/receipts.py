@@ -97,6 +97,7 @@ class ReceiptCheck:
     def watched(self, entries: Iterable[Any]) -> Iterator[Any]:
         """Yield the entries, and compare those that receipts name."""
         for entry in entries:
+            # The log may be a file that somebody has changed, so an entry may be anything.
             if isinstance(entry, dict) and (receipt := self._wanted.get(str(entry.get("hash")))) is not None:
                 self._found.add(str(entry["hash"]))
                 self._compare(entry, receipt)

@@ -310,6 +310,7 @@ def list_runs(
 
 def find(tx: Transaction, view: View, name: str) -> Run:
     """Return the run with this name. Raise NotFound both if it is absent and if the principal may not see it."""
+    # Databases differ in what they say of a text that no name can be, such as one with a NUL, so none is asked.
     run = runs.find(tx, view.collection.id, name) if is_slug(name) else None
     if run is None or not view.sees_run(run):
         raise NotFound(f"There is no run {name!r} in {view.collection.name!r}, or this token may not see it.")

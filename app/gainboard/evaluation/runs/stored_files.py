@@ -63,6 +63,7 @@ def read_again(
 
     Raise FaultyFile if it has faults that it did not have under the order of its upload.
     """
+    # Without limits: they may have become stricter since the file was accepted.
     return read_run_file(_content(workspace, run), order, collection.depth, NO_LIMITS, index)
 
 

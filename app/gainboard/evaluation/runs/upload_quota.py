@@ -96,6 +96,7 @@ def _of_runs(tx: Transaction, view: View, team_ids: Sequence[int], now: datetime
 
 def of_bytes(tx: Transaction, view: View, team_id: int) -> Quota:
     """Return the team's quota of stored bytes."""
+    # With withdrawn runs, or a team could store any number of them by sending and withdrawing in turn.
     return Quota(view.policy.bytes, runs.stored_bytes(tx, team_id))
 
 
