@@ -60,8 +60,8 @@ class Laboratory:
     def levels(self, version=None, judgments=OFFICIAL):
         """The level of each topic and document under a version, negative ones as 0, line by line of its file."""
         named = VersionName(judgments, version)
-        found = qrels.version(self.workspace, self.principal, self.name, named).qrels
-        rows = [line.split() for line in b"".join(qrels.file(self.workspace, found)).decode().splitlines()]
+        found = qrels.find_version(self.workspace, self.principal, self.name, named).qrels
+        rows = [line.split() for line in b"".join(qrels.read_file(self.workspace, found)).decode().splitlines()]
         return {(topic, document): max(int(level), 0) for topic, _, document, level in rows}
 
     def launch(self, kind, *, chunk_seconds=CHUNK_SECONDS, **params):

@@ -14,10 +14,10 @@ from gainboard.analyses.result_models import JobResult
 from gainboard.analyses.result_tables import Shown, fields, table
 from gainboard.errors import Conflict
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.judgments.publication import Rows, publish_judged, store_judged, unjudged
+from gainboard.evaluation.judgments.publication import Rows, list_unjudged, publish_judged, store_judged
 from gainboard.evaluation.judgments.reordering import lock_for_change
 from gainboard.evaluation.judgments.versions import index_of
-from gainboard.evaluation.runs.stored_files import rejudged
+from gainboard.evaluation.runs.stored_files import judge_again
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
 from gainboard.store import collections, qrels
@@ -79,7 +79,7 @@ class JudgingRuns(Change[JudgeParams, JudgeResult]):
             return is_open
         version = qrels.find(tx, collection.id, params.version())
         newest = qrels.find(tx, collection.id, VersionName(params.judgments))
-        if version is None or unjudged(tx, collection, {}, version.id) or (params.publish and version != newest):
+        if version is None or list_unjudged(tx, collection, {}, version.id) or (params.publish and version != newest):
             return None
         return cls.newest_job(tx, collection, params, "succeeded")
 
@@ -97,7 +97,7 @@ class JudgingRuns(Change[JudgeParams, JudgeResult]):
         for run, arrays in zip(self.matrices.runs, findings, strict=True):
             self._judged[run.id] = as_row(arrays)
         with self.matrices.workspace.database.reading() as tx:
-            newer = unjudged(tx, self.matrices.collection, self._judged, self.matrices.qrels.id)
+            newer = list_unjudged(tx, self.matrices.collection, self._judged, self.matrices.qrels.id)
         for run in newer:
             self._judged[run.id] = self._row(run)
         return {
@@ -109,7 +109,7 @@ class JudgingRuns(Change[JudgeParams, JudgeResult]):
     def _row(self, run: Run) -> dict[str, Any]:
         matrices = self.matrices
         index = index_of(matrices.workspace, matrices.collection, matrices.qrels)
-        return rejudged(matrices.workspace, matrices.collection, run, matrices.qrels.order, index).row()
+        return judge_again(matrices.workspace, matrices.collection, run, matrices.qrels.order, index).row()
 
     def lock(self, tx: Transaction, principal: Principal) -> None:
         lock_for_change(tx, principal, self.matrices.collection)
@@ -120,7 +120,7 @@ class JudgingRuns(Change[JudgeParams, JudgeResult]):
         if version is None:
             raise Conflict(f"The qrels {named} were discarded, so nothing was judged by them.")
         # A run may have come since: it must be joined before the version is published, so `result` is called again.
-        if unjudged(tx, collection, self._judged, version.id):
+        if list_unjudged(tx, collection, self._judged, version.id):
             return False
         store_judged(tx, collection, self._judged, version.id)
         if self.params.publish and version != qrels.find(tx, collection.id, named._replace(version=None)):

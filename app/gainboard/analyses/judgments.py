@@ -14,7 +14,7 @@ from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import Params, SetVersion, Version
 from gainboard.analyses.result_models import JobResult, Number, ResultModel
 from gainboard.analyses.result_tables import Part, Shown, table
-from gainboard.evaluation.judgments.differences import corrections
+from gainboard.evaluation.judgments.differences import compare_levels
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
@@ -200,7 +200,7 @@ class JudgmentCounts(Analysis[JudgmentsParams, JudgmentsResult]):
         """Return the documents by level in both versions: int64 [h+2, h+2], last row and column for unjudged."""
         unjudged = self.matrices.collection.highest_level + 1
         crossed = np.zeros((unjudged + 1, unjudged + 1), np.int64)
-        pairs = corrections(other.document_levels(), self.matrices.document_levels()).documents
+        pairs = compare_levels(other.document_levels(), self.matrices.document_levels()).documents
         for (there, here), count in pairs.items():
             row, column = (unjudged if level is None else max(level, 0) for level in (there, here))
             crossed[row, column] += count

@@ -31,6 +31,7 @@ from gainboard.errors import (
     ResultOutdated,
     TooManyJobs,
 )
+from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.evaluation.judgments import publication, qrels
 from gainboard.evaluation.runs.receipts import QRELS, receipt_of
 from gainboard.jobs.pools import find_pool, pool_warnings
@@ -129,11 +130,11 @@ async def put_qrels(
     before stays in use until that job has judged all runs.
     """
     workspace, principal = context.workspace, context.principal
-    await run_in_threadpool(qrels.admit, workspace, principal, collection)
+    await run_in_threadpool(require_organiser, workspace, principal, collection)
     async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
-        columns, draft = sent.asked.columns, sent.asked.draft
-        judgments = sent.asked.judgments
-        pool = sent.asked.pool
+        columns, draft = sent.query.columns, sent.query.draft
+        judgments = sent.query.judgments
+        pool = sent.query.pool
         made = (
             await run_in_threadpool(find_pool, workspace, principal, collection, pool, "query.pool") if pool else None
         )
@@ -206,10 +207,10 @@ def read_qrels(
     judgments: JudgmentsDep = OFFICIAL,
 ) -> Response:
     """Return one version; with `Accept: text/plain` the file as it was uploaded."""
-    found = qrels.version(workspace, principal, collection, VersionName(judgments, version))
+    found = qrels.find_version(workspace, principal, collection, VersionName(judgments, version))
     if accepts(request, "text/plain"):
         name = f"{collection}-{judgments}-{version}"
-        return uploaded_file(qrels.file(workspace, found.qrels), found.qrels.sha256, name)
+        return uploaded_file(qrels.read_file(workspace, found.qrels), found.qrels.sha256, name)
     return answer(show(found.qrels, in_use=found.in_use))
 
 
@@ -228,7 +229,7 @@ def publish_qrels(
     """
     workspace, principal, named = context.workspace, context.principal, VersionName(judgments, version)
     if publication.takes_job(workspace, principal, collection, named):
-        found = qrels.version(workspace, principal, collection, named).qrels
+        found = qrels.find_version(workspace, principal, collection, named).qrels
         return _judged_by_job(context, collection, found, publish=True)
     return answer(show(publication.publish(workspace, principal, collection, named), in_use=True))
 

@@ -183,13 +183,13 @@ class Archive:
 
     def _metadata(self, run: Mapping[str, Any]) -> Iterator[ArchivedFile]:
         with self._workspace.database.reading() as tx:
-            content = runs.metadata_of(tx, self._collection.id, run.get("metadata_sha256") or "")
+            content = runs.find_metadata_by_hash(tx, self._collection.id, run.get("metadata_sha256") or "")
         if content is not None:
             yield ArchivedFile(metadata_path(run), [content])
 
     def _matrices(self) -> Iterator[ArchivedFile]:
         with self._workspace.database.reading() as tx:
-            found = {(each.name, each.version): each for each in score_matrices.every(tx, self._collection.id)}
+            found = {(each.name, each.version): each for each in score_matrices.list_versions(tx, self._collection.id)}
         for each in self._document.get("score_matrices", ()):
             if (matrix := found.get((each["name"], each["version"]))) is None:
                 continue  # an organiser of the instance has deleted it

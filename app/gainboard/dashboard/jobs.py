@@ -28,7 +28,7 @@ from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
 from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
 from gainboard.errors import GainboardError, NotFound
-from gainboard.evaluation.judgments.versions import list_sets
+from gainboard.evaluation.judgments.versions import list_choices
 from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import bounded_levels
@@ -128,16 +128,9 @@ def _fields(workspace: Workspace, kind: AnyKind, place: Place) -> list[Field]:
     if "metrics" in required and (known := _metrics(place, varies_gains="settings" in schema["properties"])):
         values["metrics"] = known
     if "sets" in required:
-        values["sets"] = _other_sets(workspace, place)
+        sets = list_choices(workspace, place.view).judgment_sets
+        values["sets"] = [name for name in sets if name != OFFICIAL]
     return fields_of(schema, values)
-
-
-def _other_sets(workspace: Workspace, place: Place) -> list[str]:
-    """Return the names of the judgment sets beside the official one that have a published version."""
-    if not place.view.sees_judgments:
-        return []
-    found = list_sets(workspace, place.view.principal, place.name)
-    return [each.name for each in found if each.name != OFFICIAL and each.in_use is not None]
 
 
 def _metrics(place: Place, *, varies_gains: bool) -> list[str]:

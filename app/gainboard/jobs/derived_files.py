@@ -51,7 +51,7 @@ def enqueue_derived_files(tx: Transaction, now: datetime, files: DerivedKind, wo
 
 def enqueue_layouts(tx: Transaction, now: datetime, job_number: int) -> None:
     """Queue the layout of those reports whose last job has just succeeded: the job with this number."""
-    for report in reports.needing(tx, job_number):
+    for report in reports.list_needing(tx, job_number):
         if all(job.state == "succeeded" for job in report.jobs):
             enqueue_derived_files(tx, now, "layout", report)
 

@@ -16,7 +16,6 @@ from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.verify import Verification
 from gainboard.errors import Conflict, InvalidRequest
 from gainboard.evaluation import audit
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.access.principals import Principal, Sender
 from gainboard.evaluation.access.visibility import View, open_collection, open_locked
 from gainboard.evaluation.boards.leaderboard import ALPHA, BOARDS_VERSION, Board, leaderboard
@@ -176,7 +175,7 @@ def _select_rows(tx: Transaction, collection: Collection) -> Held:
         for job in succeeded
         if run_ids.issuperset(job.run_ids) and version_ids.issuperset(jobs.versions_of(tx, job))
     ]
-    matrices = score_matrices.every(tx, collection.id)
+    matrices = score_matrices.list_versions(tx, collection.id)
     labels = {CustomMetric(matrix).label for matrix in matrices}
     verifiable = {job.id for job in kept if _is_current(job) and labels.issuperset(custom_labels(job.params))}
     every = reports.page(tx, before=None, limit=MOST, collection_id=collection.id)
@@ -203,7 +202,7 @@ def _describe_rows(tx: Transaction, collection: Collection, held: Held) -> dict[
         "judgments": [{name: getattr(version, name) for name in OF_VERSION} for version in held.qrels],
         "runs": [
             {name: getattr(run, name) for name in OF_RUN}
-            | {"late": is_late(collection, run), "metadata_sha256": beside.get(run.id)}
+            | {"late": collection.is_late(run), "metadata_sha256": beside.get(run.id)}
             for run in held.runs
         ],
         "score_matrices": [matrix_as_json(tx, matrix) for matrix in held.matrices],

@@ -22,7 +22,7 @@ from typing import Any
 from gainboard.analyses.job_kinds import Analysis, Arrays, Change, find_kind
 from gainboard.analyses.verify import Verification, VerifyResult
 from gainboard.errors import InvalidRequest, RowDamaged, Unavailable
-from gainboard.evaluation.access.principals import holder
+from gainboard.evaluation.access.principals import principal_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_layouts, make_derived_files
 from gainboard.jobs.files import ClaimLost, FileWriter
@@ -118,7 +118,7 @@ def _end(
     stored = blobs.prepared(workspace.database, sha256, len(body), compressed)
     with stored as content, workspace.database.writing() as tx:
         # Who asked for the job, as a present principal. All code that locks both locks collections before their jobs.
-        asker = holder(tokens.of_id(tx, job.token_id) if job.token_id else None, workspace.now())
+        asker = principal_of(tokens.of_id(tx, job.token_id) if job.token_id else None, workspace.now())
         if isinstance(analysis, Change):
             analysis.lock(tx, asker)
         if not claims.holds(tx, claim):
