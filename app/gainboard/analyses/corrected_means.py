@@ -327,7 +327,24 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
         return pair_count(self.matrices.run_count) * len(self.params.metrics) <= MOST_LISTED
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
-        version = self._trusted.qrels
+        version, metrics = self._trusted.qrels, []
+        for label, of_metric in zip(self.params.metrics, findings, strict=True):
+            topics, means = self._topics[label], of_metric["runs"][0]
+            differs = np.abs(means[:, np.newaxis] - means) > critical_difference(of_metric["ranges"], ALPHA)
+            metrics.append(
+                CorrectedUnderMetric(
+                    metric=label,
+                    weight=float(of_metric["weight"][0]),
+                    topics=len(topics.cheap) + len(topics.others),
+                    trusted_topics=len(topics.trusted),
+                    topics_left_out=list(topics.left_out),
+                    correlation=float(of_metric["correlations"][0]),
+                    difference_correlation=float(of_metric["correlations"][1]),
+                    runs=list(self._runs(of_metric["runs"], differs)),
+                    pairs_told_apart=int(differs.sum()) // 2,
+                    pairs=list(self._pairs(of_metric)) if self._lists_pairs else None,
+                )
+            )
         return {
             "trusted": version.judgments,
             "trusted_version": version.version,
@@ -336,26 +353,8 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
             "alpha": ALPHA,
             "seed": self.params.seed,
             "resamples": self.params.resamples,
-            "metrics": [
-                self._metric(label, of_metric) for label, of_metric in zip(self.params.metrics, findings, strict=True)
-            ],
+            "metrics": metrics,
         }
-
-    def _metric(self, label: str, findings: Arrays) -> CorrectedUnderMetric:
-        topics, means = self._topics[label], findings["runs"][0]
-        differs = np.abs(means[:, np.newaxis] - means) > critical_difference(findings["ranges"], ALPHA)
-        return CorrectedUnderMetric(
-            metric=label,
-            weight=float(findings["weight"][0]),
-            topics=len(topics.cheap) + len(topics.others),
-            trusted_topics=len(topics.trusted),
-            topics_left_out=list(topics.left_out),
-            correlation=float(findings["correlations"][0]),
-            difference_correlation=float(findings["correlations"][1]),
-            runs=list(self._runs(findings["runs"], differs)),
-            pairs_told_apart=int(differs.sum()) // 2,
-            pairs=list(self._pairs(findings)) if self._lists_pairs else None,
-        )
 
     def _runs(self, table: Floats, differs: Any) -> Iterator[CorrectedRun]:
         means = table[0]

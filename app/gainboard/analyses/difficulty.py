@@ -16,7 +16,7 @@ from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import MetricsParams, Names
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
 from gainboard.analyses.result_tables import Shown, table
-from gainboard.evaluation.scoring.matrices import Floats, Matrices
+from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.correlation import taus_with
@@ -242,32 +242,28 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
 
     def work(self, part: int) -> Arrays:
         scores = self.topics.scores(self.metrics[part])
+        findings: Arrays = {}
+        if self.params.standardise is not None:
+            names = set(self.reference)
+            reference = np.array([row for row, run in enumerate(self.matrices.runs) if run.name in names], np.intp)
+            standard = standardise_scores(scores, reference, self.params.standardise)
+            # A topic has standard scores of all runs or of none, so the first run tells for all. Both means are over
+            # the same topics: otherwise their ranks would differ for another reason.
+            is_defined = ~np.isnan(standard[0])
+            means = np.full((2, len(scores)), np.nan)
+            if is_defined.any():
+                means = np.array([table[:, is_defined].mean(axis=1) for table in (scores, standard)])
+            findings |= {"standardised": standard, "means": means}
         variance = variance_components(scores)
         numbers = (variance.runs, variance.topics, variance.residual)
         shares = (variance.generalisability, variance.low, variance.high, variance.dependability)
-        return {
-            **self._standardise(scores),
+        return findings | {
             "mean": scores.mean(axis=0),
             "spread": scores.std(axis=0, ddof=1),
             "discrimination": discriminations(scores),
             "components": np.array([*numbers, *shares]),
             "negative": np.array(variance.is_negative),
         }
-
-    def _standardise(self, scores: Floats) -> Arrays:
-        """Return the standardised scores, and the means [2, runs]: of scores and standardised, on the same topics."""
-        if self.params.standardise is None:
-            return {}
-        names = set(self.reference)
-        reference = np.array([row for row, run in enumerate(self.matrices.runs) if run.name in names], np.intp)
-        standard = standardise_scores(scores, reference, self.params.standardise)
-        # A topic has standard scores of all runs or of none, so the first run tells for all. Both means are over the
-        # same topics: otherwise their ranks would differ for another reason.
-        is_defined = ~np.isnan(standard[0])
-        means = np.full((2, len(scores)), np.nan)
-        if is_defined.any():
-            means = np.array([table[:, is_defined].mean(axis=1) for table in (scores, standard)])
-        return {"standardised": standard, "means": means}
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         return {

@@ -177,6 +177,8 @@ def described_labels(findings: Arrays, topics: Sequence[str], names: Sequence[st
     pairs, counts = int(total.sum()), tables.sum(axis=(-2, -1))
     by_topic, micro = retrieval_agreement(tables, threshold), retrieval_agreement(total, threshold)
     labels = {name: statistic(findings[name], WHY.get(name, NO_PAIRS) if pairs else NO_PAIRS) for name in LABELS}
+    bias, deviation = float(findings["bias"][0]), spread_of_differences(total)
+    levels = zip(names, total.sum(axis=1).astype(int).tolist(), findings["bias_by_level"], strict=True)
     return {
         "topics": len(topics),
         "common_pairs": pairs,
@@ -193,19 +195,13 @@ def described_labels(findings: Arrays, topics: Sequence[str], names: Sequence[st
             )
             for row, topic in enumerate(topics)
         ],
-        "leniency": _leniency(findings, total, names),
+        "leniency": Leniency(
+            bias=statistic(findings["bias"], NO_PAIRS),
+            standard_deviation=deviation,
+            limits_of_agreement=(bias - LIMITS * deviation, bias + LIMITS * deviation),
+            by_level=[
+                BiasAtLevel(level=level, name=name, pairs=count, bias=statistic(values, WHY["bias_at_level"]))
+                for level, (name, count, values) in enumerate(levels)
+            ],
+        ),
     }
-
-
-def _leniency(findings: Arrays, total: Floats, names: Sequence[str]) -> Leniency:
-    bias, deviation = float(findings["bias"][0]), spread_of_differences(total)
-    counts = total.sum(axis=1).astype(int).tolist()
-    return Leniency(
-        bias=statistic(findings["bias"], NO_PAIRS),
-        standard_deviation=deviation,
-        limits_of_agreement=(bias - LIMITS * deviation, bias + LIMITS * deviation),
-        by_level=[
-            BiasAtLevel(level=level, name=name, pairs=count, bias=statistic(values, WHY["bias_at_level"]))
-            for level, (name, count, values) in enumerate(zip(names, counts, findings["bias_by_level"], strict=True))
-        ],
-    )

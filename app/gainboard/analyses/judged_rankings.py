@@ -153,9 +153,7 @@ def compare_rankings(label: str, findings: Arrays, runs: Sequence[str], settings
     if reason is not None:
         nothing = ("correlations", "top", "largest_rise", "largest_drop", "flagged", "significance", "differences")
         return RankingUnderSets(metric=label, topics=topics, reason=reason, runs=[], **dict.fromkeys(nothing))
-    name_order = np.argsort(np.argsort(np.array(runs)))
     ranks, rises = rank_changes(means)
-    top = top_agreement(means, name_order, settings.k)
     rows = [
         RunUnderSets(
             run=run,
@@ -168,43 +166,48 @@ def compare_rankings(label: str, findings: Arrays, runs: Sequence[str], settings
         )
         for row, run in sorted(enumerate(runs), key=lambda each: (ranks[0, each[0]], each[1]))
     ]
-    differences = means[1] - means[0]
-    mean, deviation = float(differences.mean()), float(differences.std(ddof=1))
-    coefficients = {
-        name: RankCoefficient(value=value, reason=_why_undefined(name, means) if math.isnan(value) else None)
-        for name, value in correlations(means, settings.p).items()
-    }
     return RankingUnderSets(
         metric=label,
         topics=topics,
         reason=None,
-        correlations=RankCoefficients(**coefficients),
-        top=TopRunsAgreement(
+        **_compare_means(means, runs, settings),
+        largest_rise=_largest(rows, 1),
+        largest_drop=_largest(rows, -1),
+        flagged=_flagged(rows) if settings.flagged else None,
+        significance=_significance(findings, settings.alpha),
+        runs=rows,
+    )
+
+
+def _compare_means(means: Floats, runs: Sequence[str], settings: RankSettings) -> dict[str, Any]:
+    """Return how far the means [2, runs] agree: in their order, in the first runs, and in their values."""
+    coefficients = {}
+    for name, value in correlations(means, settings.p).items():
+        reason = WHY[name] if math.isnan(value) else None
+        if reason and name == "rbo":
+            reference, of_set = tied_pairs(means).tolist()
+            reason += f". Tied pairs of runs: {reference} under the reference, {of_set} under the set"
+        coefficients[name] = RankCoefficient(value=value, reason=reason)
+    # Equal means are in the order of the names, so that the first k runs do not depend on the order of the request.
+    name_order = np.argsort(np.argsort(np.array(runs)))
+    top = top_agreement(means, name_order, settings.k)
+    differences = means[1] - means[0]
+    mean, deviation = float(differences.mean()), float(differences.std(ddof=1))
+    return {
+        "correlations": RankCoefficients(**coefficients),
+        "top": TopRunsAgreement(
             k=top.k,
             tau=top.tau,
             overlap=top.overlap,
             tau_union=top.tau_union,
             union=[runs[row] for row in top.union],
         ),
-        largest_rise=_largest(rows, 1),
-        largest_drop=_largest(rows, -1),
-        flagged=_flagged(rows) if settings.flagged else None,
-        significance=_significance(findings, settings.alpha),
-        differences=MeanDifferences(
+        "differences": MeanDifferences(
             mean=mean,
             standard_deviation=deviation,
             limits_of_agreement=(mean - LIMITS * deviation, mean + LIMITS * deviation),
         ),
-        runs=rows,
-    )
-
-
-def _why_undefined(name: str, means: Floats) -> str:
-    """Return why a coefficient of the rankings by these means [2, runs] is undefined, with the tied pairs for RBO."""
-    if name != "rbo":
-        return WHY[name]
-    reference, of_set = tied_pairs(means).tolist()
-    return f"{WHY[name]}. Tied pairs of runs: {reference} under the reference, {of_set} under the set"
+    }
 
 
 def _largest(rows: Sequence[RunUnderSets], sign: int) -> RunUnderSets | None:

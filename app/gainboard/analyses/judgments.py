@@ -22,9 +22,8 @@ from gainboard.store.records import VersionName
 from gainboard.vocabulary import OFFICIAL
 
 SECONDS_A_JUDGMENT = 5e-6
+MOST_NAMED = 5
 Counts = NDArray[np.int64]
-
-
 UNJUDGED = "not judged"
 
 
@@ -131,29 +130,28 @@ class JudgmentsResult(JobResult):
         """Return the levels, the topics, and the table of the two versions."""
         relevant = self.relevant
         total = LevelCount(level=1, name="relevant, at any level", documents=relevant.documents, mean=relevant.mean)
-        notes = [
-            f"{extreme.relevant} are relevant at the {name}: {_some(extreme.topics)}."
-            for name, extreme in (("minimum", relevant.minimum), ("maximum", relevant.maximum))
-        ]
+        notes = []
+        for name, extreme in (("minimum", relevant.minimum), ("maximum", relevant.maximum)):
+            topics, others = extreme.topics[:MOST_NAMED], len(extreme.topics) - MOST_NAMED
+            more = f" and {others} more" if others > 0 else ""
+            plural = "s" if len(extreme.topics) > 1 else ""
+            notes.append(f"{extreme.relevant} are relevant at the {name}: topic{plural} {', '.join(topics)}{more}.")
         about = f"Judged documents of {self.topics} topics by relevance level; L0 is nonrelevant."
-        levels = table(LevelCount, "levels", about, [*self.levels, total], notes=notes)
+        tables = [table(LevelCount, "levels", about, [*self.levels, total], notes=notes)]
         about = "Judged and relevant documents of each topic, and those at each level."
         columns: list[Part] = [TopicCounts, *(Column(level.name, group="level") for level in self.levels)]
-        topics = table(columns, "topics", about, [(topic, *topic.per_level) for topic in self.by_topic])
-        return (levels, topics) if self.against is None else (levels, topics, self._table_of_changes(self.against))
-
-    def _table_of_changes(self, crossed: CrossedJudgments) -> Table:
-        rows: list[Sequence[Cell]] = [
-            (name, *row, only)
-            for name, row, only in zip(crossed.levels, crossed.crossed, crossed.judged_only_there, strict=True)
-        ]
-        rows.append((UNJUDGED, *crossed.judged_only_here, None))
-        there, here = (
-            VersionName(version.judgment_set or OFFICIAL, version.qrels_version) for version in (crossed, self)
-        )
-        columns = (Column(str(there)), *(Column(name, group=str(here)) for name in (*crossed.levels, UNJUDGED)))
-        caption = f"Documents by their levels in qrels {there} (rows) and {here}."
-        return Table("crossed", caption, columns, rows)
+        tables.append(table(columns, "topics", about, [(topic, *topic.per_level) for topic in self.by_topic]))
+        if crossed := self.against:
+            by_level = zip(crossed.levels, crossed.crossed, crossed.judged_only_there, strict=True)
+            rows: list[Sequence[Cell]] = [(name, *row, only) for name, row, only in by_level]
+            rows.append((UNJUDGED, *crossed.judged_only_here, None))
+            there, here = (
+                VersionName(version.judgment_set or OFFICIAL, version.qrels_version) for version in (crossed, self)
+            )
+            levels = [Column(str(there)), *(Column(name, group=str(here)) for name in (*crossed.levels, UNJUDGED))]
+            caption = f"Documents by their levels in qrels {there} (rows) and {here}."
+            tables.append(Table("crossed", caption, levels, rows))
+        return tables
 
     def figures(self) -> Sequence[Figure]:
         """Return R by topic, the largest first, with the share of each level."""
@@ -194,17 +192,16 @@ class JudgmentCounts(Analysis[JudgmentsParams, JudgmentsResult]):
     def work(self, part: int) -> Arrays:
         levels = self.matrices.judgments.level_counts.copy()
         levels[:, 0] += self.matrices.judgments.negative_counts
-        return {"levels": levels, **({"crossed": self._count_changes(self._other)} if self._other else {})}
-
-    def _count_changes(self, other: Matrices) -> Counts:
-        """Return the documents by level in both versions: int64 [h+2, h+2], last row and column for unjudged."""
+        if self._other is None:
+            return {"levels": levels}
+        # Documents by level there and here; the last row and column are for documents that the version does not judge.
         unjudged = self.matrices.collection.highest_level + 1
         crossed = np.zeros((unjudged + 1, unjudged + 1), np.int64)
-        pairs = compare_levels(other.document_levels(), self.matrices.document_levels()).documents
+        pairs = compare_levels(self._other.document_levels(), self.matrices.document_levels()).documents
         for (there, here), count in pairs.items():
             row, column = (unjudged if level is None else max(level, 0) for level in (there, here))
             crossed[row, column] += count
-        return crossed
+        return {"levels": levels, "crossed": crossed}
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         levels = findings[0]["levels"]
@@ -260,8 +257,3 @@ def _shares(counts: Counts) -> list[float | None]:
     """Return the shares of the sum of the counts; None if the sum is 0."""
     total = int(counts.sum())
     return [count / total if total else None for count in counts.tolist()]
-
-
-def _some(topics: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(topics) - most} more" if len(topics) > most else ""
-    return f"topic{'s' if len(topics) > 1 else ''} {', '.join(topics[:most])}{more}"

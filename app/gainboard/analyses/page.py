@@ -115,10 +115,9 @@ def _limits(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
     if field.get("format") == "date-time":
         return "a time"
     word = {"integer": "a whole number", "number": "a number", "boolean": "`true` or `false`", "object": "an object"}
-    bounds = [text.format(_number(field[name])) for name, text in _BOUNDS if name in field]
-    return ", ".join([word.get(field.get("type", ""), "text"), *bounds])
-
-
-def _number(value: float) -> str:
-    power = value.bit_length() - 1 if isinstance(value, int) else 0
-    return f"2^{power}" if power > 16 and value == 2**power else f"{value:,}"
+    words = [word.get(field.get("type", ""), "text")]
+    for name, text in _BOUNDS:
+        if (bound := field.get(name)) is not None:
+            power = bound.bit_length() - 1 if isinstance(bound, int) else 0
+            words.append(text.format(f"2^{power}" if power > 16 and bound == 2**power else f"{bound:,}"))
+    return ", ".join(words)

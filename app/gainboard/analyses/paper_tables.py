@@ -153,17 +153,11 @@ def crossed_levels(result: JudgmentsResult, crossed: CrossedJudgments) -> Table:
         *(Column(name, group="reassessed") for name in (*names, TOTAL)),
         *(Column(name, digits=1, percent=True, group="share of the row") for name in names),
     ]
-    return Table(
-        "levels", "Original and reassessed levels of documents.", columns, rows, notes=_about_levels(result, crossed)
-    )
-
-
-def _about_levels(result: JudgmentsResult, crossed: CrossedJudgments) -> list[str]:
     nonrelevant, *relevant = crossed.crossed
     kept, both = nonrelevant[0], sum(sum(row[1:]) for row in relevant)
     only = sum(crossed.judged_only_there), sum(crossed.judged_only_here)
     means = ", ".join(f"{level.mean:.1f} at {level.name}" for level in result.levels[1:])
-    return [
+    notes = [
         f"Original: qrels version {crossed.qrels_version}; reassessed: version {result.qrels_version}. {only[0]} "
         f"documents are judged by the former only, and {only[1]} by the latter.",
         f"Of the originally nonrelevant ones {_percent(kept, sum(nonrelevant))} were nonrelevant again, and of the "
@@ -171,6 +165,7 @@ def _about_levels(result: JudgmentsResult, crossed: CrossedJudgments) -> list[st
         f"A topic has on average {result.relevant.mean:.1f} relevant documents in version "
         f"{result.qrels_version}: {means}.",
     ]
+    return Table("levels", "Original and reassessed levels of documents.", columns, rows, notes=notes)
 
 
 def _percent(count: int, of: int) -> str:

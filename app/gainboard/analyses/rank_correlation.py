@@ -410,7 +410,7 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
         asls = {
             name: findings[0][f"asl {name}"].tolist() for name in ("kendall", "spearman") if name in self.coefficients
         }
-        return {
+        result: dict[str, Any] = {
             "runs": [names[run] for run in order],
             **self._scored.described(),
             "seed": self.params.seed,
@@ -420,11 +420,24 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
             "p_values": asls,
             "ties": dict(zip(self.metrics, tied_pairs(of_metrics).tolist(), strict=True)),
             "means": {label: row[order].tolist() for label, row in zip(self.metrics, of_metrics, strict=True)},
-            **({"p": self.params.p} if "rbo" in self.coefficients else {}),
-            **(self._swops(of_metrics, names) if self.against else {}),
-            **(self._sweep(means) if self.sweep else {}),
-            **(self._accuracy(findings[1:]) if self._topics else {}),
         }
+        if "rbo" in self.coefficients:
+            result["p"] = self.params.p
+        if self.against:
+            reference = of_metrics[list(self.metrics).index(self.against)]
+            pairs = {
+                label: discordant_pairs(reference, row) for label, row in zip(self.metrics, of_metrics, strict=True)
+            }
+            result["against"] = self.against
+            result["swops"] = {label: [[names[x], names[y]] for x, y in swops.pairs] for label, swops in pairs.items()}
+            result["half_ties"] = {label: swops.half_ties for label, swops in pairs.items()}
+        if self.sweep:
+            result["sweep"] = self._sweep(self.sweep, means)
+        if self._topics:
+            accuracy = tau_accuracy(np.concatenate([part["taus"] for part in findings[1:]]))
+            by_pair = {name: matrix.tolist() for name, matrix in accuracy._asdict().items()}
+            result["accuracy"] = TauAccuracies(**self._topics.described(), **by_pair)
+        return result
 
     def _matrix(self, name: Coefficient, means: Floats) -> Floats:
         if name == "kendall":
@@ -437,39 +450,21 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
             return tau_ap_matrix(means, self.params.tau_ap_ties)
         return rbo_matrix(means, self.params.p)
 
-    def _swops(self, means: Floats, names: Sequence[str]) -> dict[str, Any]:
-        assert self.against is not None
-        reference = means[list(self.metrics).index(self.against)]
-        swops = {label: discordant_pairs(reference, row) for label, row in zip(self.metrics, means, strict=True)}
-        return {
-            "against": self.against,
-            "swops": {label: [[names[x], names[y]] for x, y in swopped.pairs] for label, swopped in swops.items()},
-            "half_ties": {label: swopped.half_ties for label, swopped in swops.items()},
-        }
-
-    def _sweep(self, means: Floats) -> dict[str, Any]:
-        assert self.sweep is not None
+    def _sweep(self, sweep: SweepRequest, means: Floats) -> SweptTaus:
         row_of = {label: row for row, label in enumerate(self._labels)}
-        swept = [row_of[label] for label in self.sweep.labels]
+        swept = [row_of[label] for label in sweep.labels]
         matrices = {name: self._matrix(name, means) for name in self.coefficients}
         against = {
             label: {name: matrix[row_of[label], swept].tolist() for name, matrix in matrices.items()}
-            for label in self.sweep.against
+            for label in sweep.against
         }
-        swept_taus = SweptTaus(
-            metric=self.sweep.metric,
-            parameter=self.sweep.parameter,
-            values=self.sweep.values,
-            labels=self.sweep.labels,
+        return SweptTaus(
+            metric=sweep.metric,
+            parameter=sweep.parameter,
+            values=sweep.values,
+            labels=sweep.labels,
             against=against,
         )
-        return {"sweep": swept_taus}
-
-    def _accuracy(self, findings: Sequence[Arrays]) -> dict[str, Any]:
-        assert self._topics is not None
-        accuracy = tau_accuracy(np.concatenate([part["taus"] for part in findings]))
-        shown = {name: matrix.tolist() for name, matrix in accuracy._asdict().items()}
-        return {"accuracy": TauAccuracies(**self._topics.described(), **shown)}
 
 
 def risen(result: RankCorrelations, label: str) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from operator import ne
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -19,7 +20,6 @@ from gainboard.evaluation.judgments.reordering import OrderChange, Plan, Rejoine
 from gainboard.evaluation.runs.join import unpack_run
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
-from gainboard.metrics import JudgedRun
 from gainboard.store import qrels, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
@@ -176,11 +176,19 @@ class Rejudging(Change[RejudgeParams, RejudgeResult]):
             return [0] * len(plan.runs)
         with self.matrices.workspace.database.reading() as tx:
             before = runs.rankings(tx, [run.id for run in plan.runs], plan.newest.id)
-        after = [self._change.joins[plan.newest.id, run.id].row["rankings"] for run in plan.runs]
-        return [
-            _topics_that_differ(unpack_run(before[run.id]), unpack_run(packed))
-            for run, packed in zip(plan.runs, after, strict=True)
-        ]
+
+        def by_topic(packed: bytes) -> list[tuple[bytes, bytes]]:
+            run = unpack_run(packed)
+            # Widened, because the two runs may store their ranks in different numbers of bytes.
+            ranks, levels = (np.split(column, run.starts[1:-1]) for column in (run.rank.astype(np.int64), run.level))
+            return [(rank.tobytes(), level.tobytes()) for rank, level in zip(ranks, levels, strict=True)]
+
+        # A topic counts if a judged document gets another rank in it, or crosses the depth.
+        counts = []
+        for run in plan.runs:
+            after = self._change.joins[plan.newest.id, run.id].row["rankings"]
+            counts.append(sum(map(ne, by_topic(before[run.id]), by_topic(after))))
+        return counts
 
     def lock(self, tx: Transaction, principal: Principal) -> None:
         lock_for_change(tx, principal, self.matrices.collection)
@@ -191,14 +199,3 @@ class Rejudging(Change[RejudgeParams, RejudgeResult]):
 
 def _as_array(data: bytes) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return np.frombuffer(data, np.uint8)
-
-
-def _topics_that_differ(before: JudgedRun, after: JudgedRun) -> int:
-    """Return the number of topics in which a judged document gets another rank or crosses the depth."""
-
-    def rows(run: JudgedRun) -> list[tuple[bytes, bytes]]:
-        # Widened, because the two runs may store their ranks in different numbers of bytes.
-        ranks, levels = (np.split(column, run.starts[1:-1]) for column in (run.rank.astype(np.int64), run.level))
-        return [(rank.tobytes(), level.tobytes()) for rank, level in zip(ranks, levels, strict=True)]
-
-    return sum(one != other for one, other in zip(rows(before), rows(after), strict=True))

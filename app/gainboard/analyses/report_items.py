@@ -72,29 +72,24 @@ def finished_under_seeds(finish: Finish, tables: Sequence[Table]) -> Table:
         ]
         for row in shown.rows
     ]
+    firsts: dict[Value, dict[str, None]] = {}
+    for table in (shown, *others):
+        seen: set[Value] = set()
+        for row in table.rows:
+            if (section := table.section_of(row)) not in seen:
+                seen.add(section)
+                firsts.setdefault(section, {})[str(value_of(row[table.printed[0]]))] = None
+    notes = [
+        f"It depends on the seed which is first{f' in {section}' if section else ''}: {' or '.join(names)}."
+        for section, names in firsts.items()
+        if len(names) > 1
+    ]
     second_mark = unsure(shown.mark, len(tables)) if shown.mark else ""
-    return replace(shown, rows=rows, second_mark=second_mark, notes=[*shown.notes, *_may_be_first((shown, *others))])
+    return replace(shown, rows=rows, second_mark=second_mark, notes=[*shown.notes, *notes])
 
 
 def _texts(row: Sequence[Cell]) -> tuple[str, ...]:
     return tuple(value for value in map(value_of, row) if isinstance(value, str))
-
-
-def _may_be_first(tables: Sequence[Table]) -> list[str]:
-    """Return a note on each section whose first row is not the same in all tables."""
-    firsts: dict[Value, list[str]] = {}
-    for table in tables:
-        label = table.printed[0]
-        first: dict[Value, str] = {}
-        for row in table.rows:
-            first.setdefault(table.section_of(row), str(value_of(row[label])))
-        for section, name in first.items():
-            firsts.setdefault(section, []).append(name)
-    return [
-        f"It depends on the seed which is first{f' in {section}' if section else ''}: {' or '.join(names)}."
-        for section, names in ((section, list(dict.fromkeys(labels))) for section, labels in firsts.items())
-        if len(names) > 1
-    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,7 +230,23 @@ class SwapRate(PairsOverHalves[SwapRateParams, SwapRateResult, SwapCounts]):
         return SwapCounts(comparisons, swaps, by_pair, max(float(counts["maximum"]) for counts in blocks))
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
-        counts = self.counts(findings)
+        metrics, every = [], self.counts(findings)
+        for row, label in enumerate(self.metrics):
+            under_each_seed = every[row :: len(self.metrics)]
+            counts = under_each_seed[0]
+            columns = (counts.comparisons.tolist(), counts.swaps.tolist(), counts.swap_rate.tolist())
+            bins = [
+                SwapBin.model_validate(
+                    {"from": start, "to": end, "comparisons": comparisons, "swaps": swaps, "swap_rate": rate}
+                )
+                for start, end, comparisons, swaps, rate in zip(
+                    BIN_EDGES, (*BIN_EDGES[1:], None), *columns, strict=True
+                )
+            ]
+            by_rule: dict[str, SwapsByRule] = {rule: _required(counts, rule, bins) for rule in RULES}
+            by_seed = [SwapsBySeed(**of_seed.sensitivity(self.rule)._asdict()) for of_seed in under_each_seed]
+            chosen = dict(by_seed[0]) | dict(by_rule[self.rule])
+            metrics.append(SwapRateOfMetric(metric=label, bins=bins, by_rule=by_rule, by_seed=by_seed, **chosen))
         return {
             **self.topics.described(),
             "seed": self.seeds[0],
@@ -240,24 +256,8 @@ class SwapRate(PairsOverHalves[SwapRateParams, SwapRateResult, SwapCounts]):
             "replacement": self.params.replacement,
             "strict": self.params.strict,
             "rule": self.rule,
-            "metrics": [
-                self._metric(label, counts[row :: len(self.metrics)]) for row, label in enumerate(self.metrics)
-            ],
+            "metrics": metrics,
         }
-
-    def _metric(self, label: str, under_each_seed: Sequence[SwapCounts]) -> SwapRateOfMetric:
-        counts = under_each_seed[0]
-        columns = (counts.comparisons.tolist(), counts.swaps.tolist(), counts.swap_rate.tolist())
-        bins = [
-            SwapBin.model_validate(
-                {"from": start, "to": end, "comparisons": comparisons, "swaps": swaps, "swap_rate": rate}
-            )
-            for start, end, comparisons, swaps, rate in zip(BIN_EDGES, (*BIN_EDGES[1:], None), *columns, strict=True)
-        ]
-        by_rule: dict[str, SwapsByRule] = {rule: _required(counts, rule, bins) for rule in RULES}
-        by_seed = [SwapsBySeed(**swaps.sensitivity(self.rule)._asdict()) for swaps in under_each_seed]
-        chosen = dict(by_seed[0]) | dict(by_rule[self.rule])
-        return SwapRateOfMetric(metric=label, bins=bins, by_rule=by_rule, by_seed=by_seed, **chosen)
 
 
 def _required(counts: SwapCounts, rule: Rule, bins: Sequence[SwapBin]) -> SwapsByRule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Annotated, Any, Literal, Self
 
@@ -245,12 +245,18 @@ class TopicSetSize(Analysis[TopicSetSizeParams, TopicSetSizeResult]):
             "difference": self.difference,
             "sizes": self.sizes,
             "metrics": [
-                self._metric(label, [self._point(size, joined[label, size]) for size in self.sizes])
-                for label in self.metrics
+                self._metric(label, {size: joined[label, size] for size in self.sizes}) for label in self.metrics
             ],
         }
 
-    def _metric(self, label: str, curve: list[CurvePoint]) -> TopicSetSizeOfMetric:
+    def _metric(self, label: str, findings: Mapping[int, Sequence[Arrays]]) -> TopicSetSizeOfMetric:
+        curve = []
+        for size, blocks in findings.items():
+            tau, disjoint, sensitivity = (np.concatenate([arrays[name] for arrays in blocks]) for name in FOUND)
+            of_disjoint = _spread(disjoint) if len(disjoint) else None
+            curve.append(
+                CurvePoint(topics=size, tau=_spread(tau), tau_of_disjoint=of_disjoint, sensitivity=_spread(sensitivity))
+            )
         scores = self.topics.scores(label)
         variance = one_way_variance(scores)
         residual, has_designs = residual_variance(scores), self.difference is not None
@@ -262,15 +268,6 @@ class TopicSetSize(Analysis[TopicSetSizeParams, TopicSetSizeResult]):
             residual_variance=residual,
             designs=Designs.model_validate(self._designs(scores, variance)) if has_designs else None,
             paired_designs=PairedDesigns.model_validate(self._paired_designs(residual)) if has_designs else None,
-        )
-
-    def _point(self, size: int, findings: Sequence[Arrays]) -> CurvePoint:
-        tau, disjoint, sensitivity = (np.concatenate([arrays[name] for arrays in findings]) for name in FOUND)
-        return CurvePoint(
-            topics=size,
-            tau=_spread(tau),
-            tau_of_disjoint=_spread(disjoint) if len(disjoint) else None,
-            sensitivity=_spread(sensitivity),
         )
 
     def _designs(self, scores: Floats, variance: float) -> dict[str, Any]:

@@ -156,8 +156,17 @@ def original(about: About, params: BinaryAndGradedParams) -> int | None:
 
 
 def _plan(about: About, params: BinaryAndGradedParams) -> Iterator[Needed | LeftOut]:
-    yield from _not_shown(about, params)
     before, metrics = original(about, params), precisions(about)
+    if before is None:
+        yield LeftOut("Tables 1 and 3", "There is one published qrels version; they compare two.")
+    if about.highest_level == 1:
+        why = "With one level above 0 all weighting schemes are w1."
+        yield LeftOut("w3, w10 and w100 in Tables 4 and 5, Table 6, and Figures 1-2 (c), (e) and (g)", why)
+    deep = DEEP if params.cutoffs == list(CUTOFFS) else {cutoff: f"P@{cutoff} in Table 3" for cutoff in PRECISIONS}
+    deep |= {cutoff: f"The cut-off {cutoff} in Tables 4-6" for cutoff in params.cutoffs if cutoff not in deep}
+    for cutoff, what in deep.items():
+        if about.depth < cutoff:
+            yield LeftOut(what, f"The collection's runs are cut at rank {about.depth}.")
     of_original = (
         {"judgments": about.judgment_set, "qrels": before} if about.judgment_set != OFFICIAL else {"qrels": before}
     )
@@ -184,20 +193,6 @@ def _curves(about: About, params: BinaryAndGradedParams) -> Any:
     if isinstance(params.curves, dict):
         return params.curves.get(about.collection, best)
     return params.curves.model_dump() if isinstance(params.curves, Top) else params.curves or best
-
-
-def _not_shown(about: About, params: BinaryAndGradedParams) -> Iterator[LeftOut]:
-    if original(about, params) is None:
-        yield LeftOut("Tables 1 and 3", "There is one published qrels version; they compare two.")
-    if about.highest_level == 1:
-        why = "With one level above 0 all weighting schemes are w1."
-        yield LeftOut("w3, w10 and w100 in Tables 4 and 5, Table 6, and Figures 1-2 (c), (e) and (g)", why)
-    why = f"The collection's runs are cut at rank {about.depth}."
-    deep = DEEP if params.cutoffs == list(CUTOFFS) else {cutoff: f"P@{cutoff} in Table 3" for cutoff in PRECISIONS}
-    deep |= {cutoff: f"The cut-off {cutoff} in Tables 4-6" for cutoff in params.cutoffs if cutoff not in deep}
-    for cutoff, what in deep.items():
-        if about.depth < cutoff:
-            yield LeftOut(what, why)
 
 
 def _lay_out(results: JobResults, params: BinaryAndGradedParams) -> Iterator[ReportItem]:

@@ -184,7 +184,16 @@ def lay_out(results: JobResults, params: LateArrivalParams) -> Iterator[ReportIt
         for setting in settings:
             yield from taus.swept(setting, setting.of_base, "nDCG's log base", design.bases, NDCG)
     if tested:
-        yield _asl_curves(tested, design)
+        by_label = dict(zip(design.labels(), tested.metrics, strict=True))
+        asls = {metric: by_label[design.label(settings[0], metric)].asl_curve for metric in COMPARED}
+        panel = Panel(
+            Axis("run pairs, sorted by ASL", counts=True),
+            Axis("achieved significance level (ASL)", scale="log"),
+            [curve(tested, metric, levels) for metric, levels in asls.items()],
+            [Reference(alpha, f"{alpha:g}") for alpha in ALPHAS],
+        )
+        caption = f"Bootstrap ASL curves: gain value ratio = {settings[0].gains}. {_tested(tested)}"
+        yield ReportFigure("Figures 13-14", Figure("asl-curves", caption, (panel,)))
         table, *further = (_sensitivity_under(tested, design, seed) for seed in range(tested.seeds))
         yield ReportTable("Tables 2-3", table, most_sensitive_first, by_seed=further)
     if judged:
@@ -237,20 +246,6 @@ class Resemblance:
         rows_shown = [[name, *taus] for name, taus in rows.items()]
         table = self._taus.table("taus", f"{caption}.", columns, rows_shown, ratio.capitalize())
         yield ReportTable(number, table, mark_taus)
-
-
-def _asl_curves(result: SensitivityResult, design: LateArrivalDesign) -> ReportFigure:
-    by_label = dict(zip(design.labels(), result.metrics, strict=True))
-    settings = design.settings
-    curves = {metric: by_label[design.label(settings[0], metric)].asl_curve for metric in COMPARED}
-    panel = Panel(
-        Axis("run pairs, sorted by ASL", counts=True),
-        Axis("achieved significance level (ASL)", scale="log"),
-        [curve(result, metric, asls) for metric, asls in curves.items()],
-        [Reference(alpha, f"{alpha:g}") for alpha in ALPHAS],
-    )
-    caption = f"Bootstrap ASL curves: gain value ratio = {settings[0].gains}. {_tested(result)}"
-    return ReportFigure("Figures 13-14", Figure("asl-curves", caption, (panel,)))
 
 
 def _tested(result: SensitivityResult) -> str:

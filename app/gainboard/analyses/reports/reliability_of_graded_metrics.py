@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gainboard.analyses import stability, swap_rate
@@ -29,9 +29,8 @@ from gainboard.analyses.report_kinds import (
     enter,
 )
 from gainboard.analyses.stability import StabilityOfMetric, StabilityResult
-from gainboard.analyses.swap_rate import SwapRateOfMetric, SwapRateResult
+from gainboard.analyses.swap_rate import SwapRateResult
 from gainboard.exhibits import Column, Table
-from gainboard.exhibits.figures import Figure
 from gainboard.exhibits.tables import Value
 from gainboard.statistics.stability import LEAST_COMPARISONS
 
@@ -62,11 +61,6 @@ def plan(about: About, params: GradedMetricsParams) -> Iterator[Needed | LeftOut
         yield Needed("gains-correlation", "rank-correlation", {"metrics": under_each} | kendall, "Table 9")
     tested = {"metrics": list(design.tested().values())}
     yield Needed("agreement", "test-agreement", tested | drawn, "Table 10")
-    yield from _impossible(design)
-
-
-def _impossible(design: GradedMetricsDesign) -> Iterator[LeftOut]:
-    about = design.about
     if about.highest_level == 1:
         why = "There is one level of relevance above 0: rigid metrics would have nothing to leave out."
         yield LeftOut("Rigid metrics in Figures 3 and 5 and Tables 1-5", why)
@@ -141,16 +135,11 @@ def _correlations(result: RankCorrelationResult, design: GradedMetricsDesign) ->
         for above, row in enumerate(graded[:-1])
     ]
     yield high_taus("Tables 6-7", "graded metrics", columns, rows, result, design.graded())
-    yield ReportFigure("Figure 5", _means(result, design))
-
-
-def _means(result: RankCorrelationResult, design: GradedMetricsDesign) -> Figure:
-    every = design.every()
     labels = dict(zip(every, result.metrics, strict=True))
     names = [name for name in (RELAXED, RIGID, *design.named()) if name in every]
     means = {name: result.means[labels[name]] for name in names}
     figure, *_ = result.model_copy(update={"metrics": names, "means": means, "coefficients": {}}).figures()
-    return figure
+    yield ReportFigure("Figure 5", figure)
 
 
 def _gains(result: GainRobustnessResult, design: GradedMetricsDesign) -> Iterator[ReportItem]:
@@ -169,24 +158,17 @@ def _gains(result: GainRobustnessResult, design: GradedMetricsDesign) -> Iterato
         for setting, label in zip(design.settings, under_settings, strict=True)
     ]
     notes = [_settings(design), *swap_rate.exceptions(under_each), FIRST, _size(result)]
-    table, *further = (
-        replace(_powers(design, labels, swaps, seed), notes=notes) for seed in range(result.swap_rate.seeds)
-    )
-    finish = mark_where(lambda power: round(power, 12) > HIGH_POWER)
-    yield ReportTable("Table 8", table, finish, by_seed=further)
-
-
-def _powers(
-    design: GradedMetricsDesign, labels: Sequence[Sequence[str]], swaps: Mapping[str, SwapRateOfMetric], seed: int
-) -> Table:
-    """Return the discrimination power of each metric under each setting, with one of the seeds."""
-    rows = [
-        [name, *(swaps[label].by_seed[seed].discrimination_power for label in under_settings)]
-        for name, under_settings in zip(design.graded(), labels, strict=True)
-    ]
     caption = "Discrimination power (share of comparisons beyond the difference required) by gain setting."
     columns = [Column("metric"), *(Column(name, digits=1, percent=True) for name in design.settings)]
-    return Table("gains", caption, columns, rows, mark=f"> {HIGH_POWER:.0%}")
+    tables = []
+    for seed in range(result.swap_rate.seeds):
+        rows = [
+            [name, *(swaps[label].by_seed[seed].discrimination_power for label in under_settings)]
+            for name, under_settings in zip(design.graded(), labels, strict=True)
+        ]
+        tables.append(Table("gains", caption, columns, rows, mark=f"> {HIGH_POWER:.0%}", notes=notes))
+    finish = mark_where(lambda power: round(power, 12) > HIGH_POWER)
+    yield ReportTable("Table 8", tables[0], finish, by_seed=tables[1:])
 
 
 def _settings(design: GradedMetricsDesign) -> str:
