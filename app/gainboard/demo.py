@@ -119,8 +119,12 @@ class Campaign:
 
         So the judge has a bias for all runs, and another one for the run that was built with it.
         """
+        text = next(text for _, name, text in self.runs([FAVOURED]))
+        first: dict[str, set[str]] = {topic.name: set() for topic in self.topics}
+        for name, _, retrieved, rank, *_ in map(str.split, text.splitlines()):
+            if int(rank) <= FAVOURED_RANKS:
+                first[name].add(retrieved)
         bits, lines = np.random.PCG64([self.seed, MODEL_JUDGE]), []
-        first = self._first_documents(FAVOURED, FAVOURED_RANKS)
         for topic in self.topics:
             judged = np.flatnonzero(topic.levels != UNJUDGED_CODE)
             luck, favour = _uniform(bits, 2 * len(judged)).reshape(2, -1)
@@ -135,15 +139,6 @@ class Campaign:
         order = np.argsort(_uniform(np.random.PCG64([self.seed, SAMPLE_OF_TOPICS]), len(self.topics)), kind="stable")
         drawn = sorted(order[:TRUSTED_TOPICS].tolist())
         return Campaign([self.topics[topic] for topic in drawn], self.runs_per_team, self.seed).qrels()
-
-    def _first_documents(self, run: str, ranks: int) -> dict[str, set[str]]:
-        """Return the first documents of a run by topic."""
-        text = next(text for _, name, text in self.runs([run]))
-        documents: dict[str, set[str]] = {topic.name: set() for topic in self.topics}
-        for topic, _, document, rank, *_ in map(str.split, text.splitlines()):
-            if int(rank) <= ranks:
-                documents[topic].add(document)
-        return documents
 
     def second_qrels(self) -> str:
         """Return the judgments of a second, lenient assessor, who has not judged every document."""

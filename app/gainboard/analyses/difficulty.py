@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from gainboard.analyses.common import MOST_PAIRS, common_topics, refuse, require_at_most
@@ -242,7 +243,7 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
 
     def work(self, part: int) -> Arrays:
         scores = self.topics.scores(self.metrics[part])
-        findings: Arrays = {}
+        findings: dict[str, NDArray[Any]] = {}
         if self.params.standardise is not None:
             names = set(self.reference)
             reference = np.array([row for row, run in enumerate(self.matrices.runs) if run.name in names], np.intp)

@@ -19,7 +19,6 @@ from gainboard.exhibits.tables import (
     Level,
     LongTable,
     Marked,
-    MarkStyle,
     Share,
     Table,
     Value,
@@ -47,13 +46,17 @@ def csv_pieces(table: Table | LongTable) -> Iterator[str]:
     else:
         styles = list(table.meanings)
         yield csv_line(headings + [_MARK_COLUMNS[style] for style in styles])
-        rows = (
-            [
+
+        def record(row: Sequence[Cell]) -> Sequence[Value]:
+            cells = [
+                (heading, cell.style) for heading, cell in zip(headings, row, strict=True) if isinstance(cell, Marked)
+            ]
+            return [
                 *map(value_of, row),
-                *(_marked_headings(headings, row, style) for style in styles),
-            ]  # the columns of marks are part of the row
-            for row in table.rows
-        )
+                *("; ".join(name for name, mark in cells if mark == style) for style in styles),
+            ]
+
+        rows = map(record, table.rows)
     while block := list(islice(rows, _ROWS_AT_ONCE)):
         yield "".join(map(csv_line, block))
 
@@ -77,11 +80,6 @@ def _csv_field(value: Value) -> str:
         return ""
     # float() first, because the repr of NumPy's own floats contains the name of the type.
     return repr(float(value)) if isinstance(value, float | Level | Share) else str(value)
-
-
-def _marked_headings(headings: Sequence[str], row: Sequence[Cell], style: MarkStyle) -> str:
-    cells = zip(headings, row, strict=True)
-    return "; ".join(heading for heading, cell in cells if isinstance(cell, Marked) and cell.style == style)
 
 
 _MEANS_SOMETHING = re.compile(r"([\\`*_\[\]<>|#&~])")

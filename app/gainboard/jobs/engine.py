@@ -97,7 +97,15 @@ class Engine:
                 self._stop.wait(TROUBLE_SECONDS)
             else:
                 self._news.wait(BUSY_SECONDS if self._processes.claimed() else IDLE_SECONDS)
-        self._leave()
+        self._processes.drop()
+        try:
+            # If the database does not answer now, the next owner returns what is left.
+            with suppress(Unavailable):
+                if self._owns:
+                    with self._workspace.database.writing() as tx:
+                        claims.put_back_all(tx, self._processes.owner)
+        finally:
+            self._ownership.release()
 
     def _turn(self) -> None:
         if not self._has_ownership():
@@ -131,14 +139,3 @@ class Engine:
         self._processes.measures.note_freed(freed)
         self._owns = True
         return True
-
-    def _leave(self) -> None:
-        self._processes.drop()
-        try:
-            # If the database does not answer now, the next owner returns what is left.
-            with suppress(Unavailable):
-                if self._owns:
-                    with self._workspace.database.writing() as tx:
-                        claims.put_back_all(tx, self._processes.owner)
-        finally:
-            self._ownership.release()

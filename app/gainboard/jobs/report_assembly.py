@@ -99,25 +99,19 @@ def _tables(laid: Sequence[tuple[str, ReportTable]]) -> Iterator[Placed[Table] |
         for name, of_collection in of_each.items():
             yield Placed(number, name, _named(of_collection.finished(), f"{slug(number)}.{name}", f"{number}, {name}"))
         if len(of_each) > 1 and first.has_average:
-            what, mean = first.average or f"{number}, averages", _average(of_each)
+            what = first.average or f"{number}, averages"
+            tables = ([of_collection.table, *of_collection.by_seed] for of_collection in of_each.values())
+            one, *others = (average(under_seed) for under_seed in zip(*tables, strict=True))
+            caption = (
+                f"{first.table.caption} Unweighted averages over {len(of_each)} collections: {', '.join(of_each)}."
+            )
+            name = slug(first.average) if first.average else f"average-{slug(number)}"
+            mean = finished_under_seeds(first.finish, [_named(replace(one, caption=caption), name, what), *others])
             # Tables that share rows may share no column.
             if any(not isinstance(value_of(cell), str) for row in mean.rows for cell in row):
                 yield Placed(first.average or number, None, mean)
             else:
                 yield LeftOut(what, f"the tables of {', '.join(of_each)} share no row and column with a number")
-
-
-def _average(of_each: Mapping[str, ReportTable]) -> Table:
-    first = next(iter(of_each.values()))
-    name = slug(first.average) if first.average else f"average-{slug(first.number)}"
-    number = first.average or f"{first.number}, averages"
-    under_each_seed = zip(
-        *([of_collection.table, *of_collection.by_seed] for of_collection in of_each.values()), strict=True
-    )
-    mean, *others = (average(tables) for tables in under_each_seed)
-    caption = f"{first.table.caption} Unweighted averages over {len(of_each)} collections: {', '.join(of_each)}."
-    named = _named(replace(mean, caption=caption), name, number)
-    return finished_under_seeds(first.finish, [named, *others])
 
 
 def _by_number(laid: Sequence[tuple[str, P]]) -> dict[str, dict[str, P]]:

@@ -67,7 +67,14 @@ class Worker:
                 while not _end(self._workspace, claim, job, analysis, findings):
                     pass  # the collection has changed since the change was prepared
             else:
-                _work_parts(self._workspace, claim, self._analysis(job))
+                analysis, note = self._analysis(job), _Progress(self._workspace, claim)
+                done: list[Arrays] = []
+                for part in range(claim.first_part, claim.first_part + claim.parts):
+                    done.append(analysis.work(part))
+                    note(len(done))
+                chunk = pack_all(done)
+                with self._workspace.database.writing() as tx:
+                    claims.complete(tx, claim, chunk)
 
     def _analysis(self, job: StoredJob) -> Analysis[Any, Any]:
         if self._open is not None and self._open[0] == job.id:
@@ -85,17 +92,6 @@ class Worker:
             analysis = open_verification(self._workspace, analysis)
         self._open = (job.id, analysis)
         return analysis
-
-
-def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis[Any, Any]) -> None:
-    note = _Progress(workspace, claim)
-    findings: list[Arrays] = []
-    for part in range(claim.first_part, claim.first_part + claim.parts):
-        findings.append(analysis.work(part))
-        note(len(findings))
-    packed = pack_all(findings)
-    with workspace.database.writing() as tx:
-        claims.complete(tx, claim, packed)
 
 
 def _end(

@@ -149,22 +149,19 @@ class WorkerProcess:
         try:
             with process.stdout:
                 for line in process.stdout:
-                    self._hear(line)
+                    try:
+                        reply = Reply(**json.loads(line))
+                    except (ValueError, TypeError):
+                        continue  # the process ended in the middle of a line
+                    # A reply of a process that was killed may still have been on its way.
+                    if self.claim is not None and reply.claim == self.claim.name:
+                        self._reply = reply
+                    self._wake()
         finally:
             # In this order: whoever sees the end finds the exit code.
             process.wait()
             ended.set()
             self._wake()
-
-    def _hear(self, line: str) -> None:
-        try:
-            reply = Reply(**json.loads(line))
-        except (ValueError, TypeError):
-            return  # the process ended in the middle of a line
-        # A reply of a process that was killed may still have been on its way.
-        if self.claim is not None and reply.claim == self.claim.name:
-            self._reply = reply
-        self._wake()
 
 
 @contextmanager

@@ -52,7 +52,15 @@ class BoundMetric:
         self.parameters = MappingProxyType(dict(parameters))
         self.cutoff = cutoff
         self.scale = scale
-        self.label = _label(metric, parameters, cutoff, scale)
+        defaults = metric.defaults(scale)
+        written = [
+            f"{parameter.name}={parameter.write(parameters[parameter.name])}"
+            for parameter in metric.parameters_by_name
+            if (parameter.always_shown or parameters[parameter.name] != defaults[parameter.name])
+            and (parameter.only_with is None or parameters[parameter.only_with[0]] == parameter.only_with[1])
+        ]
+        shown = f"({','.join(written)})" if written else ""
+        self.label = f"{metric.name}{shown}" + (f"@{cutoff}" if cutoff is not None else "")
         self.is_geometric = parameters[MEAN.name] == "geometric"
         self.is_averaged = parameters.get(IA.name, "false") != "false"
         is_by_intent = metric.needs_intents
@@ -176,17 +184,6 @@ def _bind(setting: Setting, parameters: Mapping[str, Any], scale: Scale) -> Boun
     value = parameters[name]
     # Parameters by level are written with the highest level first.
     return bound_setting("levels", value[::-1]) if isinstance(value, tuple) else bound_setting("number", value)
-
-
-def _label(metric: Metric, parameters: Mapping[str, Any], cutoff: int | str | None, scale: Scale) -> str:
-    defaults = metric.defaults(scale)
-    shown = [
-        f"{parameter.name}={parameter.write(parameters[parameter.name])}"
-        for parameter in metric.parameters_by_name
-        if (parameter.always_shown or parameters[parameter.name] != defaults[parameter.name])
-        and (parameter.only_with is None or parameters[parameter.only_with[0]] == parameter.only_with[1])
-    ]
-    return metric.name + (f"({','.join(shown)})" if shown else "") + (f"@{cutoff}" if cutoff is not None else "")
 
 
 _PARAMETERS = re.compile(r"\((.*)\)(@\d+)?$")

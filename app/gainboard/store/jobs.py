@@ -181,23 +181,21 @@ def add(
             tx.execute(
                 insert(job_qrels), [{"job_number": number, "qrels_id": qrels_id} for qrels_id in sorted(other_qrels)]
             )
-    is_queued = number is not None or _queue_again(tx, values["id"], values["token_id"])
+    else:
+        over = table.c.state.in_(("failed", "cancelled"))
+        # the token that asks now may cancel it
+        again = {"state": "queued", "token_id": values["token_id"]}
+        again |= dict.fromkeys(("error", "started_at", "finished_at"))
+        changed = update(table).where(table.c.id == values["id"], over).values(**again)
+        number = tx.execute(changed.returning(table.c.number)).scalar()
+        if number is not None:
+            # finished chunks stay, because they would have the same findings again
+            undone = (chunks.c.job_number == number) & ~chunks.c.done
+            tx.execute(update(chunks).where(undone).values(claim=None, attempts=0, interruptions=0, parts_done=0))
     job = get_record(tx, StoredJob, _select().where(table.c.id == values["id"]))
-    if is_queued:
+    if number is not None:
         put_out_tickets(tx, job.number, len(sizes))
-    return job, is_queued
-
-
-def _queue_again(tx: Transaction, identity: str, token_id: str | None) -> bool:
-    over = table.c.state.in_(("failed", "cancelled"))
-    # the token that asks now may cancel it
-    again = {"state": "queued", "token_id": token_id, "error": None, "started_at": None, "finished_at": None}
-    query = update(table).where(table.c.id == identity, over).values(**again).returning(table.c.number)
-    if (number := tx.execute(query).scalar()) is not None:
-        # finished chunks stay, because they would have the same findings again
-        undone = (chunks.c.job_number == number) & ~chunks.c.done
-        tx.execute(update(chunks).where(undone).values(claim=None, attempts=0, interruptions=0, parts_done=0))
-    return number is not None
+    return job, number is not None
 
 
 def versions_of(tx: Transaction, job: StoredJob) -> list[int]:

@@ -138,18 +138,14 @@ class UploadSlots:
                 if not (self._held or self._left):
                     self._thread = None
                     return
+                held = set(self._held)
             try:
-                self._renew()
+                if self._has_leases and held:
+                    with self._database.writing() as tx:
+                        tx.execute(update(table).where(table.c.id.in_(held)).values(leased_until=_LATER))
                 self.sweep()
             except Unavailable as busy:
                 log.warning("leases of uploads cannot be renewed until the database answers: %s", busy.message)
             # Whatever it is, the next renewal must come.
             except Exception:
                 log.exception("unexpected error in the renewal of leases")
-
-    def _renew(self) -> None:
-        with self._guard:
-            held = set(self._held)
-        if self._has_leases and held:
-            with self._database.writing() as tx:
-                tx.execute(update(table).where(table.c.id.in_(held)).values(leased_until=_LATER))

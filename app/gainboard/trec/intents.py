@@ -117,7 +117,17 @@ class _IntentReading:
         if width == 4:
             self._add_judgments(table)
         elif width == 3:
-            self._add_probabilities(table)
+            for number, topic, intent, token in zip(table.numbers.tolist(), *table.columns, strict=True):
+                value, probabilities = decimal(token), self._probabilities.setdefault(topic, {})
+                if value is None or not 0 <= value <= 1:
+                    problem = f"probability {quoted(token)} of intent {quoted(intent)} is not a number from 0 to 1"
+                    problem += cause_by_level([topic, intent, token])
+                elif (before := probabilities.setdefault(intent, value)) != value:
+                    problem = f"intent {quoted(intent)} has two probabilities, {before:g} and {value:g}. Keep one"
+                else:
+                    continue
+                self._faulty_probabilities.add(topic)
+                self._faults.add("bad-probability", problem, number, topic=topic)
         else:
             problem = (
                 f"the line has {width} column{'s' * (width > 1)}, which do not fit: topic, intent, document id, level; "
@@ -176,21 +186,6 @@ class _IntentReading:
             self._level_bytes[token] = None if level is None else level & 0xFF
         level_byte = self._level_bytes[token]
         return -1 if level_byte is None else level_byte
-
-    def _add_probabilities(self, table: LineTable) -> None:
-        for number, topic, intent, token in zip(table.numbers.tolist(), *table.columns, strict=True):
-            value, probabilities = decimal(token), self._probabilities.setdefault(topic, {})
-            if value is None or not 0 <= value <= 1:
-                problem = f"probability {quoted(token)} of intent {quoted(intent)} is not a number from 0 to 1"
-                problem += cause_by_level([topic, intent, token])
-            elif probabilities.setdefault(intent, value) != value:
-                problem = (
-                    f"intent {quoted(intent)} has two probabilities, {probabilities[intent]:g} and {value:g}. Keep one"
-                )
-            else:
-                continue
-            self._faulty_probabilities.add(topic)
-            self._faults.add("bad-probability", problem, number, topic=topic)
 
     def _pack_topic(self, name: bytes, topic: _Topic) -> tuple[PackedTopic, TopicIntents]:
         documents, intents = (bytes(lines).split(b"\n")[:-1] for lines in (topic.documents, topic.intents))

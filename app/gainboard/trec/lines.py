@@ -204,7 +204,14 @@ class Text:
             line = line[:-1]
         if line.startswith(SKIPPED):
             self._note_skipped()
-            self._note_commented(number, line)
+            columns = line.split()
+            # A mark by itself begins prose, unless the column that is the same in almost every file follows.
+            is_prose = columns[0] in SKIPPED and columns[1:2] not in ([b"Q0"], [b"0"])
+            value = columns[4] if len(columns) == 6 else columns[-1]  # a run's score, or a level
+            # Without the mark this would be a line of data, which the file may miss.
+            if not is_prose and len(columns) > 2 and _VALUE.fullmatch(value) and unreadable(line) is None:
+                example, count = self._commented.get(len(columns), (f"line {number}: {quoted(line)}", 0))
+                self._commented[len(columns)] = example, count + 1
             return []
         if problem := unreadable(line):
             self._excess -= 1
@@ -237,16 +244,6 @@ class Text:
             raise TooLarge(
                 f"The file has more than {most:,} blank lines and comments beyond its lines of data", limit=most
             )
-
-    def _note_commented(self, number: int, line: bytes) -> None:
-        """Note a comment that would be a line of data in a file that had no comments."""
-        columns = line.split()
-        # A mark by itself begins prose, unless the column that is the same in almost every file follows.
-        is_prose = columns[0] in SKIPPED and columns[1:2] not in ([b"Q0"], [b"0"])
-        value = columns[4] if len(columns) == 6 else columns[-1]  # a run's score, or a level
-        if not is_prose and len(columns) > 2 and _VALUE.fullmatch(value) and unreadable(line) is None:
-            example, count = self._commented.get(len(columns), (f"line {number}: {quoted(line)}", 0))
-            self._commented[len(columns)] = example, count + 1
 
     def _note_separators(self, data: bytes) -> None:
         self._tabs = self._tabs or b"\t" in data

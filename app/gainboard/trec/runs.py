@@ -148,10 +148,20 @@ class RunReader:
                 if (narrow := self._read_narrow_columns(block)).topics:
                     yield narrow
                 continue
-            table = None if self._plain else self._text.table(block, WIDTH)
-            columns = (
-                self._read_plain_columns(block) if table is None else _slice_columns(table, WIDTH + 1, block.numbers)
-            )
+            if not self._plain and (table := self._text.table(block, WIDTH)) is not None:
+                columns = _slice_columns(table, WIDTH + 1, block.numbers)
+            else:
+                numbers: list[int] = []
+                tokens: list[bytes] = []
+                for number, row in self._text.rows(block):
+                    if len(row) == WIDTH:
+                        numbers.append(number)
+                        tokens += row
+                    else:
+                        width = columns_in_words(len(row))
+                        problem = f"the line has {width} instead of {WIDTH}: {COLUMNS}{cause_in_run(row)}"
+                        self._text.faults.add("bad-columns", problem, number)
+                columns = _slice_columns(tokens, WIDTH, numbers)
             if not columns.topics:
                 continue
             tags = columns.tags
@@ -211,18 +221,6 @@ class RunReader:
     @property
     def _is_ranked(self) -> bool:
         return self._counts_up and max(self._next.values(), default=0) > 2
-
-    def _read_plain_columns(self, block: Block) -> LineColumns:
-        numbers: list[int] = []
-        tokens: list[bytes] = []
-        for number, row in self._text.rows(block):
-            if len(row) == WIDTH:
-                numbers.append(number)
-                tokens += row
-            else:
-                problem = f"the line has {columns_in_words(len(row))} instead of {WIDTH}: {COLUMNS}{cause_in_run(row)}"
-                self._text.faults.add("bad-columns", problem, number)
-        return _slice_columns(tokens, WIDTH, numbers)
 
 
 def _is_score(token: bytes) -> bool:

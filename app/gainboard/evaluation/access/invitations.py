@@ -70,7 +70,14 @@ def invite(workspace: Workspace, session: Session, name: str, wanted: Sequence[s
 
     Raise InvalidRequest for names that no team can have.
     """
-    _check(wanted)
+    if not 0 < len(wanted) <= MOST_INVITED:
+        message = f"{len(wanted)} teams are named. Name at least one, and at most {MOST_INVITED}."
+        raise InvalidRequest.at("body.teams", "bad-count", message)
+    for team, count in Counter(wanted).items():
+        if not is_slug(team):
+            raise InvalidRequest.at("body.teams", "bad-name", f"{team!r} cannot be the name of a team ({SLUG_RULE}).")
+        if count > 1:
+            raise InvalidRequest.at("body.teams", "repeated-name", f"{team!r} is named twice. Name each team once.")
     now = workspace.now()
     with workspace.database.writing() as tx:
         view = open_locked(tx, session.principal, name)
@@ -110,17 +117,6 @@ def end_invitations_by(tx: Transaction, principal: Principal, inviter: str, now:
         for invitation in tokens.open_invitations(tx, here, now):
             if invitation.id == identity:
                 _end(tx, principal, collections.of_id(tx, here), invitation, now)
-
-
-def _check(wanted: Sequence[str]) -> None:
-    if not 0 < len(wanted) <= MOST_INVITED:
-        message = f"{len(wanted)} teams are named. Name at least one, and at most {MOST_INVITED}."
-        raise InvalidRequest.at("body.teams", "bad-count", message)
-    for name, count in Counter(wanted).items():
-        if not is_slug(name):
-            raise InvalidRequest.at("body.teams", "bad-name", f"{name!r} cannot be the name of a team ({SLUG_RULE}).")
-        if count > 1:
-            raise InvalidRequest.at("body.teams", "repeated-name", f"{name!r} is named twice. Name each team once.")
 
 
 def list_invitations(workspace: Workspace, session: Session, name: str) -> list[tuple[Token, str | None]]:

@@ -14,7 +14,6 @@ from gainboard.evaluation.runs.stored_files import reread
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.evaluation.scoring.scorer import judged_runs
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
-from gainboard.metrics import JudgedRun
 from gainboard.statistics.agreement import NONE, repeated_runs
 from gainboard.store.records import Collection, Run
 from gainboard.trec import Ranking
@@ -39,7 +38,11 @@ def identical_runs(
     several = [run for group in _alike(ordered, lambda run: run.team_id) for run in group]
     # Cheap comparisons come first: only runs with equal joins can be identical, and only their files are read.
     joined = judged_runs(workspace, collection, version, several, exact=False)
-    judged = {run.id: _judged_digest(judged_run) for run, judged_run in zip(several, joined, strict=True)}
+    judged: dict[int, bytes] = {}
+    for run, join in zip(several, joined, strict=True):
+        # Without retrieval scores, which may differ between runs that rank alike.
+        columns = (join.starts, join.rank, join.level, join.retrieved)
+        judged[run.id] = hashlib.sha256(b"".join(column.tobytes() for column in columns)).digest()
     suspects = [run for group in _alike(several, lambda run: (run.team_id, judged[run.id])) for run in group]
     ranked = {run.id: _ranked_digest(workspace, collection, run, version.qrels.order) for run in suspects}
     groups = _alike(suspects, lambda run: (run.team_id, ranked[run.id]))
@@ -76,14 +79,6 @@ def _alike(runs: Iterable[Run], key: Callable[[Run], Hashable]) -> Iterator[list
     for run in runs:
         groups[key(run)].append(run)
     return (group for group in groups.values() if len(group) > 1)
-
-
-def _judged_digest(run: JudgedRun) -> bytes:
-    digest = hashlib.sha256()
-    # Without retrieval scores, which may differ between runs that rank alike.
-    for column in (run.starts, run.rank, run.level, run.retrieved):
-        digest.update(column.tobytes())
-    return digest.digest()
 
 
 def _ranked_digest(workspace: Workspace, collection: Collection, run: Run, order: RunOrder) -> bytes:

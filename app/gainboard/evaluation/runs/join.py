@@ -61,8 +61,22 @@ class JudgedTopics:
             judged = file.packed[topic].as_levels()
             counts[row] = np.bincount(judged[judged >= 0], minlength=highest_level + 1)
             negative[row] = np.count_nonzero(judged < 0)
-        of_all = None if intents is None else _join_intents(file, intents, topics)
-        return cls(topics, Judgments(counts, negative, of_all))
+        if intents is None:
+            return cls(topics, Judgments(counts, negative, None))
+        by_topic = [intents[topic] for topic in topics]
+        documents = np.array([len(file.packed[topic].levels) for topic in topics], np.int64)
+        sizes = np.array([len(topic.probability) for topic in by_topic], np.int64)
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        joined = Intents(
+            starts=starts,
+            probability=np.concatenate([topic.probability for topic in by_topic]),
+            documents=np.concatenate([[0], np.cumsum(documents)]).astype(np.int64),
+            # Numbered through, because an intent belongs to one topic, whatever its name is.
+            intent=np.concatenate([topic.intent + start for topic, start in zip(by_topic, starts[:-1], strict=True)]),
+            document=np.concatenate([topic.document for topic in by_topic]),
+            level=np.concatenate([topic.level for topic in by_topic]),
+        )
+        return cls(topics, Judgments(counts, negative, joined))
 
     def packed(self) -> bytes:
         """Return the bytes for the store; `unpacked` reads them."""
@@ -163,21 +177,6 @@ class JudgedFile(NamedTuple):
             "topics_missing": int(np.count_nonzero(run.retrieved == 0)),
             "topics_unknown": self.topics_unknown,
         }
-
-
-def _join_intents(file: PackedJudgments, intents: Mapping[str, TopicIntents], topics: list[str]) -> Intents:
-    by_topic = [intents[topic] for topic in topics]
-    counts = np.array([len(topic.probability) for topic in by_topic], np.int64)
-    documents = np.array([len(file.packed[topic].levels) for topic in topics], np.int64)
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Intents(
-        starts=starts,
-        probability=np.concatenate([topic.probability for topic in by_topic]),
-        documents=np.concatenate([[0], np.cumsum(documents)]).astype(np.int64),
-        intent=np.concatenate([topic.intent + start for topic, start in zip(by_topic, starts[:-1], strict=True)]),
-        document=np.concatenate([topic.document for topic in by_topic]),
-        level=np.concatenate([topic.level for topic in by_topic]),
-    )
 
 
 def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:

@@ -66,24 +66,19 @@ def prune(workspace: Workspace, days: int = KEPT_DAYS, stop: Event | None = None
         # After the transaction, because a rollback must find all objects in their place.
         blobs.delete_forgotten(workspace.database, deleted)
         count, size = count + len(hashes), size + deleted.bytes
-    _delete_abandoned(workspace, stop)
-    blobs.delete_orphans(workspace.database)
-    return Pruned(count, size)
-
-
-def _delete_abandoned(workspace: Workspace, stop: Event | None) -> None:
-    """Delete what failed imports have stored."""
-    before = workspace.now() - ABANDONED_AFTER
+    abandoned_before = workspace.now() - ABANDONED_AFTER
     while not (stop and stop.is_set()):
         with workspace.database.reading() as tx:
-            if imports.find_abandoned(tx, before) is None:
-                return
+            if imports.find_abandoned(tx, abandoned_before) is None:
+                break
         with workspace.database.writing() as tx:
             exclude_others(tx, _LOCK)
-            collection_id = imports.find_abandoned(tx, before)
+            collection_id = imports.find_abandoned(tx, abandoned_before)
             hashes = imports.delete_some(tx, collection_id) if collection_id is not None else []
             deleted = blobs.delete_unneeded(tx, sorted(set(hashes)))
         blobs.delete_forgotten(workspace.database, deleted)
+    blobs.delete_orphans(workspace.database)
+    return Pruned(count, size)
 
 
 def _before(workspace: Workspace, days: int) -> datetime:

@@ -150,7 +150,14 @@ def expected_of(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Judgme
             expected[drawn, topic] = scores.mean(axis=1)
             error[drawn, topic] = scores.std(axis=1, ddof=1) / np.sqrt(ORDERS)
     error[np.isnan(expected)] = np.nan
-    means = {"expected": mean_all(metrics, expected), "standard_error": _error_of_means(metrics, error)}
+    defined = ~np.isnan(error)
+    squares = np.where(defined, error, 0.0) ** 2
+    # A metric that no topic defines divides 0 by 0, and NaN is the right answer.
+    with np.errstate(invalid="ignore"):
+        of_means: Floats = np.sqrt(squares.sum(axis=1)) / defined.sum(axis=1)
+    # Orders are drawn for each topic by itself, so their errors are independent; those of logarithms are not known.
+    of_means[[metric.is_geometric and bool(squares[row].any()) for row, metric in enumerate(metrics)]] = np.nan
+    means = {"expected": mean_all(metrics, expected), "standard_error": of_means}
     return TiedScores({"expected": expected, "standard_error": error}, means)
 
 
@@ -162,18 +169,6 @@ def _draw_slots(tied: TiedRun, topic: int) -> Iterator[NDArray[np.int64]]:
     for rows in tied.mixed_groups(topic):
         size = int(tied.size[rows.start])
         yield draws.permutations(ORDERS, 1, size)[:, 0, : rows.stop - rows.start].astype(np.int64)
-
-
-def _error_of_means(metrics: Sequence[BoundMetric], error: Floats) -> Floats:
-    """Return the standard errors of the means: float64 [metrics], from those of the topics, [metrics, topics]."""
-    defined = ~np.isnan(error)
-    squares = np.where(defined, error, 0.0) ** 2
-    # A metric that no topic defines divides 0 by 0, and NaN is the right answer.
-    with np.errstate(invalid="ignore"):
-        errors: Floats = np.sqrt(squares.sum(axis=1)) / defined.sum(axis=1)
-    # Orders are drawn for each topic by itself, so their errors are independent; those of logarithms are not known.
-    errors[[metric.is_geometric and bool(squares[row].any()) for row, metric in enumerate(metrics)]] = np.nan
-    return errors
 
 
 def refuse_by_intent(metrics: Sequence[BoundMetric]) -> None:

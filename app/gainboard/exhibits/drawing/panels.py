@@ -176,7 +176,12 @@ def set_scale(axes: Axes, which: Which, axis: Axis, numbers: Iterable[Numbers]) 
         decade = 10.0 ** math.floor(math.log10(max(low, high * 1e-200)) + 1e-9)
         axes.set(**{f"{which}scale": SymmetricalLogScale(shown_axis, linthresh=decade, linscale=_PLACE_OF_ZERO)})
         shown_axis.set_major_locator(_FromZero(decade, ticks))
-        _draw_break(axes, which, decade / 2)
+        x, y = (decade / 2, 0.0) if which == "x" else (0.0, decade / 2)
+        across = axes.get_xaxis_transform() if which == "x" else axes.get_yaxis_transform()
+        # A white patch under the strokes shows the interruption of the axis itself.
+        for marker, size, colour in (("s", 3.5, "white"), (_STROKES[which], 7.0, "black")):
+            axes.plot([x], [y], marker=marker, markersize=size, markerfacecolor=colour, markeredgecolor=colour,
+                      markeredgewidth=0.6, linestyle="none", transform=across, clip_on=False, zorder=9)  # fmt: skip
     else:
         axes.set(**{f"{which}scale": "log"})
         shown_axis.set_major_locator(ticks)
@@ -237,15 +242,6 @@ class _FromZero(Locator):
 
 def _axis_of(axes: Axes, which: Which) -> DrawnAxis:
     return axes.xaxis if which == "x" else axes.yaxis
-
-
-def _draw_break(axes: Axes, which: Which, at: float) -> None:
-    x, y = (at, 0.0) if which == "x" else (0.0, at)
-    across = axes.get_xaxis_transform() if which == "x" else axes.get_yaxis_transform()
-    # A white patch under the strokes shows the interruption of the axis itself.
-    for marker, size, colour in (("s", 3.5, "white"), (_STROKES[which], 7.0, "black")):
-        axes.plot([x], [y], marker=marker, markersize=size, markerfacecolor=colour, markeredgecolor=colour,
-                  markeredgewidth=0.6, linestyle="none", transform=across, clip_on=False, zorder=9)  # fmt: skip
 
 
 RING: dict[str, Any] = {
@@ -367,7 +363,13 @@ def draw_heat_map(heat_map: HeatMap, axes: Axes, alike: Iterable[HeatMap]) -> No
     norm = Normalize(low, high)
     cells = _draw_cells(axes, values, norm)
     if max(values.shape) <= _MOST_READABLE:
-        _print_values(axes, values, norm, heat_map.digits)
+        # The weights are those of the eye for red, green and blue.
+        lightness = mpl.colormaps[_SHADES](norm(values))[..., :3] @ (0.299, 0.587, 0.114)
+        for (row, column), value in np.ndenumerate(values):
+            text = "–" if math.isnan(value) else f"{value:.{heat_map.digits}f}".replace("-", "−")
+            colour = "white" if lightness[row, column] < 0.5 and not math.isnan(value) else "black"
+            size = min(SMALL, 32 / len(text))
+            axes.text(column, row, text, ha="center", va="center", fontsize=size, color=colour)
     name_ticks(axes, "x", heat_map.columns)
     name_ticks(axes, "y", heat_map.rows)
     axes.tick_params(which="both", length=0)
@@ -396,13 +398,3 @@ def _draw_cells(axes: Axes, values: Floats, norm: Normalize) -> ScalarMappable:
     axes.set_xlim(-0.5, columns - 0.5)
     axes.set_ylim(rows - 0.5, -0.5)
     return cells
-
-
-def _print_values(axes: Axes, values: Floats, norm: Normalize, digits: int) -> None:
-    # The weights are those of the eye for red, green and blue.
-    lightness = mpl.colormaps[_SHADES](norm(values))[..., :3] @ (0.299, 0.587, 0.114)
-    for (row, column), value in np.ndenumerate(values):
-        text = "–" if math.isnan(value) else f"{value:.{digits}f}".replace("-", "−")
-        is_dark = lightness[row, column] < 0.5 and not math.isnan(value)
-        size = min(SMALL, 32 / len(text))
-        axes.text(column, row, text, ha="center", va="center", fontsize=size, color="white" if is_dark else "black")
