@@ -7,33 +7,26 @@ are made of, tables are made anew of the results, and what was not computed here
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from tempfile import SpooledTemporaryFile, TemporaryFile
-from typing import Any, BinaryIO, Final, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
-from gainboard.analyses.job_kinds import Kind, find_kind
-from gainboard.analyses.pair_tests import ComparedPairs
-from gainboard.analyses.report_kinds import find_report_kind
-from gainboard.analyses.result_models import JobResult
 from gainboard.errors import CollectionExists, Conflict, GainboardError, InvalidRequest
 from gainboard.evaluation import audit, collections
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, open_collection
+from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.judgments import qrels
 from gainboard.evaluation.judgments.publication import after_all
 from gainboard.evaluation.judgments.topic_groups import put_group
 from gainboard.evaluation.releases.document import (
     Archived,
     FrozenJudgments,
-    FrozenReport,
-    FrozenResult,
     FrozenScores,
 )
 from gainboard.evaluation.runs import run_metadata, runs
@@ -41,37 +34,18 @@ from gainboard.evaluation.runs.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.runs.run_files import NO_LIMITS
 from gainboard.evaluation.runs.runs import RunDetails
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs import report_planning
-from gainboard.jobs.derived_files import enqueue_derived_files
-from gainboard.jobs.files import write_parts
-from gainboard.jobs.pairs import write_pairs
-from gainboard.jobs.release_folders import DOCUMENT, MOST_DOCUMENT, Folder, first_faults, opened, require_same, unusable
-from gainboard.jobs.results import exhibits_of, names_of, read_result, result_body, write_summary, write_tables
-from gainboard.jobs.submission import identity
-from gainboard.notation.texts import read_time
-from gainboard.store import blobs, files, imports, jobs, releases, reports, score_matrices
+from gainboard.jobs import folder_results, release_folders
+from gainboard.store import blobs, imports, jobs, releases, reports, score_matrices
 from gainboard.store import collections as stored_collections
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import StoredFile
-from gainboard.store.records import Collection, Qrels, Release, Run, VersionName
+from gainboard.store.records import Collection, Qrels, Release, VersionName
 from gainboard.trec.zstd import compress
 from gainboard.vocabulary import OFFICIAL, RunOrder
 
 NO_LOG = hashlib.sha256().hexdigest()
 """The evidence of a release whose folder had no history, as under pseudonyms."""
-MOST_RESULT: Final = 256 << 20
-"""The most bytes of a result, which is read into memory at once."""
-
-
-@dataclass(frozen=True)
-class NotImported:
-    """A result or report of a folder that was not imported, and why."""
-
-    id: str
-    kind: str
-    because: str
 
 
 @dataclass(frozen=True)
@@ -80,7 +54,7 @@ class Imported:
 
     collection: Collection
     release: Release
-    left_out: Sequence[NotImported]
+    left_out: Sequence[folder_results.NotImported]
 
 
 def import_release(
@@ -103,20 +77,10 @@ def import_release(
     ours = workspace.limits
     limits = replace(NO_LIMITS, decompressed_bytes=most_bytes, ratio=ours.ratio, ratio_after=ours.ratio_after)
     with TemporaryFile() as packed:
-        folder = opened(body, cast(BinaryIO, packed), limits, require_client)
+        folder = release_folders.opened(body, cast(BinaryIO, packed), limits, require_client)
         importing = Importing(workspace, principal, folder, require_client)
         importing.refuse_known()
         return importing.run()
-
-
-class _Result(NamedTuple):
-    """A result that may be imported: its kind, its bytes and what they say."""
-
-    frozen: FrozenResult
-    kind: Kind
-    body: bytes
-    read: JobResult
-    tested: Sequence[ComparedPairs]
 
 
 @dataclass(frozen=True)
@@ -125,9 +89,9 @@ class Importing:
 
     workspace: Workspace
     principal: Principal
-    folder: Folder
+    folder: release_folders.Folder
     require_client: Callable[[], None] = lambda: None
-    left_out: list[NotImported] = field(default_factory=list)
+    left_out: list[folder_results.NotImported] = field(default_factory=list)
     hidden_name: str = field(default_factory=lambda: f"{stored_collections.IMPORTING}{uuid4()}")
 
     @property
@@ -143,13 +107,15 @@ class Importing:
         """Raise InvalidRequest, CollectionExists or Conflict for what cannot be imported."""
         release, settings = self.document.release, self.document.settings
         if not release.run_files:
-            raise unusable("the release has the hashes of its runs, not their files")
+            raise release_folders.unusable("the release has the hashes of its runs, not their files")
         if settings.level_names is not None and len(settings.level_names) != settings.highest_level:
-            raise unusable(f"{DOCUMENT} names {len(settings.level_names)} levels of {settings.highest_level}")
+            raise release_folders.unusable(
+                f"{release_folders.DOCUMENT} names {len(settings.level_names)} levels of {settings.highest_level}"
+            )
         try:
             collections.check(self._settings())
         except GainboardError as error:
-            raise unusable(f"the settings cannot be: {error.message}") from error
+            raise release_folders.unusable(f"the settings cannot be: {error.message}") from error
         with self.workspace.database.reading() as tx:
             if imports.uuid_exists(tx, release.uuid):
                 raise Conflict(
@@ -171,7 +137,7 @@ class Importing:
         """Return the settings as they are stored."""
         times = ("opens_at", "closes_at", "releases_at", "released_at", "created_at")
         settings = self.document.settings.model_dump()
-        return settings | {name: _time(settings[name]) for name in times}
+        return settings | {name: folder_results.time_of(settings[name]) for name in times}
 
     def run(self) -> Imported:
         """Import everything.
@@ -187,7 +153,7 @@ class Importing:
             except BaseException as error:
                 collections.delete(self.workspace, self.importer, collection.name)
                 if isinstance(error, GainboardError) and not isinstance(error, InvalidRequest):
-                    raise unusable(error.message) from error
+                    raise release_folders.unusable(error.message) from error
                 raise
         try:
             changed, release = self._finish(collection)
@@ -206,7 +172,9 @@ class Importing:
         return collections.create(self.workspace, self.principal, values).collection
 
     def _upload(self, collection: Collection) -> None:
-        for version in sorted(self.document.judgments, key=lambda judged: (_time(judged.created_at), judged.version)):
+        for version in sorted(
+            self.document.judgments, key=lambda judged: (folder_results.time_of(judged.created_at), judged.version)
+        ):
             self.require_client()
             self._publish(collection, version)
         settings = self.document.settings
@@ -219,11 +187,11 @@ class Importing:
             path, beside = f"data/runs/{run.name}.txt", f"data/runs/{run.name}.ir_metadata.yml"
             with self._opened(path) as file:
                 stored_run = runs.submit(self.workspace, self.importer, collection.name, Body(file), details).run
-            require_same(path, stored_run.sha256, run.sha256)
+            release_folders.require_same(path, stored_run.sha256, run.sha256)
             if run.metadata_sha256 is not None:
                 with self._opened(beside) as file:
                     put = run_metadata.put(self.workspace, self.importer, collection.name, run.name, Body(file))
-                require_same(beside, put.sha256, run.metadata_sha256)
+                release_folders.require_same(beside, put.sha256, run.metadata_sha256)
         for name, topics in self.document.topic_groups.items():
             put_group(self.workspace, self.importer, collection.name, name, topics)
 
@@ -244,7 +212,7 @@ class Importing:
             stored = qrels.publish(
                 self.workspace, self.importer, collection.name, Body(file), version.columns, judgments=judgments
             ).qrels
-        require_same(path, stored.sha256, version.sha256)
+        release_folders.require_same(path, stored.sha256, version.sha256)
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[BinaryIO]:
@@ -257,11 +225,11 @@ class Importing:
     def _finish(self, collection: Collection) -> tuple[Collection, Release]:
         """Make the collection what it is, with all that came of it, in one transaction."""
         frozen, settings = self.document.release, self._settings()
-        document = self.folder.read(DOCUMENT, MOST_DOCUMENT)
+        document = self.folder.read(release_folders.DOCUMENT, release_folders.MOST_DOCUMENT)
         log = self.folder.read_log(document)
         by_version = sorted(self.document.score_matrices, key=lambda matrix: (matrix.name, matrix.version))
         matrices = [(matrix, *self.folder.read_score_matrix(matrix)) for matrix in by_version]
-        results = list(self._results())
+        results = list(folder_results.read_results(self.folder, self.require_client, self.left_out))
         with ExitStack() as stack:
             contents = [
                 stack.enter_context(
@@ -275,14 +243,15 @@ class Importing:
             versions = self._set_versions(tx, collection)
             stored = {run.name: run for run in stored_runs.page(tx, collection.id)}
             for run in self.document.runs:
-                imports.set_arrival(tx, stored[run.name].id, _time(run.created_at))
+                imports.set_arrival(tx, stored[run.name].id, folder_results.time_of(run.created_at))
             matrix_ids = [self._add_matrix(tx, collection, *matrix) for matrix in matrices]
             self._refuse_name(tx)
             changed = stored_collections.change(
                 tx, collection.id, **settings, name=frozen.collection, uuid=frozen.uuid, phase="released"
             )
-            numbers = self._add_jobs(tx, changed, versions, stored, results)
-            self._add_reports(tx, changed, numbers)
+            numbers = folder_results.add_jobs(tx, changed, versions, stored, results)
+            view = open_collection(tx, self.principal, changed.name)
+            self.left_out.extend(folder_results.add_reports(self.workspace, tx, view, self.document.reports, numbers))
             release = releases.add(
                 tx,
                 [run.id for run in stored.values()],
@@ -292,7 +261,7 @@ class Importing:
                 **{name: getattr(frozen, name) for name in ("number", "title", "doi", "corrects", "citation")},
                 sha256=contents[0].sha256,
                 evidence_sha256=contents[1].sha256,
-                created_at=_time(frozen.created_at),
+                created_at=folder_results.time_of(frozen.created_at),
             )
             details = {
                 "sha256": release.sha256,
@@ -301,39 +270,6 @@ class Importing:
             }
             audit.record(tx, self.principal, "collection-imported", frozen.name, changed, **details)
         return changed, release
-
-    def _results(self) -> Iterator[_Result]:
-        """Yield the results that this version knows. Raise InvalidRequest for one that is not what it says."""
-        for report in self.document.reports:  # which are laid out again
-            path = f"data/results/{report.id}/result.json"
-            require_same(path, hashlib.sha256(self.folder.read(path, MOST_RESULT)).hexdigest(), report.sha256)
-        for frozen in self.document.results:
-            self.require_client()
-            path = f"data/results/{frozen.id}/result.json"
-            body = self.folder.read(path, MOST_RESULT)
-            require_same(path, hashlib.sha256(body).hexdigest(), frozen.sha256)
-            if because := _unknown(frozen):
-                self.left_out.append(NotImported(frozen.id, frozen.kind, because))
-                continue
-            kind = find_kind(frozen.kind)
-            try:
-                read = read_result(kind.result_model, body)
-            except ValidationError as error:
-                raise unusable(f"{path} is no result of the kind {frozen.kind}: {first_faults(error)}") from error
-            # A number as text, or a field that nobody knows, would be read and not written again.
-            if result_body(read) != body:
-                raise unusable(f"{path} is not as the kind {frozen.kind} writes it")
-            said = (read.kind, read.collection, read.judgment_set, read.qrels_version, read.engine_version)
-            named = (
-                frozen.kind,
-                self.document.release.collection,
-                frozen.judgments,
-                frozen.version,
-                frozen.engine_version,
-            )
-            if said != named or not set(read.runs) <= set(frozen.runs):
-                raise unusable(f"{path} is about something else than {DOCUMENT} says")
-            yield _Result(frozen, kind, body, read, self.folder.read_pairs(frozen.id, read))
 
     def _add_matrix(
         self,
@@ -353,7 +289,7 @@ class Importing:
             **{name: getattr(frozen, name) for name in same},
             runs=names,
             topics=topics,
-            created_at=_time(frozen.created_at),
+            created_at=folder_results.time_of(frozen.created_at),
         )
         imports.set_matrix(tx, stored.id, frozen.version)
         return stored.id
@@ -366,130 +302,16 @@ class Importing:
         by_name: dict[VersionName, Qrels] = {}
         for judgments, versions in by_set.items():
             stored = stored_qrels.page(tx, collection.id, judgments, drafts=False, after=None, limit=len(versions))
-            in_order = sorted(versions, key=lambda frozen: (_time(frozen.created_at), frozen.version))
+            in_order = sorted(versions, key=lambda frozen: (folder_results.time_of(frozen.created_at), frozen.version))
             numbers = [frozen.version for frozen in in_order]
             if len(stored) != len(in_order) or numbers != sorted(set(numbers)):
-                raise unusable(f"the versions of the judgments {judgments!r} are not in the order of their numbers")
+                raise release_folders.unusable(
+                    f"the versions of the judgments {judgments!r} are not in the order of their numbers"
+                )
             for one, version in reversed(list(zip(stored, in_order, strict=True))):
-                times = _time(version.created_at), _time(version.published_at)
+                times = folder_results.time_of(version.created_at), folder_results.time_of(version.published_at)
                 imports.set_version(tx, one.id, version.version, *times)
                 by_name[VersionName(judgments, version.version)] = replace(one, version=version.version)
             if judgments != OFFICIAL:
-                imports.set_released(tx, collection.id, judgments, _time(in_order[0].published_at))
+                imports.set_released(tx, collection.id, judgments, folder_results.time_of(in_order[0].published_at))
         return by_name
-
-    def _add_jobs(
-        self,
-        tx: Transaction,
-        collection: Collection,
-        versions: Mapping[VersionName, Qrels],
-        stored: Mapping[str, Run],
-        results: Iterable[_Result],
-    ) -> dict[str, int]:
-        """Add the jobs with their tables, which are made anew, and return their numbers by id."""
-        numbers = {}
-        for frozen, kind, _, read, tested in results:
-            named = [
-                VersionName(frozen.judgments or "", frozen.version),
-                *(VersionName(*other) for other in frozen.others),
-            ]
-            if unknown := [name for name in (*named, *frozen.runs) if name not in versions and name not in stored]:
-                raise unusable(f"the result {frozen.id} is about {unknown[0]}, which is not there")
-            version, *others = (versions[name] for name in named)
-            candidates = [stored[name] for name in frozen.runs]
-            params = kind.params_model.model_validate(frozen.params)
-            if identity(kind, params, collection, version, candidates, others) != frozen.id:
-                raise unusable(f"the id {frozen.id} is not that of the request that it stands beside")
-            try:
-                shown = exhibits_of(read, tested)
-                exhibits = names_of(shown, tested)
-            except (LookupError, ValueError, TypeError, ArithmeticError) as error:
-                raise unusable(f"no tables can be made of the result {frozen.id}: {error}") from error
-            numbers[frozen.id] = imports.add_job(
-                tx,
-                _time(frozen.finished_at),
-                sorted(other.id for other in others),
-                id=frozen.id,
-                collection_id=collection.id,
-                kind=frozen.kind,
-                params=frozen.params,
-                qrels_id=version.id,
-                run_ids=[run.id for run in candidates],
-                engine_version=frozen.engine_version,
-                result_sha256=frozen.sha256,
-                exhibits=exhibits,
-                origin="imported",
-            )
-            writer = _WrittenAtOnce(tx, numbers[frozen.id])
-            write_tables(writer, shown.tables)
-            write_pairs(writer, tested)
-            write_summary(writer, read)
-            files.add(tx, writer.files)
-        return numbers
-
-    def _add_reports(self, tx: Transaction, collection: Collection, numbers: Mapping[str, int]) -> None:
-        """Add the reports whose plans come out as they were. A worker lays them out."""
-        view = open_collection(tx, self.principal, collection.name)
-        for frozen in self.document.reports:
-            if because := self._not_planned(tx, view, frozen, numbers):
-                self.left_out.append(NotImported(frozen.id, frozen.name, because))
-                continue
-            chapter = {"about": frozen.about, "left_out": frozen.left_out}
-            needed = {key: numbers[job] for key, job in frozen.jobs.items()}
-            named = {"id": frozen.id, "name": frozen.name, "params": frozen.params}
-            imports.add_report(tx, _time(frozen.finished_at), collection.id, chapter, needed, **named)
-            report = reports.among(tx, [frozen.id])[frozen.id]
-            enqueue_derived_files(tx, self.workspace.now(), "layout", report)
-
-    def _not_planned(self, tx: Transaction, view: View, frozen: FrozenReport, numbers: Mapping[str, int]) -> str | None:
-        """Return why a report is left out; None if its plan is the same here."""
-        if lacking := [job for job in frozen.jobs.values() if job not in numbers]:
-            return f"its job {lacking[0][:12]} is left out"
-        # The version is not among the parameters of a report, but among the facts about its collection.
-        name, about = view.collection.name, frozen.about
-        named = {"qrels": {name: about.get("qrels_version")}, "judgments": {name: about.get("judgment_set", OFFICIAL)}}
-        try:
-            kind = find_report_kind(frozen.name)
-            params = kind.params_model.model_validate(frozen.params | named)
-            plan = report_planning.planned(self.workspace, tx, view, kind, params)
-        except (KeyError, ValidationError, GainboardError) as error:
-            return f"this version cannot plan it: {getattr(error, 'message', str(error))[:200]}"
-        facts = asdict(plan.about) | {"versions": list(plan.about.versions)}
-        is_same = facts == about and [asdict(one) for one in plan.left_out] == frozen.left_out
-        if not is_same or report_planning.identity(kind, params, [plan]) != frozen.id:
-            return "its plan is another one here: ask for the report again"
-        return None
-
-
-class _WrittenAtOnce:
-    """A writer of the files of a job that is over."""
-
-    def __init__(self, tx: Transaction, number: int) -> None:
-        self._tx, self._number = tx, number
-        self.files: list[StoredFile] = []
-
-    def write(self, path: str, pieces: Iterable[bytes], *, is_compressed: bool = False) -> None:
-        self.files.append(write_parts(self._tx, self._number, path, pieces))
-
-
-def _unknown(frozen: FrozenResult) -> str | None:
-    """Return why this version cannot know a result; None if it can."""
-    try:
-        kind = find_kind(frozen.kind)
-    except KeyError:
-        return "this version of Gainboard has no such kind"
-    if kind.is_for_organisers:
-        return "results of this kind are no part of releases"
-    if frozen.engine_version != kind.engine_version:
-        return f"engine version {frozen.engine_version} computed it, and here is {kind.engine_version}"
-    if frozen.judgments is None or frozen.version is None:
-        return "it is about no version of the judgments"
-    try:
-        settled = kind.params_model.model_validate(frozen.params)
-    except ValidationError as error:
-        return f"its parameters are unknown here: {first_faults(error)}"
-    return None if settled.shown() == frozen.params else "its parameters are written in another way here"
-
-
-def _time(text: str | None) -> Any:
-    return read_time(text) if text is not None else None
