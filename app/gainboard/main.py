@@ -26,6 +26,7 @@ from gainboard.api import (
     jobs,
     judgment_sets,
     leaderboard,
+    middleware,
     organisers,
     problems,
     qrels,
@@ -44,7 +45,6 @@ from gainboard.api import (
     topic_rankings,
 )
 from gainboard.api.idempotency import Unstored
-from gainboard.api.middleware import Attentive, BoundedAddress, BoundedBody, Conditional, InTurn, Observed, OneHost
 from gainboard.api.models.common import build_all
 from gainboard.api.response_cache import ResponseCache
 from gainboard.api.routes import add_routes
@@ -249,17 +249,17 @@ def _surround(
     is_shared: bool,
 ) -> None:
     """Add the middleware; the last one added is the outermost."""
-    application.add_middleware(Conditional)
-    application.add_middleware(InTurn, turns=application.state.turns)
-    application.add_middleware(BoundedBody, workspace=application.state.workspace)
-    application.add_middleware(Attentive)
+    application.add_middleware(middleware.Conditional)
+    application.add_middleware(middleware.InTurn, turns=application.state.turns)
+    application.add_middleware(middleware.BoundedBody, workspace=application.state.workspace)
+    application.add_middleware(middleware.Attentive)
     measured = application.state.telemetry
     application.add_middleware(
         ResponseCache, workspace=application.state.workspace, standings=standings, telemetry=measured
     )
-    application.add_middleware(BoundedAddress)
-    application.add_middleware(OneHost)
-    application.add_middleware(Observed, access=access, telemetry=measured, is_shared=is_shared)
+    application.add_middleware(middleware.BoundedAddress)
+    application.add_middleware(middleware.OneHost)
+    application.add_middleware(middleware.Observed, access=access, telemetry=measured, is_shared=is_shared)
     if origins:
         # This is the outermost, so that scripts of other origins can read our own 500, too.
         application.add_middleware(

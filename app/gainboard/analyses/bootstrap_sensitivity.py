@@ -8,23 +8,12 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
+from gainboard.analyses import pair_tests
 from gainboard.analyses.common import (
     unsure,
 )
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
-from gainboard.analyses.pair_tests import (
-    CORRECTION,
-    CORRECTION_TITLES,
-    Alpha,
-    ComparedPair,
-    ComparedPairs,
-    Decision,
-    PairTests,
-    Test,
-    TestedPair,
-    as_counts,
-)
 from gainboard.analyses.params import DrawCount, Expression, MetricsParams, Seed, Seeds
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
 from gainboard.analyses.result_tables import METRIC, Fields, Shown, fields
@@ -32,8 +21,8 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Level, LongTable, Marked, Share, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.exhibits.tables import MarkStyle
+from gainboard.statistics import multiple_comparisons
 from gainboard.statistics.draws import Indices
-from gainboard.statistics.multiple_comparisons import differing_pairs, needed_resamples, significance_groups
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.significance import (
     Correction,
@@ -65,14 +54,14 @@ class SensitivityParams(MetricsParams):
     standard errors of alpha.
     """
 
-    test: Test = Field("paired-bootstrap", description="The significance test")  # type: ignore[valid-type]
+    test: pair_tests.Test = Field("paired-bootstrap", description="The significance test")  # type: ignore[valid-type]
     resamples: DrawCount | None = Field(None, description="Number of resamples; by default the test's own")
-    alphas: Annotated[list[Alpha], Field(min_length=1, max_length=20)] = Field(
+    alphas: Annotated[list[pair_tests.Alpha], Field(min_length=1, max_length=20)] = Field(
         [0.05, 0.01], description="Significance levels"
     )
     correction: Correction = Field(
         "none",
-        description=f"{CORRECTION}. With max-t, an infinite t counts only for its own pair, and "
+        description=f"{pair_tests.CORRECTION}. With max-t, an infinite t counts only for its own pair, and "
         "`resamples_with_infinite_t` is the number of resamples with one",
     )
     baseline: Expression | None = Field(
@@ -132,7 +121,9 @@ class SensitivityOfMetric(ResultModel):
 
     metric: str
     levels: list[SensitivityAtLevel] = Field(description="In the order of `alphas`")
-    pairs: list[TestedPair] | None = Field(description="Null if there are too many: the job has pages of pairs")
+    pairs: list[pair_tests.TestedPair] | None = Field(
+        description="Null if there are too many: the job has pages of pairs"
+    )
     asl_curve: list[Number] = Field(description="Levels of all pairs, the highest first; not corrected")
     resamples_with_infinite_t: int | None = Field(default=None, description="Only with max-t")
     pairs_url: str | None = Field(
@@ -163,7 +154,7 @@ class SensitivityResult(TopicsResult):
     @property
     def _title(self) -> str:
         drawn = f", {self.resamples} resamples" if self.resamples is not None else ""
-        corrected = CORRECTION_TITLES[self.correction]
+        corrected = pair_tests.CORRECTION_TITLES[self.correction]
         return f"{find_test(self.test).title}{drawn}{corrected}, {len(self.runs)} runs, {self.topics} topics"
 
     def tables(self) -> Sequence[Table | LongTable]:
@@ -218,19 +209,19 @@ class SensitivityResult(TopicsResult):
         """
         is_corrected, resamples = self.correction != "none", self.resamples
         corrected = ("asl_corrected",) if is_corrected else ()
-        shown = fields(TestedPair, "runs", "difference", "asl", *corrected, "effect_size", "interval")
+        shown = fields(pair_tests.TestedPair, "runs", "difference", "asl", *corrected, "effect_size", "interval")
         columns = [METRIC, *shown.columns(), *((Column("resamples"),) if resamples is not None else ())]
         drawn = (resamples,) if resamples is not None else ()
 
         def rows() -> Iterator[Sequence[Any]]:
             for metric in self.metrics:
                 for tested in metric.pairs or ():
-                    pair = tested.as_json(is_corrected) if isinstance(tested, ComparedPair) else tested
+                    pair = tested.as_json(is_corrected) if isinstance(tested, pair_tests.ComparedPair) else tested
                     level = None if (asl := pair["asl"]) is None else Level(asl, resamples)
                     yield (metric.metric, *shown.cells({**pair, "asl": level}), *drawn)
 
         caption = f"All pairs of runs. {self._title}."
-        if isinstance(self.metrics[0].pairs, ComparedPairs):
+        if isinstance(self.metrics[0].pairs, pair_tests.ComparedPairs):
             return LongTable("pairs", caption, columns, rows)
         return Table("pairs", caption, columns, list(rows()))
 
@@ -270,7 +261,7 @@ class Sensitivity(Analysis[SensitivityParams, SensitivityResult]):
 
     def __init__(self, matrices: Matrices, params: SensitivityParams) -> None:
         super().__init__(matrices, params)
-        self._tests = PairTests(
+        self._tests = pair_tests.PairTests(
             matrices,
             params.metrics,
             test=params.test,
@@ -305,7 +296,9 @@ class Sensitivity(Analysis[SensitivityParams, SensitivityResult]):
             "seeds": params.seeds,
             "resamples": resamples,
             "correction": params.correction,
-            "resamples_needed": needed_resamples(pairs, min(params.alphas)) if needs_resamples else None,
+            "resamples_needed": multiple_comparisons.needed_resamples(pairs, min(params.alphas))
+            if needs_resamples
+            else None,
             "note": self._tests.note(resamples, self.params.alphas, doubtful),
             "alphas": params.alphas,
             "baseline": params.baseline,
@@ -323,10 +316,10 @@ class Sensitivity(Analysis[SensitivityParams, SensitivityResult]):
         counts = [[-level.significant_pairs_by_seed[seed] for level in metric.levels] for metric in metrics]
         return [self.params.metrics[row] for row in sorted(range(len(metrics)), key=counts.__getitem__)]
 
-    def _metric(self, decision: Decision, further: Sequence[Floats]) -> SensitivityOfMetric:
+    def _metric(self, decision: pair_tests.Decision, further: Sequence[Floats]) -> SensitivityOfMetric:
         outcome = decision.outcome
-        corrected = as_counts(decision.asl, outcome.resamples) if self.params.correction != "none" else None
-        levels = as_counts(outcome.asl, outcome.resamples)
+        corrected = pair_tests.as_counts(decision.asl, outcome.resamples) if self.params.correction != "none" else None
+        levels = pair_tests.as_counts(outcome.asl, outcome.resamples)
         names = [run.name for run in self.matrices.runs]
         curve = np.sort(outcome.asl)[::-1]
         metric = SensitivityOfMetric(
@@ -338,12 +331,14 @@ class Sensitivity(Analysis[SensitivityParams, SensitivityResult]):
         if outcome.any_infinite is not None:
             metric.resamples_with_infinite_t = int(outcome.any_infinite.sum())
         # They may be millions, so the job lists them, or stores them beside the result.
-        metric.pairs = ComparedPairs(  # type: ignore[assignment]
+        metric.pairs = pair_tests.ComparedPairs(  # type: ignore[assignment]
             decision.label, self._tests.test.name, outcome.resamples, names, decision.scores, levels, corrected
         )
         return metric
 
-    def _level(self, decision: Decision, further: Sequence[Floats], row: int, alpha: float) -> SensitivityAtLevel:
+    def _level(
+        self, decision: pair_tests.Decision, further: Sequence[Floats], row: int, alpha: float
+    ) -> SensitivityAtLevel:
         significant, pairs = int((decision.asl < alpha).sum()), len(decision.asl)
         resamples = None if self._tests.test.is_exact(self._tests.topics.count) else decision.outcome.resamples
         uncertain: int | None = None
@@ -368,8 +363,8 @@ class Sensitivity(Analysis[SensitivityParams, SensitivityResult]):
             estimated_difference_printed=f"{by_share[0]:.2f}" if by_share is not None else None,
         )
         if self._tests.test.is_simultaneous:
-            differs = differing_pairs(decision.asl, self.matrices.run_count, alpha)
-            groups = significance_groups(decision.scores.mean(axis=1), differs)
+            differs = multiple_comparisons.differing_pairs(decision.asl, self.matrices.run_count, alpha)
+            groups = multiple_comparisons.significance_groups(decision.scores.mean(axis=1), differs)
             level.groups = {run.name: list(letters) for run, letters in zip(self.matrices.runs, groups, strict=True)}
         return level
 

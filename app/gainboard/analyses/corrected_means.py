@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from gainboard.analyses.common import MOST_TESTED_PAIRS, PAIRS, refuse, require_at_most
+from gainboard.analyses import common
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.judgments import SECONDS_A_JUDGMENT
 from gainboard.analyses.labels import Labels
@@ -21,15 +21,9 @@ from gainboard.evaluation.boards.adjusted_boards import ASSUMED, TopicsJudgedTwi
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
-from gainboard.statistics.bootstrap_range import BootstrapRange, critical_difference, range_levels
+from gainboard.statistics import bootstrap_range, multiple_comparisons
 from gainboard.statistics.corrected_means import Tuning, TwiceJudged
 from gainboard.statistics.means import competition_ranks
-from gainboard.statistics.multiple_comparisons import (
-    benjamini_hochberg,
-    holm,
-    rank_sets,
-    significance_groups,
-)
 from gainboard.statistics.pairs import pair_count, pair_indices
 from gainboard.store.records import VersionName
 
@@ -73,7 +67,8 @@ class CorrectedMeansParams(MetricsParams):
         False, description="Whether the trusted topics are a random sample of all topics. It must be true"
     )
     resamples: DrawCount = Field(
-        BootstrapRange.default_resamples, description="Number of bootstrap samples behind groups and rank sets"
+        bootstrap_range.BootstrapRange.default_resamples,
+        description="Number of bootstrap samples behind groups and rank sets",
     )
     seed: Seed = 0
 
@@ -274,22 +269,22 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
                 f"{ASSUMED[:-1]}: only then does the correction hold. If it is so, say it: "
                 '"sampled_at_random": true. Otherwise, take the trusted judgments alone.'
             )
-            raise refuse("sampled_at_random", "not-said", message)
+            raise common.refuse("sampled_at_random", "not-said", message)
         if trusted.id == cheap.id:
             message = f'The cheap set is the {cheap.named}, too. Name the cheap judgments: "judgments": "NAME".'
-            raise refuse("trusted", "same-version", message)
+            raise common.refuse("trusted", "same-version", message)
         if trusted.order != cheap.order:
             message = (
                 f"The {trusted.named} has runs ordered by {trusted.order}, and the {cheap.named} by {cheap.order}. "
                 "Publish versions whose runs are in the same order."
             )
-            raise refuse("trusted", "other-order", message)
+            raise common.refuse("trusted", "other-order", message)
         if matrices.run_count < 1:
-            raise refuse("runs", "too-few-runs", "No run is selected. Select at least one.")
+            raise common.refuse("runs", "too-few-runs", "No run is selected. Select at least one.")
         for label in params.metrics:
             require_correctable(matrices.metric(label), _refuse_metric)
         tested = pair_count(matrices.run_count) * len(params.metrics)
-        require_at_most(MOST_TESTED_PAIRS, tested, PAIRS, "runs", "too-many-pairs")
+        common.require_at_most(common.MOST_TESTED_PAIRS, tested, common.PAIRS, "runs", "too-many-pairs")
         self._topics: dict[str, TopicsJudgedTwice] = {}
         for label in params.metrics:
             sets = [(judged.topics, judged.defined(label)) for judged in (matrices, self._trusted)]
@@ -330,7 +325,9 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
         version, metrics = self._trusted.qrels, []
         for label, of_metric in zip(self.params.metrics, findings, strict=True):
             topics, means = self._topics[label], of_metric["runs"][0]
-            differs = np.abs(means[:, np.newaxis] - means) > critical_difference(of_metric["ranges"], ALPHA)
+            differs = np.abs(means[:, np.newaxis] - means) > bootstrap_range.critical_difference(
+                of_metric["ranges"], ALPHA
+            )
             metrics.append(
                 CorrectedUnderMetric(
                     metric=label,
@@ -358,7 +355,10 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
 
     def _runs(self, table: Floats, differs: Any) -> Iterator[CorrectedRun]:
         means = table[0]
-        letters, sets = significance_groups(means, differs), rank_sets(means, differs).tolist()
+        letters, sets = (
+            multiple_comparisons.significance_groups(means, differs),
+            multiple_comparisons.rank_sets(means, differs).tolist(),
+        )
         ranks = competition_ranks(means).tolist()
         names = [run.name for run in self.matrices.runs]
         for name, rank, row, letters_of_run, places in zip(names, ranks, table.T.tolist(), letters, sets, strict=True):
@@ -377,9 +377,16 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
         names = [run.name for run in self.matrices.runs]
         first, second = (places.tolist() for places in pair_indices(len(names)))
         levels = findings["pairs"][-1]
-        by_range = range_levels(findings["pairs"][0], findings["ranges"])
+        by_range = bootstrap_range.range_levels(findings["pairs"][0], findings["ranges"])
         # The corrections come last, because they depend on the levels of all pairs at once.
-        table = np.vstack((findings["pairs"], holm(levels), benjamini_hochberg(levels), by_range))
+        table = np.vstack(
+            (
+                findings["pairs"],
+                multiple_comparisons.holm(levels),
+                multiple_comparisons.benjamini_hochberg(levels),
+                by_range,
+            )
+        )
         for one, other, row in zip(first, second, table.T.tolist(), strict=True):
             yield {
                 "runs": [names[one], names[other]],
@@ -411,11 +418,11 @@ def _described(sample: TwiceJudged, weight: float) -> Floats:
 
 
 def _refuse_metric(code: str, message: str) -> InvalidRequest:
-    return refuse("metrics", code, message)
+    return common.refuse("metrics", code, message)
 
 
 def _refuse_trusted(code: str, message: str) -> InvalidRequest:
-    return refuse("trusted", code, message)
+    return common.refuse("trusted", code, message)
 
 
 def best_first(metric: CorrectedUnderMetric) -> list[CorrectedRun]:

@@ -9,33 +9,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, StringConstraints
 
-from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, refuse, require_at_most
+from gainboard.analyses import common, judged_labels, judged_rankings
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
-from gainboard.analyses.judged_labels import (
-    EXPECTED,
-    BiasAtLevel,
-    Estimate,
-    LabelAgreement,
-    Leniency,
-    RetrievalCounts,
-    RetrievalEstimates,
-    RetrievalOfTopic,
-    RetrievalShares,
-    described_labels,
-    labels_of,
-    resampled,
-    shown_estimate,
-    statistic,
-)
-from gainboard.analyses.judged_rankings import (
-    FlaggedRise,
-    PairClasses,
-    RankCoefficients,
-    RankingUnderSets,
-    RunUnderSets,
-    TopRunsAgreement,
-    compare_rankings,
-)
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import Alpha
 from gainboard.analyses.params import MOST_RUNS, DrawCount, Judgments, MetricsParams, Seed, SetVersion
@@ -47,15 +22,8 @@ from gainboard.evaluation.scoring.matrices import CommonPairs, Floats, JudgedPai
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.metrics import mean_of
+from gainboard.statistics import draws, judging
 from gainboard.statistics.classical import t_levels
-from gainboard.statistics.draws import Draws, Indices, resample_counts
-from gainboard.statistics.judging import (
-    MEASUREMENTS,
-    UNJUDGED,
-    coincidences,
-    krippendorff_alpha,
-    percentile_interval,
-)
 from gainboard.statistics.pairs import pair_count, pair_differences
 from gainboard.store.records import VersionName
 from gainboard.vocabulary import OFFICIAL
@@ -134,9 +102,9 @@ class KrippendorffAlpha(ResultModel):
     units: int = Field(description="Pairs of topic and document that at least two sets judge")
     units_judged_once: int
     topics: int
-    nominal: Estimate
-    ordinal: Estimate
-    interval: Estimate
+    nominal: judged_labels.Estimate
+    ordinal: judged_labels.Estimate
+    interval: judged_labels.Estimate
 
 
 class JudgedSet(ResultModel):
@@ -151,24 +119,24 @@ class JudgedSet(ResultModel):
     only_reference: Annotated[int, Shown("reference only", group="pairs")]
     only_set: Annotated[int, Shown("set only", group="pairs")]
     confusion: list[list[int]] = Field(description="Pairs [level of the reference, level of the set]")
-    labels: LabelAgreement
-    macro: RetrievalEstimates
-    macro_topics: RetrievalCounts
-    micro: RetrievalShares
-    by_topic: list[RetrievalOfTopic]
-    leniency: Leniency
-    metrics: list[RankingUnderSets]
+    labels: judged_labels.LabelAgreement
+    macro: judged_labels.RetrievalEstimates
+    macro_topics: judged_labels.RetrievalCounts
+    micro: judged_labels.RetrievalShares
+    by_topic: list[judged_labels.RetrievalOfTopic]
+    leniency: judged_labels.Leniency
+    metrics: list[judged_rankings.RankingUnderSets]
 
     @property
     def name(self) -> VersionName:
         return VersionName(self.judgments, self.qrels_version)
 
-    def means_over_topics(self) -> tuple[RetrievalOfTopic, RetrievalOfTopic]:
+    def means_over_topics(self) -> tuple[judged_labels.RetrievalOfTopic, judged_labels.RetrievalOfTopic]:
         """Return rows of the table of topics for all of them: the mean over topics, and the share of all documents."""
         macro = {name: estimate.value for name, estimate in self.macro}
         return (
-            RetrievalOfTopic(topic="macro mean", pairs=self.common_pairs, **macro),
-            RetrievalOfTopic(topic="micro mean", pairs=self.common_pairs, **dict(self.micro)),
+            judged_labels.RetrievalOfTopic(topic="macro mean", pairs=self.common_pairs, **macro),
+            judged_labels.RetrievalOfTopic(topic="micro mean", pairs=self.common_pairs, **dict(self.micro)),
         )
 
 
@@ -207,15 +175,15 @@ class JudgeAgreementResult(JobResult):
             f"higher. Intervals are over {self.resamples} resamples of the topics."
         )
         labels = [(judged, judged.labels) for judged in self.sets]
-        yield table((JudgedSet, fields(LabelAgreement, *kappas)), "labels", caption, labels)
+        yield table((JudgedSet, fields(judged_labels.LabelAgreement, *kappas)), "labels", caption, labels)
 
         alphas = self.krippendorff
         caption = (
             f"Krippendorff's alpha over {len(self.sets) + 1} judgment sets: {alphas.units:,} pairs that at least "
             f"two of them judge, and {alphas.units_judged_once:,} that only one judges, which are not used."
         )
-        rows = [(name, getattr(alphas, name)) for name in MEASUREMENTS]
-        yield table((Column("measurement"), shown_estimate("alpha")), "krippendorff", caption, rows)
+        rows = [(name, getattr(alphas, name)) for name in judging.MEASUREMENTS]
+        yield table((Column("measurement"), judged_labels.shown_estimate("alpha")), "krippendorff", caption, rows)
 
         columns = (
             SET,
@@ -236,11 +204,11 @@ class JudgeAgreementResult(JobResult):
             (judged.judgments, bias)
             for judged in self.sets
             for bias in (
-                BiasAtLevel(level=0, name="all", pairs=judged.common_pairs, bias=judged.leniency.bias),
+                judged_labels.BiasAtLevel(level=0, name="all", pairs=judged.common_pairs, bias=judged.leniency.bias),
                 *judged.leniency.by_level,
             )
         ]
-        yield table((SET, BiasAtLevel), "leniency", caption, biases)
+        yield table((SET, judged_labels.BiasAtLevel), "leniency", caption, biases)
 
         caption = f"How the relevant documents of each set find those of {self._reference}, by topic."
         topics = [
@@ -248,7 +216,7 @@ class JudgeAgreementResult(JobResult):
             for judged in self.sets
             for topic in (*judged.means_over_topics(), *judged.by_topic)
         ]
-        yield table((SET, RetrievalOfTopic), "topics", caption, topics)
+        yield table((SET, judged_labels.RetrievalOfTopic), "topics", caption, topics)
 
     def _tables_of_rankings(self) -> Iterator[Table]:
         compared = [
@@ -256,10 +224,10 @@ class JudgeAgreementResult(JobResult):
         ]
         caption = f"Rankings of runs under each set and {self._reference}, over {self._pairs_in_words}."
         columns = (
-            *(SET, fields(RankingUnderSets, "metric", "topics"), RankCoefficients),
-            fields(TopRunsAgreement, group=f"top {self.k}"),
-            fields(RankingUnderSets, "largest_rise", "largest_drop"),
-            FlaggedRise,
+            *(SET, fields(judged_rankings.RankingUnderSets, "metric", "topics"), judged_rankings.RankCoefficients),
+            fields(judged_rankings.TopRunsAgreement, group=f"top {self.k}"),
+            fields(judged_rankings.RankingUnderSets, "largest_rise", "largest_drop"),
+            judged_rankings.FlaggedRise,
         )
         rankings = [
             (name, metric, metric.correlations, metric.top, metric, metric.flagged) for name, metric in compared
@@ -286,11 +254,11 @@ class JudgeAgreementResult(JobResult):
             )
             if classes is not None
         ]
-        yield table((SET, METRIC, Column("correction"), PairClasses), "verdicts", caption, verdicts)
+        yield table((SET, METRIC, Column("correction"), judged_rankings.PairClasses), "verdicts", caption, verdicts)
 
         caption = f"Runs in the order of {self._reference}, over {self._pairs_in_words}."
         runs = [(name, metric.metric, run) for name, metric in compared for run in metric.runs]
-        yield table((SET, METRIC, RunUnderSets), "runs", caption, runs)
+        yield table((SET, METRIC, judged_rankings.RunUnderSets), "runs", caption, runs)
 
     def figures(self) -> Sequence[Figure]:
         """Return the map of the labels, and the differences of the runs' means of each set (Bland and Altman)."""
@@ -317,7 +285,7 @@ class JudgeAgreementResult(JobResult):
         return figures
 
 
-def _differences_of_means(metric: RankingUnderSets) -> Panel:
+def _differences_of_means(metric: judged_rankings.RankingUnderSets) -> Panel:
     series = []
     for label, is_flagged in (("run", False), ("flagged run", True)):
         rows = [row for row in metric.runs if row.flagged is is_flagged]
@@ -362,38 +330,40 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
         reference = self.matrices.qrels
         for qrels in (compared.qrels for compared in self._sets):
             if qrels.id == reference.id:
-                raise refuse("sets", "same-version", f"The reference is the {reference.named}, too. Name another set.")
+                raise common.refuse(
+                    "sets", "same-version", f"The reference is the {reference.named}, too. Name another set."
+                )
             if qrels.order != reference.order:
                 message = (
                     f"The {qrels.named} has runs ordered by {qrels.order}, and the {reference.named} by "
                     f"{reference.order}. Publish versions whose runs are in the same order."
                 )
-                raise refuse("sets", "other-order", message)
+                raise common.refuse("sets", "other-order", message)
         highest = self.matrices.collection.highest_level
         if self.params.threshold > highest:
             message = f"threshold is {self.params.threshold}, but the highest level is {highest}."
-            raise refuse("threshold", "out-of-range", message)
+            raise common.refuse("threshold", "out-of-range", message)
         selected = {run.name for run in self.matrices.candidates}
         if missing := [name for name in self.params.flagged if name not in selected]:
             message = f"{self.matrices.collection.name!r} has no run {missing[0]!r} among the selected ones."
-            raise refuse("flagged", "unknown-run", message)
+            raise common.refuse("flagged", "unknown-run", message)
         for label in self.metrics:
             if is_custom(label):
                 message = f"{label} was uploaded, so it has the same scores under all judgments. Leave it out."
-                raise refuse("metrics", "uploaded-scores", message)
+                raise common.refuse("metrics", "uploaded-scores", message)
             if self.params.pairs == "common" and self.matrices.metric(label).needs_retrieval_scores:
                 message = (
                     f'{label} needs more than the ranks of relevant documents. Leave it out, or give "pairs": "all".'
                 )
-                raise refuse("metrics", "needs-retrieval-scores", message)
+                raise common.refuse("metrics", "needs-retrieval-scores", message)
             if self.params.pairs == "common" and self.matrices.metric(label).needs_intents:
                 message = f'{label} needs judgments by intent. Leave it out, or give "pairs": "all".'
-                raise refuse("metrics", "needs-intents", message)
+                raise common.refuse("metrics", "needs-intents", message)
         tested = pair_count(self.matrices.run_count) * len(self.metrics) * len(self._sets)
-        require_at_most(MOST_TESTED_PAIRS, tested, PAIRS, "runs", "too-many-pairs")
+        common.require_at_most(common.MOST_TESTED_PAIRS, tested, common.PAIRS, "runs", "too-many-pairs")
         topics = max(len(matrices.topics) for matrices in (self.matrices, *self._sets))
         drawn = self.params.resamples * topics
-        require_at_most(MOST_KEPT, drawn, "draws (resamples x topics)", "resamples")
+        common.require_at_most(common.MOST_KEPT, drawn, "draws (resamples x topics)", "resamples")
 
     def parts(self) -> list[float]:
         judged = sum(matrices.qrels.judged for matrices in (self.matrices, *self._sets))
@@ -419,27 +389,27 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
 
     def _count_draws(self, topics: int) -> Floats:
         """Return how often each topic is in each resample."""
-        drawn: Indices = Draws(self.params.seed, "judge-agreement").resamples(self.params.resamples, topics)
-        return resample_counts(drawn, topics)
+        drawn: draws.Indices = draws.Draws(self.params.seed, "judge-agreement").resamples(self.params.resamples, topics)
+        return draws.resample_counts(drawn, topics)
 
     def _compare_all_labels(self) -> Arrays:
         """Return Krippendorff's alpha over all sets by each measurement, with its interval."""
         levels = self.matrices.collection.highest_level + 1
         by_topic, units, once = [], 0, 0
         for pairs in self._pairs:
-            sets = (pairs.levels != UNJUDGED).sum(axis=1)
+            sets = (pairs.levels != judging.UNJUDGED).sum(axis=1)
             once += int((sets == 1).sum())
             if (sets > 1).any():
-                by_topic.append(coincidences(pairs.levels, levels))
+                by_topic.append(judging.coincidences(pairs.levels, levels))
                 units += int((sets > 1).sum())
         topics = len(by_topic)
         matrices = np.array(by_topic).reshape(-1, levels, levels)
         findings = {"units": np.array([units, once, topics])}
         # An interval over topics needs two of them; without draws, its ends are NaN.
-        drawn = resampled(matrices, self._count_draws(topics)) if topics > 1 else matrices[:0]
-        for name in MEASUREMENTS:
-            alpha = krippendorff_alpha(matrices.sum(axis=0), name)
-            findings[name] = np.array([alpha, *percentile_interval(krippendorff_alpha(drawn, name))])
+        drawn = judged_labels.resampled(matrices, self._count_draws(topics)) if topics > 1 else matrices[:0]
+        for name in judging.MEASUREMENTS:
+            alpha = judging.krippendorff_alpha(matrices.sum(axis=0), name)
+            findings[name] = np.array([alpha, *judging.percentile_interval(judging.krippendorff_alpha(drawn, name))])
         return findings
 
     def _compare_labels(self, number: int) -> Arrays:
@@ -448,8 +418,8 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
         tables, topics, only = [], [], np.zeros(2, np.int64)
         for topic, pairs in enumerate(self._pairs):
             judged = pairs.levels[:, (0, number)]
-            both = judged[(judged != UNJUDGED).all(axis=1)]
-            only += ((judged != UNJUDGED) & (judged[:, ::-1] == UNJUDGED)).sum(axis=0)
+            both = judged[(judged != judging.UNJUDGED).all(axis=1)]
+            only += ((judged != judging.UNJUDGED) & (judged[:, ::-1] == judging.UNJUDGED)).sum(axis=0)
             if len(both):
                 table = np.zeros((levels, levels))
                 np.add.at(table, (both[:, 0].astype(np.intp), both[:, 1].astype(np.intp)), 1)
@@ -461,7 +431,7 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
             "tables": confusion,
             "topics": np.array(topics, np.int64),
             "only": only,
-            **labels_of(confusion, counts, self.params.threshold),
+            **judged_labels.labels_of(confusion, counts, self.params.threshold),
         }
 
     def _compare_rankings(self, number: int, label: str) -> Arrays:
@@ -515,22 +485,26 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
                 units_judged_once=once,
                 topics=topics,
                 **{
-                    name: statistic(together[name], EXPECTED if units else "no pair is judged by two sets")
-                    for name in MEASUREMENTS
+                    name: judged_labels.statistic(
+                        together[name], judged_labels.EXPECTED if units else "no pair is judged by two sets"
+                    )
+                    for name in judging.MEASUREMENTS
                 },
             ),
             "sets": [
                 JudgedSet(
                     judgments=compared.qrels.judgments,
                     qrels_version=compared.qrels.version,
-                    **described_labels(
+                    **judged_labels.described_labels(
                         labels[number],
                         [judged_topics[topic] for topic in labels[number]["topics"]],
                         levels,
                         settings.threshold,
                     ),
                     metrics=[
-                        compare_rankings(label, rankings[number * len(self.metrics) + metric], runs, settings)
+                        judged_rankings.compare_rankings(
+                            label, rankings[number * len(self.metrics) + metric], runs, settings
+                        )
                         for metric, label in enumerate(self.metrics)
                     ],
                 )

@@ -15,7 +15,7 @@ from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import AnyParams, GroupTopics, Names, Seed, SetVersion, Topics
 from gainboard.analyses.result_models import JobResult, ResultModel
 from gainboard.analyses.result_tables import Shown, table
-from gainboard.evaluation.judgments.pools import COST_DEPTHS, DETAILS, Pool, PoolForm, make_pool, pool_rows, pool_sha256
+from gainboard.evaluation.judgments import pools
 from gainboard.evaluation.judgments.versions import index_of
 from gainboard.evaluation.runs.run_files import TopDocuments
 from gainboard.evaluation.runs.stored_files import top_documents
@@ -78,7 +78,7 @@ class PoolParams(AnyParams):
         "group, or topics",
     )
     depths: Annotated[list[Depth], Field(max_length=20)] = Field(
-        list(COST_DEPTHS), description="Depths at which the result counts what a pool would cost"
+        list(pools.COST_DEPTHS), description="Depths at which the result counts what a pool would cost"
     )
     seed: Seed = 0
     order_by: OrderBy | None = Field(None, description="The order of the runs' documents; by default the collection's")
@@ -123,9 +123,9 @@ class PoolParams(AnyParams):
         by_name = sorted(named, key=lambda version: (version.judgments.encode(), version.qrels or 0))
         return self.model_copy(update={"without": by_name})
 
-    def form(self) -> PoolForm:
+    def form(self) -> pools.PoolForm:
         """Return the form of the pool."""
-        return PoolForm(self.depth, self.order, self.budget, self.budget_for == "all", self.seed, self.depths)
+        return pools.PoolForm(self.depth, self.order, self.budget, self.budget_for == "all", self.seed, self.depths)
 
     def run_order(self) -> RunOrder:
         """Return the order of the runs' documents, of a settled request."""
@@ -203,7 +203,7 @@ class PoolResult(JobResult):
 
     def tables(self) -> Sequence[Table | LongTable]:
         """Return the pool, its counts by topic and by team, and the costs of other depths."""
-        columns = [Column(name) for name in ("topic", "document", "place", *DETAILS)]
+        columns = [Column(name) for name in ("topic", "document", "place", *pools.DETAILS)]
         caption = f"The pool of depth {self.depth} in the order {self.order}: {self.documents:,} documents."
         by_topic_and_team = [
             (topic.topic, team.team, contributed, unique)
@@ -266,7 +266,7 @@ class PoolResult(JobResult):
         )
 
     def _rows(self) -> Iterator[list[str | int]]:
-        return (row for topic in self.pool for row in pool_rows(topic, details=True))
+        return (row for topic in self.pool for row in pools.pool_rows(topic, details=True))
 
     def figures(self) -> Sequence[Figure]:
         """Return the figure of the costs by depth: all documents, and those that each team alone gives."""
@@ -327,12 +327,12 @@ class Pooling(Analysis[PoolParams, PoolResult]):
         # They are settled, so a text is no group's name: it says "all".
         topics = None if isinstance(named, str) else list(named.topics if isinstance(named, GroupTopics) else named)
         judged = [*map(self._levels, self.params.without)]
-        pool = make_pool(map(_read_top, findings), team_of_run, self.form, topics, judged)
+        pool = pools.make_pool(map(_read_top, findings), team_of_run, self.form, topics, judged)
         return {
             "depth": self.form.depth,
             "order": self.form.order,
             "documents": sum(len(topic.documents) for topic in pool.topics),
-            "sha256": pool_sha256(pool.topics),
+            "sha256": pools.pool_sha256(pool.topics),
             "pooled_runs": [PoolRun(run=run.name, team=run.team, sha256=run.sha256) for run in self.runs],
             "without": self.params.without,
             "topics": _topic_counts(pool),
@@ -368,7 +368,7 @@ def _read_top(findings: Arrays) -> TopDocuments:
     return TopDocuments(topics.decode().split("\n") if counts else [], counts, documents.split(b"\n"))
 
 
-def _topic_counts(pool: Pool) -> list[PoolTopic]:
+def _topic_counts(pool: pools.Pool) -> list[PoolTopic]:
     columns = (pool.found, pool.left_out, pool.contributed, pool.unique)
     return [
         PoolTopic(

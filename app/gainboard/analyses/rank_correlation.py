@@ -8,44 +8,17 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from gainboard.analyses.common import (
-    MOST_KEPT,
-    MOST_PAIRS,
-    PAIRS,
-    CommonTopics,
-    common_topics,
-    refuse,
-    require_at_most,
-)
+from gainboard.analyses import common, versioned_metrics
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import DrawCount, Params, Seed
 from gainboard.analyses.result_models import CountedTopics, JobResult, Number, ResultModel
-from gainboard.analyses.versioned_metrics import (
-    Entry,
-    MixedMatrices,
-    SweepRequest,
-    label_of,
-    named_versions,
-    pinned_entry,
-    settled_entries,
-    settled_entry,
-)
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Series
 from gainboard.notation.queries import MOST_METRICS
+from gainboard.statistics import correlation
 from gainboard.statistics.agreement import discordant_pairs
-from gainboard.statistics.correlation import (
-    kendall_asls,
-    kendall_matrix,
-    rbo_matrix,
-    resampled_taus,
-    spearman_asls,
-    spearman_matrix,
-    tau_accuracy,
-    tau_ap_matrix,
-)
 from gainboard.statistics.draws import Draws, resample_counts
 from gainboard.statistics.means import round_scores, tied_pairs
 from gainboard.statistics.pairs import pair_count
@@ -84,7 +57,7 @@ class CorrelationParams(Params):
     and every metric is scored on the topics that all these versions judge.
     """
 
-    metrics: Annotated[list[Entry], Field(min_length=1, max_length=MOST_METRICS)] = Field(
+    metrics: Annotated[list[versioned_metrics.Entry], Field(min_length=1, max_length=MOST_METRICS)] = Field(
         description="Metric expressions, each of which may name a qrels version or a judgment set",
         examples=[["AP", "Q", "nDCG@10"]],
     )
@@ -92,8 +65,8 @@ class CorrelationParams(Params):
         ["kendall", "spearman"],
         description="Coefficients to compute; for tau_ap, the row is the reference. rbo is undefined if there are ties",
     )
-    against: Entry | None = Field(None, description="The metric against which swops are listed")
-    sweep: SweepRequest | None = Field(None, description="A parameter of one metric to vary")
+    against: versioned_metrics.Entry | None = Field(None, description="The metric against which swops are listed")
+    sweep: versioned_metrics.SweepRequest | None = Field(None, description="A parameter of one metric to vary")
     accuracy: bool = Field(False, description="Whether to compute the standard error of each tau over topics")
     resamples: DrawCount = Field(1000, description="Number of topic resamples of the accuracy")
     p: Annotated[float, Field(gt=0, lt=1)] = Field(
@@ -123,20 +96,23 @@ class CorrelationParams(Params):
 
     def expressions(self, label: Labels) -> dict[str, Any]:
         """Return the metrics, with `against` among them, and those of the sweep."""
-        against, metrics = settled_entry(self.against, label), settled_entries(self.metrics, label)
+        against, metrics = (
+            versioned_metrics.settled_entry(self.against, label),
+            versioned_metrics.settled_entries(self.metrics, label),
+        )
         if against is not None and against not in metrics:
             metrics.append(against)
         written = {"metrics": metrics, "against": against, "sweep": self.sweep.settled(label) if self.sweep else None}
         return super().expressions(label) | written
 
     def versions(self) -> dict[str, VersionName]:
-        return named_versions(
+        return versioned_metrics.named_versions(
             {f"metrics.{position}": entry for position, entry in enumerate(self.metrics)} | {"against": self.against}
         )
 
     def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
-        metrics = list(dict.fromkeys(pinned_entry(entry, versions) for entry in self.metrics))
-        against = pinned_entry(self.against, versions) if self.against is not None else None
+        metrics = list(dict.fromkeys(versioned_metrics.pinned_entry(entry, versions) for entry in self.metrics))
+        against = versioned_metrics.pinned_entry(self.against, versions) if self.against is not None else None
         return self.model_copy(update={"metrics": metrics, "against": against})
 
 
@@ -334,42 +310,46 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
 
     def __init__(self, matrices: Matrices, params: CorrelationParams) -> None:
         super().__init__(matrices, params)
-        metrics, sweep = list(map(label_of, params.metrics)), params.sweep
+        metrics, sweep = list(map(versioned_metrics.label_of, params.metrics)), params.sweep
         self.metrics, self.coefficients, self.sweep = metrics, params.coefficients, sweep
-        self.against = label_of(params.against) if params.against is not None else None
+        self.against = versioned_metrics.label_of(params.against) if params.against is not None else None
         self.resamples = params.resamples if params.accuracy else None
         swept = [*sweep.labels, *sweep.against] if sweep else []
         self._labels = list(dict.fromkeys([*metrics, *swept]))
-        self._scored = MixedMatrices(matrices, self._labels)
+        self._scored = versioned_metrics.MixedMatrices(matrices, self._labels)
         self._require_rankings()
         if self.against:
             # At worst every pair is swopped, and the answer names each swop.
-            require_at_most(MOST_PAIRS, pair_count(matrices.run_count) * len(metrics), PAIRS, "against")
-        self._topics: CommonTopics | None = None
+            common.require_at_most(
+                common.MOST_PAIRS, pair_count(matrices.run_count) * len(metrics), common.PAIRS, "against"
+            )
+        self._topics: common.CommonTopics | None = None
         if params.accuracy:
             if (taus := len(metrics) ** 2 * params.resamples) > MOST_TAUS:
                 message = (
                     f"{len(metrics)} metrics squared x {params.resamples} resamples are {taus:,} taus. Choose fewer "
                     "metrics or resamples: at most "
                 )
-                raise refuse("accuracy", "too-many", f"{message}{MOST_TAUS:,}.")
+                raise common.refuse("accuracy", "too-many", f"{message}{MOST_TAUS:,}.")
             scores = len(metrics) * matrices.run_count * len(self._scored.topics)
-            require_at_most(MOST_KEPT, scores, "scores (metrics x runs x topics) are resampled together", "accuracy")
-            self._topics = common_topics(self._scored, metrics)
+            common.require_at_most(
+                common.MOST_KEPT, scores, "scores (metrics x runs x topics) are resampled together", "accuracy"
+            )
+            self._topics = common.common_topics(self._scored, metrics)
 
     def _require_rankings(self) -> None:
         if self.matrices.run_count < 2:
             message = f"Selected runs: {self.matrices.run_count}. A ranking needs at least 2."
-            raise refuse("runs", "too-few-runs", message)
+            raise common.refuse("runs", "too-few-runs", message)
         if not self._scored.topics:
             message = (
                 f"No topic is judged by all of the qrels versions {', '.join(map(str, self._scored.version_names))}. "
                 "Choose versions that share topics."
             )
-            raise refuse("metrics", "too-few-topics", message)
+            raise common.refuse("metrics", "too-few-topics", message)
         for label in self._labels:
             if not self._scored.defined(label).any():
-                raise refuse(
+                raise common.refuse(
                     "metrics",
                     "too-few-topics",
                     f"{label} is not defined for any topic, so it cannot rank the runs. Choose another metric.",
@@ -394,10 +374,10 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
             # Each block has random numbers of its own, so that blocks can be drawn in any order.
             drawn = Draws(self.params.seed, "rank-correlation", block).resamples(size, self._topics.count)
             tables = np.array([self._topics.scores(label) for label in self.metrics])
-            return {"taus": resampled_taus(tables, resample_counts(drawn, self._topics.count))}
+            return {"taus": correlation.resampled_taus(tables, resample_counts(drawn, self._topics.count))}
         means = np.array([self._scored.means(label) for label in self._labels])
         of_metrics = means[: len(self.metrics)]
-        asls = {"kendall": kendall_asls, "spearman": spearman_asls}
+        asls = {"kendall": correlation.kendall_asls, "spearman": correlation.spearman_asls}
         wanted = {name: level(of_metrics) for name, level in asls.items() if name in self.coefficients}
         return {"means": means, **{f"asl {name}": levels for name, levels in wanted.items()}}
 
@@ -434,23 +414,23 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
         if self.sweep:
             result["sweep"] = self._sweep(self.sweep, means)
         if self._topics:
-            accuracy = tau_accuracy(np.concatenate([part["taus"] for part in findings[1:]]))
+            accuracy = correlation.tau_accuracy(np.concatenate([part["taus"] for part in findings[1:]]))
             by_pair = {name: matrix.tolist() for name, matrix in accuracy._asdict().items()}
             result["accuracy"] = TauAccuracies(**self._topics.described(), **by_pair)
         return result
 
     def _matrix(self, name: Coefficient, means: Floats) -> Floats:
         if name == "kendall":
-            return kendall_matrix(means)
+            return correlation.kendall_matrix(means)
         if name == "kendall_a":
-            return kendall_matrix(means, "a")
+            return correlation.kendall_matrix(means, "a")
         if name == "spearman":
-            return spearman_matrix(means)
+            return correlation.spearman_matrix(means)
         if name == "tau_ap":
-            return tau_ap_matrix(means, self.params.tau_ap_ties)
-        return rbo_matrix(means, self.params.p)
+            return correlation.tau_ap_matrix(means, self.params.tau_ap_ties)
+        return correlation.rbo_matrix(means, self.params.p)
 
-    def _sweep(self, sweep: SweepRequest, means: Floats) -> SweptTaus:
+    def _sweep(self, sweep: versioned_metrics.SweepRequest, means: Floats) -> SweptTaus:
         row_of = {label: row for row, label in enumerate(self._labels)}
         swept = [row_of[label] for label in sweep.labels]
         matrices = {name: self._matrix(name, means) for name in self.coefficients}

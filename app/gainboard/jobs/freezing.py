@@ -16,22 +16,31 @@ from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.verify import Verification
 from gainboard.errors import Conflict, InvalidRequest
 from gainboard.evaluation import audit
+from gainboard.evaluation.access import visibility
 from gainboard.evaluation.access.principals import Principal, Sender
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked
 from gainboard.evaluation.boards.leaderboard import ALPHA, BOARDS_VERSION, Board, leaderboard
 from gainboard.evaluation.releases.document import FORM, MOST, Archived
 from gainboard.evaluation.releases.history import history
 from gainboard.evaluation.releases.releases import name_of
-from gainboard.evaluation.scoring.binding import CustomMetric, custom_labels, refuse_custom
+from gainboard.evaluation.scoring import binding
 from gainboard.evaluation.scoring.requests import Question
 from gainboard.evaluation.scoring.score_matrices import matrix_as_json
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.verification import environment
 from gainboard.metrics import SCORING_VERSION
-from gainboard.store import blobs, collections, jobs, qrels, releases, reports, runs, score_matrices
+from gainboard.store import (
+    blobs,
+    collections,
+    job_records,
+    jobs,
+    qrels,
+    records,
+    releases,
+    reports,
+    runs,
+    score_matrices,
+)
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import DERIVED_KINDS, StoredJob, StoredReport
-from gainboard.store.records import Collection, Qrels, Release, Run, ScoreMatrix
 from gainboard.trec.zstd import compress
 from gainboard.vocabulary import OFFICIAL
 
@@ -66,21 +75,23 @@ class Wanted:
 class Held:
     """The rows that a release holds."""
 
-    qrels: Sequence[Qrels]
-    runs: Sequence[Run]
-    jobs: Sequence[StoredJob]
-    reports: Sequence[StoredReport]
-    matrices: Sequence[ScoreMatrix]
+    qrels: Sequence[records.Qrels]
+    runs: Sequence[records.Run]
+    jobs: Sequence[job_records.StoredJob]
+    reports: Sequence[job_records.StoredReport]
+    matrices: Sequence[records.ScoreMatrix]
 
 
 def freeze(
     workspace: Workspace, principal: Principal, sender: Sender, name: str, wanted: Wanted
-) -> tuple[Collection, Release]:
+) -> tuple[records.Collection, records.Release]:
     """Make a release of a collection (organisers), which names the one before it as what it corrects.
 
     Raise Conflict while the judgments are hidden, and if the collection changes meanwhile.
     """
-    refuse_custom(list(wanted.metrics), "body.metrics", "A release holds boards that anybody can compute again.")
+    binding.refuse_custom(
+        list(wanted.metrics), "body.metrics", "A release holds boards that anybody can compute again."
+    )
     with workspace.database.reading() as tx:
         now = workspace.now()
         collection = _open(tx, principal, name, now).collection
@@ -103,7 +114,7 @@ def freeze(
         blobs.prepared(workspace.database, sha256, len(body), compress(body)) as content,
         workspace.database.writing() as tx,
     ):
-        view = open_locked(tx, principal, name)
+        view = visibility.open_locked(tx, principal, name)
         view.require_organiser()
         # The rows were read in another transaction, so a change in between would be in some of them only.
         if view.collection.revision != collection.revision or releases.last_number(tx, collection.id) >= number:
@@ -125,7 +136,7 @@ def freeze(
     return collection, release
 
 
-def _describe_release(collection: Collection, number: int, wanted: Wanted, now: datetime) -> dict[str, Any]:
+def _describe_release(collection: records.Collection, number: int, wanted: Wanted, now: datetime) -> dict[str, Any]:
     """Return what a release says of itself, with the text by which it is cited."""
     name, title = name_of(collection, number), wanted.title or collection.title or collection.name
     by = f"{', '.join(wanted.creators)} ({now.year}). " if wanted.creators else ""
@@ -152,15 +163,15 @@ def require_freezer(workspace: Workspace, principal: Principal, name: str) -> No
         _open(tx, principal, name, workspace.now())
 
 
-def _open(tx: Transaction, principal: Principal, name: str, now: datetime) -> View:
-    view = open_collection(tx, principal, name)
+def _open(tx: Transaction, principal: Principal, name: str, now: datetime) -> visibility.View:
+    view = visibility.open_collection(tx, principal, name)
     view.require_organiser()
     if not view.collection.is_released(now):
         raise Conflict(f"The judgments of {name!r} are hidden. Release them first: a release shows everything.")
     return view
 
 
-def _select_rows(tx: Transaction, collection: Collection) -> Held:
+def _select_rows(tx: Transaction, collection: records.Collection) -> Held:
     sets = [OFFICIAL] + [row.name for row in qrels.page_sets(tx, collection.id, hidden=False)]
     versions = [
         row
@@ -176,8 +187,8 @@ def _select_rows(tx: Transaction, collection: Collection) -> Held:
         if run_ids.issuperset(job.run_ids) and version_ids.issuperset(jobs.versions_of(tx, job))
     ]
     matrices = score_matrices.list_versions(tx, collection.id)
-    labels = {CustomMetric(matrix).label for matrix in matrices}
-    verifiable = {job.id for job in kept if _is_current(job) and labels.issuperset(custom_labels(job.params))}
+    labels = {binding.CustomMetric(matrix).label for matrix in matrices}
+    verifiable = {job.id for job in kept if _is_current(job) and labels.issuperset(binding.custom_labels(job.params))}
     every = reports.page(tx, before=None, limit=MOST, collection_id=collection.id)
     alone = [row for row in every if len(row.chapters) == 1 and row.state == "succeeded"]
     # A report whose jobs are not in the release could not be laid out again.
@@ -185,15 +196,15 @@ def _select_rows(tx: Transaction, collection: Collection) -> Held:
     return Held(versions, stored, [job for job in kept if job.id in verifiable], whole, matrices)
 
 
-def _is_current(job: StoredJob) -> bool:
+def _is_current(job: job_records.StoredJob) -> bool:
     """Return whether a job's result is of this version, and can be computed again from files."""
-    if job.kind in DERIVED_KINDS or job.kind == Verification.name:
+    if job.kind in job_records.DERIVED_KINDS or job.kind == Verification.name:
         return False
     kind = find_kind(job.kind)
     return not kind.is_for_organisers and kind.engine_version == job.engine_version
 
 
-def _describe_rows(tx: Transaction, collection: Collection, held: Held) -> dict[str, Any]:
+def _describe_rows(tx: Transaction, collection: records.Collection, held: Held) -> dict[str, Any]:
     names = {run.id: run.name for run in held.runs}
     versions = {version.id: version for version in held.qrels}
     beside = runs.metadata_hashes(tx, collection.id)

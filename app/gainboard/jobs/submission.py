@@ -19,26 +19,17 @@ from gainboard.errors import BadExpression, BadGains, Conflict, InvalidRequest, 
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import View, open_collection
+from gainboard.evaluation.judgments import topic_groups, versions
 from gainboard.evaluation.judgments.reordering import change_unpublished, is_in_order
-from gainboard.evaluation.judgments.topic_groups import ChosenTopics, choose_topics, require_group
-from gainboard.evaluation.judgments.versions import JudgedVersion, no_version, published_versions, select
 from gainboard.evaluation.runs.identical import identical_runs
-from gainboard.evaluation.scoring.binding import (
-    NO_CUSTOM,
-    CustomMetrics,
-    custom_labels,
-    custom_metrics,
-    require_scores_of,
-    scale_of,
-)
+from gainboard.evaluation.scoring import binding
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.pools import with_pool
-from gainboard.store import jobs, runs
+from gainboard.store import jobs, records, runs
 from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob, StoredReport
-from gainboard.store.records import Collection, Qrels, Run, VersionName
 from gainboard.vocabulary import OFFICIAL
 
 W = TypeVar("W", StoredJob, StoredReport)
@@ -60,11 +51,11 @@ class JobData:
     If the job is about some topics only, these are the only ones of all versions.
     """
 
-    collection: Collection
-    version: JudgedVersion
-    others: Mapping[VersionName, JudgedVersion]
-    candidates: Sequence[Run]
-    topics: ChosenTopics | None = None
+    collection: records.Collection
+    version: versions.JudgedVersion
+    others: Mapping[records.VersionName, versions.JudgedVersion]
+    candidates: Sequence[records.Run]
+    topics: topic_groups.ChosenTopics | None = None
 
 
 @dataclass(frozen=True)
@@ -75,10 +66,10 @@ class JobSpec:
     kind: Kind
     params: AnyParams
     data: JobData
-    custom: CustomMetrics = NO_CUSTOM
+    custom: binding.CustomMetrics = binding.NO_CUSTOM
 
     @property
-    def collection(self) -> Collection:
+    def collection(self) -> records.Collection:
         return self.data.collection
 
     # Made once, because it hashes the names of all runs.
@@ -97,10 +88,10 @@ class JobSpec:
 def identity(
     kind: Kind,
     settled: AnyParams,
-    collection: Collection,
-    version: Qrels,
-    candidates: Sequence[Run],
-    others: Iterable[Qrels] = (),
+    collection: records.Collection,
+    version: records.Qrels,
+    candidates: Sequence[records.Run],
+    others: Iterable[records.Qrels] = (),
 ) -> str:
     """Return a job's id: SHA-256 of the kind's version, the settled request, and the files that it is about."""
     # Never in here: who asks, when, and what may change without changing a number, such as titles, phase, policy and
@@ -115,14 +106,16 @@ def identity(
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-def _identify(version: Qrels) -> list[Any]:
+def _identify(version: records.Qrels) -> list[Any]:
     """Return what identifies a version. Official ones have no name, as in ids from before there were sets."""
     set_name = [version.judgments] if version.judgments != OFFICIAL else []
     left_out = ["ignore_identical_ids"] if version.ignore_identical_ids else []
     return [version.version, version.sha256, *set_name, *left_out]
 
 
-def settle(collection: Collection, params: AnyParams, custom: CustomMetrics = NO_CUSTOM) -> AnyParams:
+def settle(
+    collection: records.Collection, params: AnyParams, custom: binding.CustomMetrics = binding.NO_CUSTOM
+) -> AnyParams:
     """Return the settled request, which is itself a valid request.
 
     Raise BadExpression or BadGains with the location of the error, and InvalidRequest if the request exceeds a limit
@@ -136,7 +129,7 @@ def settle(collection: Collection, params: AnyParams, custom: CustomMetrics = NO
         # may be too long.
         type(settled).model_validate(settled.shown())
     except (BadExpression, BadGains) as error:
-        scale = scale_of(collection)
+        scale = binding.scale_of(collection)
         raise located(error, labels, params.model_dump(), defaults, scale) from error
     except ValidationError as error:
         (fault, *_) = error.errors(include_url=False, include_context=False)
@@ -148,24 +141,24 @@ def settle(collection: Collection, params: AnyParams, custom: CustomMetrics = NO
 def specify(workspace: Workspace, tx: Transaction, view: View, kind: Kind, params: AnyParams) -> JobSpec:
     """Settle a request of a principal whom `kind.admit` has let in. Raise BadInput if the request is invalid."""
     collection = view.collection
-    custom = custom_metrics(tx, view, params.model_dump(mode="json"))
+    custom = binding.custom_metrics(tx, view, params.model_dump(mode="json"))
     settled = settle(collection, with_topics(tx, collection, params), custom)
     if kind.about_runs_alone:
-        version = no_version(collection)
+        version = versions.no_version(collection)
     else:
-        version = JudgedVersion.of(workspace, tx, select(tx, view, params.version()))
-    named = published_versions(workspace, tx, view, params.versions())
+        version = versions.JudgedVersion.of(workspace, tx, versions.select(tx, view, params.version()))
+    named = versions.published_versions(workspace, tx, view, params.versions())
     # Versions get their numbers now, so that one which is published later makes another job and changes none.
     settled = settled.pinned({name: other.qrels.named for name, other in named.items()})
     others = {other.qrels.named: other for other in named.values()}
     stored = runs.page(tx, collection.id, team_id=view.only_team)
     candidates = of_type(settled.selection().candidates(stored, collection.name), settled.only_type())
-    for label in custom_labels(settled.shown()):
-        require_scores_of(custom.resolve(label), candidates, "body.params.runs")
+    for label in binding.custom_labels(settled.shown()):
+        binding.require_scores_of(custom.resolve(label), candidates, "body.params.runs")
     return JobSpec(workspace, kind, settled, narrow_data(collection, version, others, candidates, settled), custom)
 
 
-def with_topics(tx: Transaction, collection: Collection, params: AnyParams) -> AnyParams:
+def with_topics(tx: Transaction, collection: records.Collection, params: AnyParams) -> AnyParams:
     """Return the request with the topics of the group that it names, so that a change of the group changes nothing.
 
     Raise NotFound for a group that does not exist, and InvalidRequest for a group whose given topics are others now.
@@ -177,7 +170,7 @@ def with_topics(tx: Transaction, collection: Collection, params: AnyParams) -> A
         # a topic that is named twice counts once, and the order of the topics means nothing
         return params.about_topics(sorted(set(chosen), key=str.encode))
     name = chosen.group if isinstance(chosen, GroupTopics) else chosen
-    topics = list(require_group(tx, collection, name).topics)
+    topics = list(topic_groups.require_group(tx, collection, name).topics)
     if isinstance(chosen, GroupTopics) and chosen.topics != topics:
         message = (
             f"The topic group {name!r} has other topics now. Send its name alone, or the list of topics without a name."
@@ -186,7 +179,7 @@ def with_topics(tx: Transaction, collection: Collection, params: AnyParams) -> A
     return params.about_topics(GroupTopics(group=name, topics=topics))
 
 
-def of_type(stored: Sequence[Run], run_type: str | None) -> list[Run]:
+def of_type(stored: Sequence[records.Run], run_type: str | None) -> list[records.Run]:
     """Return the runs of a type; all runs if it is None."""
     return [run for run in stored if run_type in (None, run.type)]
 
@@ -279,7 +272,7 @@ def enqueue(
     return require_own(job, [data.collection]), is_queued
 
 
-def require_own(work: W, collections: Sequence[Collection]) -> W:
+def require_own(work: W, collections: Sequence[records.Collection]) -> W:
     """Return the job or report with the id of a request. Raise Conflict if it is about other collections.
 
     An id is made of the collection's uuid, among other things, so a stranger must have planted such a result.
@@ -297,10 +290,10 @@ def require_own(work: W, collections: Sequence[Collection]) -> W:
 
 
 def narrow_data(
-    collection: Collection,
-    version: JudgedVersion,
-    others: Mapping[VersionName, JudgedVersion],
-    candidates: Sequence[Run],
+    collection: records.Collection,
+    version: versions.JudgedVersion,
+    others: Mapping[records.VersionName, versions.JudgedVersion],
+    candidates: Sequence[records.Run],
     settled: AnyParams,
 ) -> JobData:
     """Return the data of a settled request, with the topics that it names. Raise InvalidRequest if none is judged."""
@@ -309,16 +302,18 @@ def narrow_data(
         return JobData(collection, version, others, candidates)
     name, topics = (named.group, named.topics) if isinstance(named, GroupTopics) else (None, named)
 
-    def narrow(whole: JudgedVersion) -> tuple[JudgedVersion, ChosenTopics]:
-        chosen = choose_topics(whole.topics, name, topics, "body.params.topics")
-        return JudgedVersion(whole.qrels, chosen.judged), chosen
+    def narrow(whole: versions.JudgedVersion) -> tuple[versions.JudgedVersion, topic_groups.ChosenTopics]:
+        chosen = topic_groups.choose_topics(whole.topics, name, topics, "body.params.topics")
+        return versions.JudgedVersion(whole.qrels, chosen.judged), chosen
 
     judged, chosen = narrow(version)
     others = {number: narrow(other)[0] for number, other in others.items()}
     return JobData(collection, judged, others, candidates, chosen)
 
 
-def matrices_of(workspace: Workspace, data: JobData, settled: AnyParams, custom: CustomMetrics = NO_CUSTOM) -> Matrices:
+def matrices_of(
+    workspace: Workspace, data: JobData, settled: AnyParams, custom: binding.CustomMetrics = binding.NO_CUSTOM
+) -> Matrices:
     """Return the matrices for the request's analysis.
 
     This reads runs if identical ones are left out, so it must be outside of transactions.

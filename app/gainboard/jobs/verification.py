@@ -22,17 +22,16 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.judgments.versions import JudgedVersion, no_version, stored_versions
 from gainboard.evaluation.runs.identical import near_duplicates
-from gainboard.evaluation.scoring.binding import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
+from gainboard.evaluation.scoring import binding
 from gainboard.evaluation.scoring.score_matrices import matrix_as_json
 from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs import submission
 from gainboard.jobs.pairs import list_pairs
 from gainboard.jobs.report_assembly import answer_as_json, lay_out
 from gainboard.jobs.results import content, require_result, result_body
-from gainboard.jobs.submission import JobData, JobSpec, enqueue, matrices_of, narrow_data, require_room, sizes_of_chunks
-from gainboard.store import collections, jobs, qrels, reports, runs
+from gainboard.store import collections, jobs, qrels, records, reports, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
-from gainboard.store.records import Collection, Qrels, Run
 from gainboard.vocabulary import OFFICIAL
 
 NOTHING: Arrays = {"nothing": np.zeros(0)}
@@ -59,10 +58,10 @@ def open_analysis(
         main = no_version(collection)
         if qrels_id is not None:
             main = JudgedVersion.of(workspace, tx, qrels.of_id(tx, qrels_id))
-        custom = stored_custom_metrics(tx, collection) if names_custom(settled) else NO_CUSTOM
+        custom = binding.stored_custom_metrics(tx, collection) if binding.names_custom(settled) else binding.NO_CUSTOM
         others = stored_versions(workspace, tx, collection, params.versions().values())
-    data = narrow_data(collection, main, others, candidates, params)
-    return kind(matrices_of(workspace, data, params, custom), params)
+    data = submission.narrow_data(collection, main, others, candidates, params)
+    return kind(submission.matrices_of(workspace, data, params, custom), params)
 
 
 def build_result(job: StoredJob, analysis: Analysis[Any, Any], findings: Sequence[Arrays]) -> JobResult:
@@ -80,7 +79,7 @@ def build_result(job: StoredJob, analysis: Analysis[Any, Any], findings: Sequenc
         "engine_version": kind.engine_version,
     }
     chosen = {"topic_group": matrices.chosen.described()} if matrices.chosen else {}
-    labels = custom_labels(job.params)
+    labels = binding.custom_labels(job.params)
     uploaded = {"uploaded_scores": [matrices.custom.resolve(label).described() for label in labels]} if labels else {}
     left_out = [{"run": name, "identical_to": kept} for name, kept in matrices.left_out.items()]
     dropped = {"runs_left_out": left_out} if job.params.get("drop_identical") else {}
@@ -125,11 +124,13 @@ def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> Stor
         spec = _spec(workspace, tx, work, main, params)
         if (verification := jobs.find(tx, spec.id)) and verification.state in ("queued", "running", "succeeded"):
             return verification
-    sizes = sizes_of_chunks([cost for recomputation in again for cost in recomputation.parts] or [SECONDS_A_COMPARISON])
+    sizes = submission.sizes_of_chunks(
+        [cost for recomputation in again for cost in recomputation.parts] or [SECONDS_A_COMPARISON]
+    )
     token = principal.require_token()
     with workspace.database.writing() as tx:
-        require_room(tx, token, [spec])
-        job, is_queued = enqueue(workspace, tx, token, spec, sizes)
+        submission.require_room(tx, token, [spec])
+        job, is_queued = submission.enqueue(workspace, tx, token, spec, sizes)
         if is_queued:
             audit.record(tx, principal, "job-launched", job.id, collection, kind=Verification.name, params=subject)
     return job
@@ -139,9 +140,9 @@ def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> Stor
 class DependedOn:
     """All that results depend on of one collection: the versions that they are about, the runs, and uploaded scores."""
 
-    collection: Collection
-    qrels: Sequence[Qrels]
-    runs: Sequence[Run]
+    collection: records.Collection
+    qrels: Sequence[records.Qrels]
+    runs: Sequence[records.Run]
     score_matrices: Sequence[dict[str, Any]] = ()
 
 
@@ -208,7 +209,11 @@ def depended_on(workspace: Workspace, job: StoredJob) -> DependedJob:
         collection = collections.of_id(tx, job.collection_id)
         versions = [qrels.of_id(tx, key) for key in jobs.versions_of(tx, job)]
         own_first = sorted(versions, key=lambda version: version.id != job.qrels_id)
-        custom = stored_custom_metrics(tx, collection) if (labels := custom_labels(job.params)) else NO_CUSTOM
+        custom = (
+            binding.stored_custom_metrics(tx, collection)
+            if (labels := binding.custom_labels(job.params))
+            else binding.NO_CUSTOM
+        )
         matrices = [matrix_as_json(tx, custom.resolve(label).matrix) for label in labels]
         return DependedJob(collection, own_first, runs.of_ids(tx, job.run_ids), matrices, job=job)
 
@@ -229,7 +234,7 @@ def report_depended_on(workspace: Workspace, report: StoredReport) -> DependedRe
 
 def _spec(
     workspace: Workspace, tx: Transaction, work: StoredWork, main_job: StoredJob, params: VerifyParams
-) -> JobSpec:
+) -> submission.JobSpec:
     # The new job is about the same versions as what it verifies, so that the same people see it.
     collection = collections.of_id(tx, main_job.collection_id)
     main = no_version(collection)
@@ -238,8 +243,8 @@ def _spec(
     every = [work] if isinstance(work, StoredJob) else work.jobs
     others = {key: qrels.of_id(tx, key) for job in every for key in jobs.versions_of(tx, job)}
     judged = {version.named: JudgedVersion.of(workspace, tx, version) for version in others.values()}
-    data = JobData(collection, main, judged, runs.of_ids(tx, main_job.run_ids))
-    return JobSpec(workspace, Verification, params, data)
+    data = submission.JobData(collection, main, judged, runs.of_ids(tx, main_job.run_ids))
+    return submission.JobSpec(workspace, Verification, params, data)
 
 
 def open_verification(workspace: Workspace, opened: Verification) -> Verification:

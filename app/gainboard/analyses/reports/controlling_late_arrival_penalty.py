@@ -11,24 +11,13 @@ from typing import Annotated
 
 from pydantic import Field
 
+from gainboard.analyses import paper_tables, report_kinds
 from gainboard.analyses.bootstrap_sensitivity import SensitivityResult, curve
 from gainboard.analyses.judgments import JudgmentsResult
-from gainboard.analyses.paper_tables import ALPHA, Taus, mark_taus, significance, statistics, tau_column
 from gainboard.analyses.params import DrawCount, Expression, Metrics, Seeds
 from gainboard.analyses.rank_correlation import RankCorrelationResult
 from gainboard.analyses.report_items import LeftOut, Remark, ReportFigure, ReportItem, ReportTable
-from gainboard.analyses.report_kinds import (
-    About,
-    JobResults,
-    Needed,
-    PerCollection,
-    ReportKind,
-    ReportParams,
-    TopRuns,
-    enter,
-)
-from gainboard.exhibits import Cell, Column, Marked, Share, Table
-from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
+from gainboard.exhibits import Cell, Column, Marked, Share, Table, figures
 from gainboard.exhibits.tables import Value, is_undefined, value_of
 from gainboard.metrics import Scale, linear_ratio, parse_gains, resolve, steep
 from gainboard.metrics.gains import format_number
@@ -47,7 +36,7 @@ SENSITIVITY = 2
 """The column by which Tables 2-3 are sorted."""
 
 
-class LateArrivalParams(ReportParams):
+class LateArrivalParams(report_kinds.ReportParams):
     """The degree to which a metric controls the penalty on late arrival of relevant documents: Q-measure by beta (0.1
     to 1000) and nDCG by its log base (2 to 100), compared with each other, AP and genAP. Table 1 describes the
     judgments. Figures 1 to 12 show rank correlations of the top runs by AP, and also come as tables. For the best run
@@ -61,8 +50,10 @@ class LateArrivalParams(ReportParams):
     uncertain pairs, and with them. Marks that change under any of the seeds are in italics.
     """
 
-    top: PerCollection[TopRuns] = Field(30, description="Number of runs whose rankings are correlated: the best by AP")
-    gains: PerCollection[Annotated[list[Expression], Field(min_length=1, max_length=2)]] | None = Field(
+    top: report_kinds.PerCollection[report_kinds.TopRuns] = Field(
+        30, description="Number of runs whose rankings are correlated: the best by AP"
+    )
+    gains: report_kinds.PerCollection[Annotated[list[Expression], Field(min_length=1, max_length=2)]] | None = Field(
         None,
         description="One or two gain settings; by default h:...:2:1 and 10:5:1, or `exp`",
         examples=[["3:2:1", "10:5:1"]],
@@ -97,7 +88,7 @@ class Setting:
 class LateArrivalDesign:
     """The settings and metrics of the experiments on one collection."""
 
-    about: About
+    about: report_kinds.About
     asked: LateArrivalParams
 
     @property
@@ -145,18 +136,18 @@ class LateArrivalDesign:
         return resolve(expression, Scale(self.about.highest_level, self.about.depth, self.about.intents)).label
 
 
-def plan(about: About, params: LateArrivalParams) -> Iterator[Needed | LeftOut]:
+def plan(about: report_kinds.About, params: LateArrivalParams) -> Iterator[report_kinds.Needed | LeftOut]:
     """Yield what the report needs: the judgments, and one correlation and one test of all metrics."""
     design = LateArrivalDesign(about, params)
     metrics = design.labels()
     top = {"runs": {"top": params.of("top", about), "by": "AP"}, "metrics": metrics, "coefficients": ["kendall"]}
     drawn = {"resamples": params.resamples, "seeds": params.seeds, "alphas": list(ALPHAS)}
     best = {"runs": {"best_per_team": "AP"}, "metrics": metrics} | drawn
-    yield Needed("judgments", "judgments", {}, "Table 1")
-    yield Needed("correlation", "rank-correlation", top, "Figures 1-12")
+    yield report_kinds.Needed("judgments", "judgments", {}, "Table 1")
+    yield report_kinds.Needed("correlation", "rank-correlation", top, "Figures 1-12")
     tests = "Figures 13-14 and Tables 2-3"
     if about.teams > 1:
-        yield Needed("sensitivity", "bootstrap-sensitivity", best, tests)
+        yield report_kinds.Needed("sensitivity", "bootstrap-sensitivity", best, tests)
     else:
         yield LeftOut(tests, f"They compare the best run of each team, and there is {about.teams} team.")
     if len(design.settings) == 1:
@@ -165,7 +156,7 @@ def plan(about: About, params: LateArrivalParams) -> Iterator[Needed | LeftOut]:
         yield LeftOut(what, one_level if about.highest_level == 1 else "One gain setting was asked for.")
 
 
-def lay_out(results: JobResults, params: LateArrivalParams) -> Iterator[ReportItem]:
+def lay_out(results: report_kinds.JobResults, params: LateArrivalParams) -> Iterator[ReportItem]:
     """Yield the tables and figures in the order of the paper, then the remarks."""
     design = LateArrivalDesign(results.about, params)
     settings = design.settings
@@ -174,7 +165,7 @@ def lay_out(results: JobResults, params: LateArrivalParams) -> Iterator[ReportIt
     tested = results.find("sensitivity", SensitivityResult)
     if judged:
         numbers = (len(result.runs) if result else None for result in (correlated, tested))
-        yield statistics(judged, "Table 1", *numbers)
+        yield paper_tables.statistics(judged, "Table 1", *numbers)
     if correlated:
         taus = Resemblance(correlated, design)
         for setting in settings:
@@ -186,14 +177,14 @@ def lay_out(results: JobResults, params: LateArrivalParams) -> Iterator[ReportIt
     if tested:
         by_label = dict(zip(design.labels(), tested.metrics, strict=True))
         asls = {metric: by_label[design.label(settings[0], metric)].asl_curve for metric in COMPARED}
-        panel = Panel(
-            Axis("run pairs, sorted by ASL", counts=True),
-            Axis("achieved significance level (ASL)", scale="log"),
+        panel = figures.Panel(
+            figures.Axis("run pairs, sorted by ASL", counts=True),
+            figures.Axis("achieved significance level (ASL)", scale="log"),
             [curve(tested, metric, levels) for metric, levels in asls.items()],
-            [Reference(alpha, f"{alpha:g}") for alpha in ALPHAS],
+            [figures.Reference(alpha, f"{alpha:g}") for alpha in ALPHAS],
         )
         caption = f"Bootstrap ASL curves: gain value ratio = {settings[0].gains}. {_tested(tested)}"
-        yield ReportFigure("Figures 13-14", Figure("asl-curves", caption, (panel,)))
+        yield ReportFigure("Figures 13-14", figures.Figure("asl-curves", caption, (panel,)))
         table, *further = (_sensitivity_under(tested, design, seed) for seed in range(tested.seeds))
         yield ReportTable("Tables 2-3", table, most_sensitive_first, by_seed=further)
     if judged:
@@ -205,16 +196,18 @@ class Resemblance:
 
     def __init__(self, result: RankCorrelationResult, design: LateArrivalDesign) -> None:
         self._design = design
-        self._taus = Taus(result, design.labels())
+        self._taus = paper_tables.Taus(result, design.labels())
         runs = len(result.runs)
-        least = least_significant_tau(runs, ALPHA)
-        self._significant = [] if least is None else [Reference(least, f"significant at {ALPHA:g}")]
-        self._said = f"The top {runs} runs by AP. {significance(runs)}"
+        least = least_significant_tau(runs, paper_tables.ALPHA)
+        self._significant = (
+            [] if least is None else [figures.Reference(least, f"significant at {paper_tables.ALPHA:g}")]
+        )
+        self._said = f"The top {runs} runs by AP. {paper_tables.significance(runs)}"
 
     def between_metrics(self, setting: Setting) -> Iterator[ReportItem]:
         """Yield the correlations of AP, Q-measure, nDCG and genAP with each other."""
         rows = {metric: self._row(setting, metric, COMPARED) for metric in COMPARED}
-        heat = HeatMap(COMPARED, COMPARED, list(rows.values()), Axis(TAU, limits=(None, 1)), digits=3)
+        heat = figures.HeatMap(COMPARED, COMPARED, list(rows.values()), figures.Axis(TAU, limits=(None, 1)), digits=3)
         yield from self._laid(setting.of_metrics, f"{TAU} between metrics", setting.gains, heat, COMPARED, rows)
 
     def swept(
@@ -226,9 +219,9 @@ class Resemblance:
         rows = {metric: self._row(setting, metric, (AP, default)) for metric in values}
         against = [f"with {AP}", f"with {default}"]
         taus = dict(zip(against, zip(*rows.values(), strict=True), strict=True))
-        curves = [Series(label, list(values.values()), column) for label, column in taus.items()]
-        axis = Axis(parameter.partition(" ")[2], scale="log")
-        panel = Panel(axis, Axis(TAU, limits=(None, 1)), curves, self._significant)
+        curves = [figures.Series(label, list(values.values()), column) for label, column in taus.items()]
+        axis = figures.Axis(parameter.partition(" ")[2], scale="log")
+        panel = figures.Panel(axis, figures.Axis(TAU, limits=(None, 1)), curves, self._significant)
         yield from self._laid(number, f"The effect of {parameter} on {TAU}", setting.gains, panel, against, rows)
 
     def _row(self, setting: Setting, metric: str, others: Sequence[str]) -> list[float | None]:
@@ -236,16 +229,22 @@ class Resemblance:
         return [self._taus(label(metric), label(other)) for other in others]
 
     def _laid(
-        self, number: str, caption: str, gains: str, drawn: Panel | HeatMap, headings: Sequence[str], rows: Rows
+        self,
+        number: str,
+        caption: str,
+        gains: str,
+        drawn: figures.Panel | figures.HeatMap,
+        headings: Sequence[str],
+        rows: Rows,
     ) -> Iterator[ReportItem]:
         ratio = f"gain value ratio = {gains}"
-        yield ReportFigure(number, Figure("taus", f"{caption}: {ratio}. {self._said}", (drawn,)))
-        columns = [Column("metric"), *map(tau_column, headings)]
+        yield ReportFigure(number, figures.Figure("taus", f"{caption}: {ratio}. {self._said}", (drawn,)))
+        columns = [Column("metric"), *map(paper_tables.tau_column, headings)]
         # The ratio is a note and not a heading: collections with other numbers of levels have another ratio in the same
         # average.
         rows_shown = [[name, *taus] for name, taus in rows.items()]
         table = self._taus.table("taus", f"{caption}.", columns, rows_shown, ratio.capitalize())
-        yield ReportTable(number, table, mark_taus)
+        yield ReportTable(number, table, paper_tables.mark_taus)
 
 
 def _tested(result: SensitivityResult) -> str:
@@ -310,8 +309,8 @@ def _remarks(judgments: JudgmentsResult, design: LateArrivalDesign) -> Iterator[
         yield Remark(f"{text} {why} (sections 3.2 and 5.3).")
 
 
-CONTROLLING_LATE_ARRIVAL_PENALTY = enter(
-    ReportKind(
+CONTROLLING_LATE_ARRIVAL_PENALTY = report_kinds.enter(
+    report_kinds.ReportKind(
         name="controlling-late-arrival-penalty",
         title="Controlling the penalty on late arrival of relevant documents",
         reference="Sakai, Controlling the penalty on late arrival of relevant documents in information retrieval "

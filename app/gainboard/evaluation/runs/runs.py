@@ -9,29 +9,13 @@ from functools import partial
 
 from gainboard.errors import Forbidden, NotFound, TeamRequired, WithdrawalAfterRelease
 from gainboard.evaluation import audit
-from gainboard.evaluation.access import score_budget, teams
+from gainboard.evaluation.access import score_budget, teams, visibility
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import (
-    View,
-    open_collection,
-    open_locked,
-    require_participation,
-    require_unchanged,
-    unscorable,
-)
 from gainboard.evaluation.judgments.versions import index_of
 from gainboard.evaluation.releases.releases import held_run
-from gainboard.evaluation.runs import upload_quota
+from gainboard.evaluation.runs import run_files, upload_quota
 from gainboard.evaluation.runs.intake import Body, Intake
 from gainboard.evaluation.runs.join import QrelsIndex
-from gainboard.evaluation.runs.run_files import (
-    RunFile,
-    no_common_documents,
-    no_common_topics,
-    no_declared_topics,
-    read_run_file,
-    topic_warnings,
-)
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug, name_from_tag
 from gainboard.store import blobs, collections, qrels, runs
@@ -75,11 +59,11 @@ class SeenRun:
 
 def admit(
     workspace: Workspace, principal: Principal, name: str, team: str | None, *, team_may_follow: bool = False
-) -> View:
+) -> visibility.View:
     """Return the view of an uploader. Raise the errors that `submit` would raise before it reads the file."""
     with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        require_participation(view)
+        view = visibility.open_collection(tx, principal, name)
+        visibility.require_participation(view)
         if team is not None or not team_may_follow:
             _team(view, team)
         if not view.organises:
@@ -96,7 +80,7 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, de
     """
     arrived = workspace.now()
     with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
+        view = visibility.open_collection(tx, principal, name)
         team = _team(view, details.team)
         newest = qrels.find(tx, view.collection.id)
     with Intake(body, workspace.limits) as intake:
@@ -104,8 +88,8 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, de
             # Outside of the write transaction, because reading and judging a large file would block all other writers.
             upload = _Upload.read(workspace, view, intake, newest)
             with intake.prepared(workspace.database) as content, workspace.database.writing() as tx:
-                locked = open_locked(tx, principal, name)
-                require_unchanged(view.collection, locked.collection)
+                locked = visibility.open_locked(tx, principal, name)
+                visibility.require_unchanged(view.collection, locked.collection)
                 stored = _store(workspace, tx, locked, upload, content, team, details, arrived)
                 if stored is not None:
                     return stored
@@ -131,8 +115,8 @@ def check(workspace: Workspace, principal: Principal, name: str, body: Body, det
     not count, because a file may be checked before the submissions open.
     """
     with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        require_participation(view)
+        view = visibility.open_collection(tx, principal, name)
+        visibility.require_participation(view)
         # An organiser may check a file before it is known whose run it will be.
         team = None if view.organises and details.team is None else _team(view, details.team)
         # A check stores nothing and costs nothing, so nothing about hidden judgments may come out of it.
@@ -147,7 +131,7 @@ def check(workspace: Workspace, principal: Principal, name: str, body: Body, det
                 raise runs.taken(name_of_run)
     file, declared = upload.file, set(view.collection.topics or ())
     missing, unknown = len(declared - {*file.topics}), len({*file.topics} - declared) if declared else 0
-    warnings = [*file.warnings, *topic_warnings(unknown, missing, "collection")]
+    warnings = [*file.warnings, *run_files.topic_warnings(unknown, missing, "collection")]
     shown = [warning.as_json() for warning in warnings]
     return CheckedRun(same.name if same else name_of_run, file.tag, len(file.topics), file.retrieved, shown)
 
@@ -155,19 +139,21 @@ def check(workspace: Workspace, principal: Principal, name: str, body: Body, det
 @dataclass(frozen=True)
 class _Upload:
     intake: Intake
-    file: RunFile
+    file: run_files.RunFile
     order: RunOrder
     newest: Qrels | None
     index: QrelsIndex | None
 
     @classmethod
-    def read(cls, workspace: Workspace, view: View, intake: Intake, newest: Qrels | None) -> _Upload:
+    def read(cls, workspace: Workspace, view: visibility.View, intake: Intake, newest: Qrels | None) -> _Upload:
         collection = view.collection
         # Each topic costs time and memory even if it has one line, and topics that nobody declared cost no more.
         most = max(TOPICS_OF_ANY_RUN, TOPICS_FOR_EACH_DECLARED * len(collection.topics or ()))
         limits = replace(workspace.limits, topics=min(workspace.limits.topics, most))
         index = index_of(workspace, collection, newest) if newest else None
-        read = partial(read_run_file, order=collection.order, depth=collection.depth, limits=limits, index=index)
+        read = partial(
+            run_files.read_run_file, order=collection.order, depth=collection.depth, limits=limits, index=index
+        )
         file = intake.read(read)
         return cls(intake, file, collection.order, newest, index)
 
@@ -175,26 +161,26 @@ class _Upload:
         """Return the run, with a warning if it retrieves no judged document and its principal may know that."""
         if self.index is None or not _misses_all(shown.judging):
             return shown
-        return _with_warning(shown, no_common_documents(self.file.example, self.index))
+        return _with_warning(shown, run_files.no_common_documents(self.file.example, self.index))
 
-    def refuse_foreign(self, view: View) -> None:
+    def refuse_foreign(self, view: visibility.View) -> None:
         """Raise FaultyFile if topics are declared and the run has none of them; the same for judged topics.
 
         Judged topics count only if the judgments are not hidden.
         """
         name, declared = view.collection.name, set(view.collection.topics or ())
         if declared.isdisjoint(self.file.topics) and declared:
-            raise no_declared_topics(self.file.topics[0], name, declared)
+            raise run_files.no_declared_topics(self.file.topics[0], name, declared)
         # While judgments are hidden, an error about the judged topics would reveal which these are.
         judged = self.index.rows if self.index is not None and view.sees_judgments else {}
         if judged and not any(topic in judged for topic in self.file.topics):
-            raise no_common_topics("run", self.file.topics[0], name, judged)
+            raise run_files.no_common_topics("run", self.file.topics[0], name, judged)
 
 
 def _store(
     workspace: Workspace,
     tx: Transaction,
-    view: View,
+    view: visibility.View,
     upload: _Upload,
     content: Content,
     team: str,
@@ -258,8 +244,8 @@ def _already(same: SeenRun, details: RunDetails) -> SeenRun:
     return replace(same, warnings=[*same.warnings, FileWarning("already-stored", message).as_json()])
 
 
-def _team(view: View, named: str | None) -> str:
-    require_participation(view)
+def _team(view: visibility.View, named: str | None) -> str:
+    visibility.require_participation(view)
     team = view.principal.token.team if view.principal.token and not view.organises else None
     if team is not None:
         if named not in (None, team):
@@ -270,17 +256,19 @@ def _team(view: View, named: str | None) -> str:
     return named
 
 
-def describe(tx: Transaction, view: View, run: Run, newest: Qrels | None, *, created: bool = False) -> SeenRun:
+def describe(
+    tx: Transaction, view: visibility.View, run: Run, newest: Qrels | None, *, created: bool = False
+) -> SeenRun:
     """Return the run with what its principal may know about it, and about its join with the newest judgments."""
     judging = runs.find_judgings(tx, [run.id], newest.id).get(run.id) if newest and view.sees_judgments else None
     if judging is not None:
-        warnings = topic_warnings(judging.topics_unknown, judging.topics_missing, "qrels")
+        warnings = run_files.topic_warnings(judging.topics_unknown, judging.topics_missing, "qrels")
     elif view.collection.topics:
         declared, topics = set(view.collection.topics), set(unpack_names(dict(runs.list_topics(tx, [run.id]))[run.id]))
-        warnings = topic_warnings(len(topics - declared), len(declared - topics), "collection")
+        warnings = run_files.topic_warnings(len(topics - declared), len(declared - topics), "collection")
     else:
         would_see_scores = view.sees_scores and not view.sees_free_scores
-        warnings = [unscorable(view.collection)] if would_see_scores else []
+        warnings = [visibility.unscorable(view.collection)] if would_see_scores else []
     shown = [*run.warnings, *(warning.as_json() for warning in warnings)]
     return SeenRun(run, judging, shown, view.collection.is_late(run), created)
 
@@ -299,7 +287,7 @@ def list_runs(
 ) -> Sequence[SeenRun]:
     """List the runs of a collection that exist for this principal, by name, without their topic warnings."""
     with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
+        view = visibility.open_collection(tx, principal, name)
         here, before = view.collection, view.collection.late_from if late == "exclude" else None
         stored = runs.page(tx, here.id, team_id=view.only_team, after=after, before=before, limit=limit)
         newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
@@ -308,7 +296,7 @@ def list_runs(
         return [SeenRun(run, judgings.get(run.id), run.warnings, here.is_late(run)) for run in stored]
 
 
-def find(tx: Transaction, view: View, name: str) -> Run:
+def find(tx: Transaction, view: visibility.View, name: str) -> Run:
     """Return the run with this name. Raise NotFound both if it is absent and if the principal may not see it."""
     # Databases differ in what they say of a text that no name can be, such as one with a NUL, so none is asked.
     run = runs.find(tx, view.collection.id, name) if is_slug(name) else None
@@ -322,7 +310,7 @@ def find_run(
 ) -> SeenRun:
     """Return one run. `for_file` restricts it to principals who may read its file."""
     with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
+        view = visibility.open_collection(tx, principal, name)
         run = find(tx, view, run_name)
         if for_file:
             view.require_file(run)
@@ -331,7 +319,9 @@ def find_run(
     if newest is None or not _misses_all(shown.judging):
         return shown
     its_document = RunReader(read_file(workspace, run), limits=workspace.limits).first_document()
-    return _with_warning(shown, no_common_documents(its_document, index_of(workspace, view.collection, newest)))
+    return _with_warning(
+        shown, run_files.no_common_documents(its_document, index_of(workspace, view.collection, newest))
+    )
 
 
 def read_file(workspace: Workspace, run: Run) -> Iterator[bytes]:
@@ -339,17 +329,17 @@ def read_file(workspace: Workspace, run: Run) -> Iterator[bytes]:
     return blobs.get(workspace.database, run.sha256)
 
 
-def may_withdraw(view: View, now: datetime) -> bool:
+def may_withdraw(view: visibility.View, now: datetime) -> bool:
     """Return whether the principal may withdraw runs of its own now: teams may until the release."""
     release = view.collection.release
     return view.organises or release is None or release > now
 
 
-def find_own(tx: Transaction, principal: Principal, name: str, run_name: str, verb: str) -> tuple[View, Run]:
+def find_own(tx: Transaction, principal: Principal, name: str, run_name: str, verb: str) -> tuple[visibility.View, Run]:
     """Return a run that is to be changed. Raise Forbidden unless its team or an organiser asks."""
-    view = open_locked(tx, principal, name)
+    view = visibility.open_locked(tx, principal, name)
     run = find(tx, view, run_name)
-    require_participation(view)
+    visibility.require_participation(view)
     if not view.organises and run.team_id != view.own_team:
         raise Forbidden(f"The run {run_name!r} belongs to another team. Only that team and organisers may {verb} it.")
     return view, run
