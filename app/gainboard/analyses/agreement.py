@@ -111,6 +111,7 @@ class TestAgreement(Analysis[AgreementParams, AgreementResult]):
         if part < minority:
             return self._minority.work(part - swaps)
         scores = self.topics.scores(self.metrics[part - minority])
+        # The sign test is exact. It draws nothing and needs no seed.
         return {"asl": find_test(SIGN).decide(scores, SignificanceSettings()).asl}
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
@@ -120,6 +121,7 @@ class TestAgreement(Analysis[AgreementParams, AgreementResult]):
             self._minority.counts(findings[swaps:minority]),
             findings[minority:],
         )
+        # One fuzziness was counted, so the first row of the minority counts is the only one.
         taus = [
             agreements(signs["asl"], stable.minority[0], swapped.by_pair)
             for swapped, stable, signs in zip(*columns, strict=True)

@@ -288,6 +288,7 @@ class Sensitivity(Analysis[SensitivityParams, SensitivityResult]):
         seeds, params = range(self.params.seeds), self.params
         beating = [self._beats_baseline(metrics, seed) for seed in seeds]
         pairs = pair_count(self.matrices.run_count)
+        # A level is at least 1 / (B + 1) before Holm's correction, so with few resamples no pair can be significant.
         needs_resamples = params.correction == "holm" and resamples is not None
         return {
             **self._tests.topics.described(),
@@ -313,12 +314,14 @@ class Sensitivity(Analysis[SensitivityParams, SensitivityResult]):
         }
 
     def _by_sensitivity(self, metrics: Sequence[SensitivityOfMetric], seed: int) -> list[str]:
+        # At equal counts at the first level the next one decides, and at last the order of the request.
         counts = [[-level.significant_pairs_by_seed[seed] for level in metric.levels] for metric in metrics]
         return [self.params.metrics[row] for row in sorted(range(len(metrics)), key=counts.__getitem__)]
 
     def _metric(self, decision: pair_tests.Decision, further: Sequence[Floats]) -> SensitivityOfMetric:
         outcome = decision.outcome
         corrected = pair_tests.as_counts(decision.asl, outcome.resamples) if self.params.correction != "none" else None
+        # Levels without a correction are shares of the resamples, as in the papers, and may be 0.
         levels = pair_tests.as_counts(outcome.asl, outcome.resamples)
         names = [run.name for run in self.matrices.runs]
         curve = np.sort(outcome.asl)[::-1]

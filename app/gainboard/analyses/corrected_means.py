@@ -313,6 +313,7 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
         }
         # Pairs grow with the square of the runs, so their levels are left out where the result cannot list them.
         if self._lists_pairs:
+            # With the weight of the runs, so that the difference of a pair is the difference of its corrected means.
             levels = pairs.corrected(weight).levels(sample.freedom)
             findings["pairs"] = np.vstack((_described(pairs, weight), levels))
         return findings
@@ -325,6 +326,7 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
         version, metrics = self._trusted.qrels, []
         for label, of_metric in zip(self.params.metrics, findings, strict=True):
             topics, means = self._topics[label], of_metric["runs"][0]
+            # The largest difference over all pairs bounds each of them, and every run keeps its own variance.
             differs = np.abs(means[:, np.newaxis] - means) > bootstrap_range.critical_difference(
                 of_metric["ranges"], ALPHA
             )
@@ -388,6 +390,7 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
             )
         )
         for one, other, row in zip(first, second, table.T.tolist(), strict=True):
+            # Dictionaries, because models of 100,000 pairs take more than twice the memory.
             yield {
                 "runs": [names[one], names[other]],
                 "corrected": row[0],

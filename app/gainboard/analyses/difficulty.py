@@ -280,6 +280,7 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
         runs, topics, residual, *shares = findings["components"].tolist()
         components = VarianceComponents(runs, topics, residual, tuple(findings["negative"].tolist()), *shares)
         rel = self.matrices.metric(label).parameters["rel"]
+        # Relevant as the metric counts: from its own threshold on.
         relevant = self.matrices.judgments.level_counts[self.topics.defined, rel:].sum(axis=1)
         columns = [relevant.tolist(), *(findings[name].tolist() for name in ("mean", "spread", "discrimination"))]
         return DifficultyOfMetric(
@@ -298,6 +299,7 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
             ],
             components=VarianceParts(runs=runs, topics=topics, residual=residual),
             shares=VarianceParts(**components.shares()),
+            # An estimate of a variance may be negative by chance. It counts as 0, so the answer names it.
             negative_components=[
                 name
                 for name, is_negative in zip(("runs", "topics"), components.is_negative, strict=True)

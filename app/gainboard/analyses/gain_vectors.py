@@ -167,5 +167,6 @@ class GainVectors(Analysis[GainVectorsParams, GainVectorsResult]):
 
 def label_of_curve(result: GainVectorsResult, name: str) -> str:
     """Return the label of CG, DCG, nCG or nDCG with the parameters of the curves, to the last rank."""
+    # Only DCG and nDCG discount, so the parameters of CG and nCG lack the base.
     label: str = result.metric if name.endswith("DCG") else without(result.metric, "base")
     return label.replace("nDCG", name, 1)

@@ -75,6 +75,8 @@ class JudgingRuns(Change[JudgeParams, JudgeResult]):
 
     @classmethod
     def find_same(cls, tx: Transaction, collection: Collection, params: JudgeParams) -> StoredJob | None:
+        # A job under way joins what is new at its end, so it answers this request. A finished one does only if nothing
+        # came.
         if is_open := cls.newest_job(tx, collection, params, "running", "queued"):
             return is_open
         version = qrels.find(tx, collection.id, params.version())

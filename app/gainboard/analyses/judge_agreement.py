@@ -398,6 +398,7 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
         by_topic, units, once = [], 0, 0
         for pairs in self._pairs:
             sets = (pairs.levels != judging.UNJUDGED).sum(axis=1)
+            # Alpha compares judgments of one document, so what one set alone judges says nothing. It is counted.
             once += int((sets == 1).sum())
             if (sets > 1).any():
                 by_topic.append(judging.coincidences(pairs.levels, levels))
@@ -419,6 +420,7 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
         for topic, pairs in enumerate(self._pairs):
             judged = pairs.levels[:, (0, number)]
             both = judged[(judged != judging.UNJUDGED).all(axis=1)]
+            # What one set alone judges is counted, and its level in the other set is never guessed.
             only += ((judged != judging.UNJUDGED) & (judged[:, ::-1] == judging.UNJUDGED)).sum(axis=0)
             if len(both):
                 table = np.zeros((levels, levels))
@@ -437,12 +439,14 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
     def _compare_rankings(self, number: int, label: str) -> Arrays:
         """Return the means [2, runs] under the two sets, and the levels of the paired t-test: [2, pairs]."""
         other = self._sets[number]
+        # Over all pairs, two sets with the same labels would rank runs differently if one judges only half of the pool.
         if self.params.pairs == "common":
             first, second = self._common[number].scores(label)
         else:
             there = on_version(label, other.qrels.named)
             mixed = MixedMatrices(self.matrices, [label, there])
             first, second = mixed.scores(label), mixed.scores(there)
+        # Both rankings are over the same topics. Otherwise they would also differ by what the topics are.
         defined = ~(np.isnan(first).any(axis=0) | np.isnan(second).any(axis=0))
         # Contiguous, so that sums add the topics of a run in the order in which scoring adds them.
         tables = [np.ascontiguousarray(table[:, defined]) for table in (first, second)]

@@ -157,6 +157,7 @@ def labels_of(tables: Floats, counts: Floats, threshold: int) -> Arrays:
 
     `tables` [topics, levels, levels] are the counts of the common pairs, and `counts` the resamples of the topics.
     """
+    # Topics are drawn, not labels: labels of one topic resemble each other, so intervals over labels are too short.
     total, drawn = tables.sum(axis=0), resampled(tables, counts)
     whole, over = label_agreement(total, threshold), label_agreement(drawn, threshold)
     findings = {name: np.array([whole[name], *percentile_interval(over[name])]) for name in whole}
@@ -177,6 +178,7 @@ def described_labels(findings: Arrays, topics: Sequence[str], names: Sequence[st
     pairs, counts = int(total.sum()), tables.sum(axis=(-2, -1))
     by_topic, micro = retrieval_agreement(tables, threshold), retrieval_agreement(total, threshold)
     labels = {name: statistic(findings[name], WHY.get(name, NO_PAIRS) if pairs else NO_PAIRS) for name in LABELS}
+    # The limits of agreement describe the labels and are no test, because levels are few and cluster by topic.
     bias, deviation = float(findings["bias"][0]), spread_of_differences(total)
     levels = zip(names, total.sum(axis=1).astype(int).tolist(), findings["bias_by_level"], strict=True)
     return {

@@ -292,6 +292,8 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
             for run, judged in zip(self.matrices.runs, self.matrices.judged_runs(), strict=True)
             if run.name in names and (depth := judged_depth(judged.starts, judged.rank, judged.retrieved)) is not None
         }
+        # Not simply the collection's depth: at 500, where the pool was 50 deep, no team has a document of its own, and
+        # any pool looks fair.
         estimated = min(depths.values(), default=self.matrices.collection.depth)
         if estimated == 0:
             unjudged = sorted(name for name, depth in depths.items() if depth == 0)
@@ -353,6 +355,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
             for run, judged in zip(self.matrices.runs, read, strict=True)
             if run.name in names
         ]
+        # Only what contributors retrieved: a document of another run did not enter the pool by that run.
         document = np.concatenate([documents for _, documents in tops])
         team = np.concatenate([np.full(len(documents), number) for number, documents in tops])
         sizes = [len(np.unique(document[team == number])) for number in range(len(self.teams))]
@@ -361,6 +364,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
     def _rescore(self, read: Sequence[RetrievedDocuments], removed: NDArray[np.bool_]) -> list[MeansWithout]:
         """Return for each metric the means of all runs with all judgments, and without the removed documents."""
         bound = [self.matrices.metric(label) for label in self.metrics]
+        # All runs, not only the team's, because its ranks are among runs that the same judgments score.
         runs = [self._documents.without(documents, removed) for documents in read]
         scores = score_all(bound, JudgedRuns.of(runs, self._documents.judgments_without(removed)))
         compared = []

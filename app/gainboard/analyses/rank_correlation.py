@@ -426,6 +426,7 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
             return correlation.kendall_matrix(means, "a")
         if name == "spearman":
             return correlation.spearman_matrix(means)
+        # The first ranking is the reference unless ties are weighed from both sides, so the matrix may be asymmetric.
         if name == "tau_ap":
             return correlation.tau_ap_matrix(means, self.params.tau_ap_ties)
         return correlation.rbo_matrix(means, self.params.p)

@@ -217,6 +217,7 @@ class RankIntervals(Analysis[RankIntervalsParams, RankIntervalsResult]):
     def _ranks(self, decision: Decision, findings: Arrays) -> list[RankOfRun]:
         means = decision.scores.mean(axis=1)
         differs = differing_pairs(decision.asl, len(means), ALPHA)
+        # Rank sets hold for all runs at once. Percentiles are about one run, and too narrow where runs are close.
         columns = [means, competition_ranks(means), rank_sets(means, differs)]
         columns += [findings[name] for name in ("low", "high", "expected", "share_first")]
         return [

@@ -227,6 +227,7 @@ class Stability(PairsOverHalves[StabilityParams, StabilityResult, StabilityCount
         )
         if self.params.per_pair:
             columns = zip(counts.greater.T.tolist(), counts.less.T.tolist(), counts.equal.T.tolist(), strict=True)
+            # Dictionaries, because models of 100,000 pairs take more than twice the memory.
             pairs: list[Any] = [
                 {"runs": pair, "greater": greater, "less": less, "equal": equal}
                 for pair, (greater, less, equal) in zip(named_pairs(self.matrices), columns, strict=True)

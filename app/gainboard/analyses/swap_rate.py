@@ -198,6 +198,7 @@ class SwapRate(PairsOverHalves[SwapRateParams, SwapRateResult, SwapCounts]):
         self.rule, self.seeds = params.rule, successive_seeds(params.seed, params.seeds)
         tested = pair_count(matrices.run_count) * len(self.metrics) * len(self.seeds)
         require_at_most(MOST_KEPT, tested, PAIRS, "runs")
+        # Two sets without a common topic must fit into the topics. With replacement, each may be as large as all.
         most = self.topics.count if params.replacement else self.topics.count // 2
         self.subset_size = self.topics.subset_size(params.subset_size, most)
 
@@ -243,6 +244,8 @@ class SwapRate(PairsOverHalves[SwapRateParams, SwapRateResult, SwapCounts]):
                     BIN_EDGES, (*BIN_EDGES[1:], None), *columns, strict=True
                 )
             ]
+            # Every rule, from the same counts: they may disagree. `first` is what one reads off the papers' curves, and
+            # it is stable over seeds.
             by_rule: dict[str, SwapsByRule] = {rule: _required(counts, rule, bins) for rule in RULES}
             by_seed = [SwapsBySeed(**of_seed.sensitivity(self.rule)._asdict()) for of_seed in under_each_seed]
             chosen = dict(by_seed[0]) | dict(by_rule[self.rule])

@@ -205,6 +205,7 @@ class TopicSetSize(Analysis[TopicSetSizeParams, TopicSetSizeResult]):
             message = f"A size is {self.sizes[-1]}, but there are {self.topics.count} topics. Leave larger sizes out."
             raise refuse("sizes", "out-of-range", message)
 
+        # By the largest size, so that all sizes have the same blocks.
         blocks = blocks_of_trials(self.trials, self.trials * self._seconds_a_trial(self.sizes[-1]))
         self._blocks = [(metric, size, block) for metric in self.metrics for size in self.sizes for block in blocks]
 
@@ -221,6 +222,8 @@ class TopicSetSize(Analysis[TopicSetSizeParams, TopicSetSizeResult]):
         # One shuffle of all topics per trial: a subset is its first topics, and a disjoint one the topics after them.
         orders = subsets(self.seed, PURPOSE, self.trials, self.topics.count, self.topics.count)[block]
         means = np.empty((len(orders), len(scores)))
+        # The subset is a part of all topics, so its tau is 1 in the end. Two subsets without a common topic have no
+        # such bias, and fit into the topics up to half of them.
         disjoint = np.empty((len(orders) if 2 * size <= self.topics.count else 0, len(scores)))
         shares = np.empty(len(orders))
         for trial, order in enumerate(orders):

@@ -177,6 +177,7 @@ class MixedMatrices:
 
     def scores(self, label: str) -> Floats:
         """Return the scores, NaN if the metric is undefined for the topic: float64 [runs, topics]."""
+        # `take` keeps the topics of a run together. An index would not, and then NumPy adds them in another order.
         return self._over(label).scores(read_version(label)[0]).take(self._columns(label), axis=1)
 
     def means(self, label: str) -> Floats:

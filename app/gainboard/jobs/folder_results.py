@@ -116,9 +116,11 @@ def add_jobs(
         version, *others = (versions[name] for name in named)
         candidates = [stored[name] for name in frozen.runs]
         params = kind.params_model.model_validate(frozen.params)
+        # An id is a hash of all that a result depends on, so nobody can put a result under the id of another request.
         if identity(kind, params, collection, version, candidates, others) != frozen.id:
             raise unusable(f"the id {frozen.id} is not that of the request that it stands beside")
         try:
+            # Made of the numbers, because the tables of the folder may say anything.
             shown = exhibits_of(read, tested)
             exhibits = names_of(shown, tested)
         except (LookupError, ValueError, TypeError, ArithmeticError) as error:

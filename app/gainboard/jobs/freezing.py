@@ -172,6 +172,7 @@ def _open(tx: Transaction, principal: Principal, name: str, now: datetime) -> vi
 
 
 def _select_rows(tx: Transaction, collection: records.Collection) -> Held:
+    # A release is public, so sets that are still hidden stay out.
     sets = [OFFICIAL] + [row.name for row in qrels.page_sets(tx, collection.id, hidden=False)]
     versions = [
         row
@@ -181,6 +182,7 @@ def _select_rows(tx: Transaction, collection: records.Collection) -> Held:
     version_ids, stored = {version.id for version in versions}, runs.page(tx, collection.id)
     run_ids = {run.id for run in stored}
     succeeded = jobs.page(tx, before=None, limit=MOST, collection_id=collection.id, sets=True, state="succeeded")
+    # Results about withdrawn runs or discarded versions stay out: readers could not compute them again.
     kept = [
         job
         for job in succeeded

@@ -165,6 +165,7 @@ def _run_all(workspace: Workspace, slots: int, told: Callable[[int, int], None])
     engine.start()
     try:
         while True:
+            # Cleared before the count, so that what ends during the count is news again.
             news.clear()
             with workspace.database.reading() as tx:
                 done, every = jobs.count_done(tx)
