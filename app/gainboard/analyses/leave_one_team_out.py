@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, JsonValue, model_validator
 
-from gainboard.analyses.common import refuse, require_at_most
+from gainboard.analyses import common
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import GroupTopics, MetricsParams, Names, TopicNotJudged, Topics
@@ -23,8 +23,8 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics import JudgedRuns, mean_of, score_all
+from gainboard.statistics import judging
 from gainboard.statistics.correlation import taus_with
-from gainboard.statistics.judging import NOBODY, judged_depth, sole_owners
 from gainboard.statistics.means import competition_ranks
 
 MOST_OUTSIDE = 0.1
@@ -252,7 +252,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
             selected = {run.name for run in self.contributors}
             if missing := [name for name in named if name not in selected]:
                 message = f"{matrices.collection.name!r} has no run {missing[0]!r}. Check its name."
-                raise refuse("contributors", "unknown-run", message)
+                raise common.refuse("contributors", "unknown-run", message)
         self.teams = sorted({run.team for run in self.contributors})
         self._refuse_what_cannot_be()
         self.is_estimated = params.pool_depth is None
@@ -264,25 +264,25 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
                 f"The contributors are of {len(self.teams)} team. To leave one out, runs of at least 2 teams must have "
                 "gone into the pool."
             )
-            raise refuse("contributors", "too-few-teams", message)
+            raise common.refuse("contributors", "too-few-teams", message)
         if (topics := len(self.matrices.topics)) < LEAST_TOPICS:
             others = self.params.pool_topics_left_out
             message = f"This takes at least {LEAST_TOPICS} topics. The number of topics that count is {topics}."
-            raise refuse("topics", "too-few-topics", " ".join((message, *_sentences_about(others))))
+            raise common.refuse("topics", "too-few-topics", " ".join((message, *_sentences_about(others))))
         for label in self.metrics:
             if is_custom(label):
                 message = f"{label} was uploaded, so its scores without a team's documents are unknown. Leave it out."
-                raise refuse("metrics", "uploaded-scores", message)
+                raise common.refuse("metrics", "uploaded-scores", message)
             if self.matrices.metric(label).needs_retrieval_scores:
                 message = (
                     f"{label} needs more than the ranks of relevant documents, which this analysis has. Leave it out."
                 )
-                raise refuse("metrics", "needs-retrieval-scores", message)
+                raise common.refuse("metrics", "needs-retrieval-scores", message)
             if self.matrices.metric(label).needs_intents:
                 message = f"{label} needs judgments by intent, but this analysis has levels. Leave it out."
-                raise refuse("metrics", "needs-intents", message)
+                raise common.refuse("metrics", "needs-intents", message)
         scores = len(self.teams) * self.matrices.run_count * len(self.matrices.topics) * len(self.metrics)
-        require_at_most(MOST_SCORES, scores, "scores over all teams", "metrics")
+        common.require_at_most(MOST_SCORES, scores, "scores over all teams", "metrics")
 
     def _estimate_depth(self) -> int:
         """Return the largest depth to which every contributing run is judged on every topic. This reads no files."""
@@ -290,7 +290,8 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
         depths = {
             run.name: depth
             for run, judged in zip(self.matrices.runs, self.matrices.judged_runs(), strict=True)
-            if run.name in names and (depth := judged_depth(judged.starts, judged.rank, judged.retrieved)) is not None
+            if run.name in names
+            and (depth := judging.judged_depth(judged.starts, judged.rank, judged.retrieved)) is not None
         }
         # Not simply the collection's depth: at 500, where the pool was 50 deep, no team has a document of its own, and
         # any pool looks fair.
@@ -301,7 +302,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
                 f"The depth of the pool cannot be estimated: {len(unjudged)} runs, such as {unjudged[0]}, have an "
                 "unjudged document at rank 1. Give `pool_depth`, or name the `contributors` to the pool."
             )
-            raise refuse("pool_depth", "not-estimated", message)
+            raise common.refuse("pool_depth", "not-estimated", message)
         return estimated
 
     @cached_property
@@ -327,7 +328,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
             "contributors": [run.name for run in self.contributors],
             "pool_topics_left_out": self.params.pool_topics_left_out,
             "judged": len(owners),
-            "in_no_pool": (outside := int(np.count_nonzero(owners == NOBODY))),
+            "in_no_pool": (outside := int(np.count_nonzero(owners == judging.NOBODY))),
             "in_no_pool_share": outside / len(owners),
             "note": _note(outside, len(owners), self.params.pool_topics_left_out),
             "teams": [
@@ -359,7 +360,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
         document = np.concatenate([documents for _, documents in tops])
         team = np.concatenate([np.full(len(documents), number) for number, documents in tops])
         sizes = [len(np.unique(document[team == number])) for number in range(len(self.teams))]
-        return sole_owners(document, team, len(self._documents.levels)), sizes
+        return judging.sole_owners(document, team, len(self._documents.levels)), sizes
 
     def _rescore(self, read: Sequence[RetrievedDocuments], removed: NDArray[np.bool_]) -> list[MeansWithout]:
         """Return for each metric the means of all runs with all judgments, and without the removed documents."""

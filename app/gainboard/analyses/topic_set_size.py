@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.common import LEAST_TO_HALVE, blocks_of_trials, common_topics, refuse, subsets
+from gainboard.analyses import common
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import Alpha
@@ -195,7 +195,7 @@ class TopicSetSize(Analysis[TopicSetSizeParams, TopicSetSizeResult]):
         super().__init__(matrices, params)
         self.metrics, self.trials, self.alpha, self.power = params.metrics, params.trials, params.alpha, params.power
         self.seed, self.difference = params.seed, params.difference
-        self.topics = common_topics(matrices, self.metrics, LEAST_TO_HALVE)
+        self.topics = common.common_topics(matrices, self.metrics, common.LEAST_TO_HALVE)
         self.topics.require_drawable(self.trials, "trials")
         # With many topics the step grows, so that a curve has at most `MOST_STEPS` points.
         step = STEP * math.ceil(self.topics.count / (STEP * MOST_STEPS))
@@ -203,10 +203,10 @@ class TopicSetSize(Analysis[TopicSetSizeParams, TopicSetSizeResult]):
         self.sizes = sorted(set(params.sizes) if params.sizes else default)
         if self.sizes[-1] > self.topics.count:
             message = f"A size is {self.sizes[-1]}, but there are {self.topics.count} topics. Leave larger sizes out."
-            raise refuse("sizes", "out-of-range", message)
+            raise common.refuse("sizes", "out-of-range", message)
 
         # By the largest size, so that all sizes have the same blocks.
-        blocks = blocks_of_trials(self.trials, self.trials * self._seconds_a_trial(self.sizes[-1]))
+        blocks = common.blocks_of_trials(self.trials, self.trials * self._seconds_a_trial(self.sizes[-1]))
         self._blocks = [(metric, size, block) for metric in self.metrics for size in self.sizes for block in blocks]
 
     def _seconds_a_trial(self, size: int) -> float:
@@ -220,7 +220,7 @@ class TopicSetSize(Analysis[TopicSetSizeParams, TopicSetSizeResult]):
         label, size, block = self._blocks[part]
         scores = self.topics.scores(label)
         # One shuffle of all topics per trial: a subset is its first topics, and a disjoint one the topics after them.
-        orders = subsets(self.seed, PURPOSE, self.trials, self.topics.count, self.topics.count)[block]
+        orders = common.subsets(self.seed, PURPOSE, self.trials, self.topics.count, self.topics.count)[block]
         means = np.empty((len(orders), len(scores)))
         # The subset is a part of all topics, so its tau is 1 in the end. Two subsets without a common topic have no
         # such bias, and fit into the topics up to half of them.

@@ -12,8 +12,8 @@ from typing import Any
 
 from gainboard.errors import BadGains, Forbidden, GainboardError, InvalidRequest, SettingFixed, SettingsChanged
 from gainboard.evaluation import audit
+from gainboard.evaluation.access import visibility
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, damage_of, look, open_collection, open_locked, unscorable
 from gainboard.evaluation.judgments.versions import judged_topics, select
 from gainboard.evaluation.releases.releases import held_collection
 from gainboard.evaluation.workspace import Workspace
@@ -72,7 +72,7 @@ def change(
     SettingsChanged where somebody else has changed what the sender changes.
     """
     with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
+        view = visibility.open_locked(tx, principal, name)
         view.require_organiser()
         old = view.collection
         # A form sends all settings back. What its sender has only read is no change, and undoes nobody else's.
@@ -142,7 +142,7 @@ def delete(workspace: Workspace, principal: Principal, name: str) -> None:
     """Delete the collection. Its name may be used again; the data stay in the database, and nobody sees them."""
     with workspace.database.writing() as tx:
         # To delete a collection is one of the two ways out if its settings cannot be read.
-        view = open_locked(tx, principal, name, even_damaged=True)
+        view = visibility.open_locked(tx, principal, name, even_damaged=True)
         view.require_organiser()
         held = held_collection(tx, principal, view.collection)
         collections.change(tx, view.collection.id, deleted_at=workspace.now())
@@ -163,17 +163,17 @@ def list_collections(workspace: Workspace, principal: Principal, after: str | No
             everything=everything,
         )
         # The query only saves rows. What this principal sees is decided by `look` alone.
-        views = [view for collection in page if (view := look(principal, collection, now))]
+        views = [view for collection in page if (view := visibility.look(principal, collection, now))]
         return [_describe(workspace, tx, view) for view in views]
 
 
 def find_collection(workspace: Workspace, principal: Principal, name: str) -> Described:
     """Return a collection, with the counts of its judgments if the principal may know them."""
     with workspace.database.reading() as tx:
-        return _describe(workspace, tx, open_collection(tx, principal, name))
+        return _describe(workspace, tx, visibility.open_collection(tx, principal, name))
 
 
-def _describe(workspace: Workspace, tx: Transaction, view: View) -> Described:
+def _describe(workspace: Workspace, tx: Transaction, view: visibility.View) -> Described:
     collection = view.collection
     newest = qrels.find(tx, collection.id) if view.sees_judgments and not collection.is_damaged else None
     warnings = _warnings(collection, workspace.now()) if view.organises else []
@@ -189,10 +189,10 @@ def _describe(workspace: Workspace, tx: Transaction, view: View) -> Described:
 def _warnings(collection: Collection, now: datetime) -> list[FileWarning]:
     """Return what the organisers should mend: damaged settings, and teams that are promised scores and get none."""
     if collection.damage:
-        return [FileWarning("damaged", damage_of(collection))]
+        return [FileWarning("damaged", visibility.damage_of(collection))]
     has_presets = bool(CollectionPolicy.of(collection).presets)
     hides_scores = has_presets and not collection.topics and not collection.is_released(now)
-    return [unscorable(collection)] if hides_scores else []
+    return [visibility.unscorable(collection)] if hides_scores else []
 
 
 def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -> None:

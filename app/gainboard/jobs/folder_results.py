@@ -21,11 +21,10 @@ from gainboard.errors import GainboardError
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.releases.document import FrozenReport, FrozenResult
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs import report_planning
+from gainboard.jobs import release_folders, report_planning
 from gainboard.jobs.derived_files import enqueue_derived_files
 from gainboard.jobs.files import write_parts
 from gainboard.jobs.pairs import write_pairs
-from gainboard.jobs.release_folders import DOCUMENT, Folder, first_faults, require_same, unusable
 from gainboard.jobs.results import exhibits_of, names_of, read_result, result_body, write_summary, write_tables
 from gainboard.jobs.submission import identity
 from gainboard.notation.texts import read_time
@@ -59,7 +58,7 @@ class FolderResult(NamedTuple):
 
 
 def read_results(
-    folder: Folder, require_client: Callable[[], None], left_out: list[NotImported]
+    folder: release_folders.Folder, require_client: Callable[[], None], left_out: list[NotImported]
 ) -> Iterator[FolderResult]:
     """Yield the results that this version knows, and add the others to `left_out`.
 
@@ -67,12 +66,12 @@ def read_results(
     """
     for report in folder.document.reports:  # which are laid out again
         path = f"data/results/{report.id}/result.json"
-        require_same(path, hashlib.sha256(folder.read(path, MOST_RESULT)).hexdigest(), report.sha256)
+        release_folders.require_same(path, hashlib.sha256(folder.read(path, MOST_RESULT)).hexdigest(), report.sha256)
     for frozen in folder.document.results:
         require_client()
         path = f"data/results/{frozen.id}/result.json"
         body = folder.read(path, MOST_RESULT)
-        require_same(path, hashlib.sha256(body).hexdigest(), frozen.sha256)
+        release_folders.require_same(path, hashlib.sha256(body).hexdigest(), frozen.sha256)
         if because := _unknown(frozen):
             left_out.append(NotImported(frozen.id, frozen.kind, because))
             continue
@@ -80,10 +79,12 @@ def read_results(
         try:
             read = read_result(kind.result_model, body)
         except ValidationError as error:
-            raise unusable(f"{path} is no result of the kind {frozen.kind}: {first_faults(error)}") from error
+            raise release_folders.unusable(
+                f"{path} is no result of the kind {frozen.kind}: {release_folders.first_faults(error)}"
+            ) from error
         # A number as text, or a field that nobody knows, would be read and not written again.
         if result_body(read) != body:
-            raise unusable(f"{path} is not as the kind {frozen.kind} writes it")
+            raise release_folders.unusable(f"{path} is not as the kind {frozen.kind} writes it")
         said = (read.kind, read.collection, read.judgment_set, read.qrels_version, read.engine_version)
         named = (
             frozen.kind,
@@ -93,7 +94,7 @@ def read_results(
             frozen.engine_version,
         )
         if said != named or not set(read.runs) <= set(frozen.runs):
-            raise unusable(f"{path} is about something else than {DOCUMENT} says")
+            raise release_folders.unusable(f"{path} is about something else than {release_folders.DOCUMENT} says")
         yield FolderResult(frozen, kind, body, read, folder.read_pairs(frozen.id, read))
 
 
@@ -112,19 +113,19 @@ def add_jobs(
             *(VersionName(*other) for other in frozen.others),
         ]
         if unknown := [name for name in (*named, *frozen.runs) if name not in versions and name not in stored]:
-            raise unusable(f"the result {frozen.id} is about {unknown[0]}, which is not there")
+            raise release_folders.unusable(f"the result {frozen.id} is about {unknown[0]}, which is not there")
         version, *others = (versions[name] for name in named)
         candidates = [stored[name] for name in frozen.runs]
         params = kind.params_model.model_validate(frozen.params)
         # An id is a hash of all that a result depends on, so nobody can put a result under the id of another request.
         if identity(kind, params, collection, version, candidates, others) != frozen.id:
-            raise unusable(f"the id {frozen.id} is not that of the request that it stands beside")
+            raise release_folders.unusable(f"the id {frozen.id} is not that of the request that it stands beside")
         try:
             # Made of the numbers, because the tables of the folder may say anything.
             shown = exhibits_of(read, tested)
             exhibits = names_of(shown, tested)
         except (LookupError, ValueError, TypeError, ArithmeticError) as error:
-            raise unusable(f"no tables can be made of the result {frozen.id}: {error}") from error
+            raise release_folders.unusable(f"no tables can be made of the result {frozen.id}: {error}") from error
         numbers[frozen.id] = imports.add_job(
             tx,
             time_of(frozen.finished_at),
@@ -216,7 +217,7 @@ def _unknown(frozen: FrozenResult) -> str | None:
     try:
         settled = kind.params_model.model_validate(frozen.params)
     except ValidationError as error:
-        return f"its parameters are unknown here: {first_faults(error)}"
+        return f"its parameters are unknown here: {release_folders.first_faults(error)}"
     return None if settled.shown() == frozen.params else "its parameters are written in another way here"
 
 

@@ -35,12 +35,11 @@ from gainboard.evaluation.runs.run_files import NO_LIMITS
 from gainboard.evaluation.runs.runs import RunDetails
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs import folder_results, release_folders
-from gainboard.store import blobs, imports, jobs, releases, reports, score_matrices
+from gainboard.store import blobs, imports, jobs, records, releases, reports, score_matrices
 from gainboard.store import collections as stored_collections
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, Qrels, Release, VersionName
 from gainboard.trec.zstd import compress
 from gainboard.vocabulary import OFFICIAL, RunOrder
 
@@ -52,8 +51,8 @@ NO_LOG = hashlib.sha256().hexdigest()
 class Imported:
     """A collection that was imported with its release, and what was left out."""
 
-    collection: Collection
-    release: Release
+    collection: records.Collection
+    release: records.Release
     left_out: Sequence[folder_results.NotImported]
 
 
@@ -163,7 +162,7 @@ class Importing:
             raise
         return Imported(changed, release, self.left_out)
 
-    def _create(self) -> Collection:
+    def _create(self) -> records.Collection:
         settings = self._settings()
         names = ("level_names", "highest_level", "gains", "depth", "intents", "order_by", "ignore_identical_ids")
         # The last transaction sets the rest, and before it nobody sees the collection.
@@ -171,7 +170,7 @@ class Importing:
         values = {"name": self.hidden_name, **{name: settings[name] for name in names}, **hidden}
         return collections.create(self.workspace, self.principal, values).collection
 
-    def _upload(self, collection: Collection) -> None:
+    def _upload(self, collection: records.Collection) -> None:
         for version in sorted(
             self.document.judgments, key=lambda judged: (folder_results.time_of(judged.created_at), judged.version)
         ):
@@ -195,12 +194,12 @@ class Importing:
         for name, topics in self.document.topic_groups.items():
             put_group(self.workspace, self.importer, collection.name, name, topics)
 
-    def _publish(self, collection: Collection, version: FrozenJudgments) -> None:
+    def _publish(self, collection: records.Collection, version: FrozenJudgments) -> None:
         """Publish a version under the order that it has. Before there are runs, that joins nothing."""
         judgments, order = version.judgments, {name: getattr(version, name) for name in RunOrder._fields}
         with self.workspace.database.writing() as tx:
             stored_collections.change(tx, collection.id, **order)
-            newest = stored_qrels.find(tx, collection.id, VersionName(judgments))
+            newest = stored_qrels.find(tx, collection.id, records.VersionName(judgments))
             if newest and (newest.sha256, newest.columns) == (version.sha256, version.columns):
                 # The same judgments under another order, which no upload makes.
                 now = self.workspace.now()
@@ -222,7 +221,7 @@ class Importing:
             file.seek(0)
             yield cast(BinaryIO, file)
 
-    def _finish(self, collection: Collection) -> tuple[Collection, Release]:
+    def _finish(self, collection: records.Collection) -> tuple[records.Collection, records.Release]:
         """Make the collection what it is, with all that came of it, in one transaction."""
         frozen, settings = self.document.release, self._settings()
         document = self.folder.read(release_folders.DOCUMENT, release_folders.MOST_DOCUMENT)
@@ -274,7 +273,7 @@ class Importing:
     def _add_matrix(
         self,
         tx: Transaction,
-        collection: Collection,
+        collection: records.Collection,
         frozen: FrozenScores,
         names: Sequence[str],
         topics: Sequence[str],
@@ -294,12 +293,14 @@ class Importing:
         imports.set_matrix(tx, stored.id, frozen.version)
         return stored.id
 
-    def _set_versions(self, tx: Transaction, collection: Collection) -> dict[VersionName, Qrels]:
+    def _set_versions(
+        self, tx: Transaction, collection: records.Collection
+    ) -> dict[records.VersionName, records.Qrels]:
         """Give each version its number and times, and return them by name."""
         by_set: dict[str, list[FrozenJudgments]] = {}
         for version in self.document.judgments:
             by_set.setdefault(version.judgments, []).append(version)
-        by_name: dict[VersionName, Qrels] = {}
+        by_name: dict[records.VersionName, records.Qrels] = {}
         for judgments, versions in by_set.items():
             stored = stored_qrels.page(tx, collection.id, judgments, drafts=False, after=None, limit=len(versions))
             in_order = sorted(versions, key=lambda frozen: (folder_results.time_of(frozen.created_at), frozen.version))
@@ -311,7 +312,7 @@ class Importing:
             for one, version in reversed(list(zip(stored, in_order, strict=True))):
                 times = folder_results.time_of(version.created_at), folder_results.time_of(version.published_at)
                 imports.set_version(tx, one.id, version.version, *times)
-                by_name[VersionName(judgments, version.version)] = replace(one, version=version.version)
+                by_name[records.VersionName(judgments, version.version)] = replace(one, version=version.version)
             if judgments != OFFICIAL:
                 imports.set_released(tx, collection.id, judgments, folder_results.time_of(in_order[0].published_at))
         return by_name

@@ -22,13 +22,7 @@ from gainboard.evaluation.scoring.requests import MOST_SCORES, Question, StoredS
 from gainboard.evaluation.scoring.scores import rank_by_mean
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
 from gainboard.metrics import BoundMetric
-from gainboard.statistics.bootstrap_range import (
-    BootstrapRange,
-    affordable_resamples,
-    bootstrap_ranges,
-    critical_difference,
-    range_levels,
-)
+from gainboard.statistics import bootstrap_range
 from gainboard.statistics.multiple_comparisons import rank_sets, significance_groups
 from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices
 from gainboard.store import audit
@@ -173,7 +167,7 @@ class Board:
             corrected, sign = self.corrected.by_metric[place], -1 if metric.is_reversed else 1
             _, topics = corrected.counted
             sample = corrected.only(np.array(ranked, np.intp))
-            ranges = sample.ranges(corrected.weight, affordable_resamples(len(ranked), topics), SEED)
+            ranges = sample.ranges(corrected.weight, bootstrap_range.affordable_resamples(len(ranked), topics), SEED)
             return BoardGroups(names, sign * self.means[place, ranked], topics, ranges)
         return tested_groups(metric, names, scores.by_topic[place, ranked])
 
@@ -333,7 +327,7 @@ BOARDS_VERSION: Final = 1
 ALPHA: Final = 0.05
 SEED: Final = 0
 """The seed of all boards: equal boards have equal groups."""
-LEAST_TOPICS: Final = BootstrapRange.least_topics
+LEAST_TOPICS: Final = bootstrap_range.BootstrapRange.least_topics
 
 
 @dataclass(frozen=True)
@@ -358,7 +352,7 @@ class BoardGroups:
         hashed.update(scores.data)
         key = hashed.digest()
         if (tested := _TESTED.find(key)) is None:
-            ranges = bootstrap_ranges(scores, affordable_resamples(runs, topics), SEED)
+            ranges = bootstrap_range.bootstrap_ranges(scores, bootstrap_range.affordable_resamples(runs, topics), SEED)
             tested = _TESTED.keep(key, cls(names, scores.mean(axis=1), topics, ranges))
         return tested
 
@@ -366,7 +360,7 @@ class BoardGroups:
     def differs(self) -> NDArray[np.bool_]:
         """The runs that the test tells apart: bool [runs, runs]."""
         gaps = np.abs(self.means[:, np.newaxis] - self.means)
-        return np.asarray(gaps > critical_difference(self.ranges, ALPHA))
+        return np.asarray(gaps > bootstrap_range.critical_difference(self.ranges, ALPHA))
 
     @cached_property
     def letters(self) -> Mapping[str, tuple[str, ...]]:
@@ -396,7 +390,7 @@ class BoardGroups:
 
     def levels(self) -> Floats:
         """Return the level of each pair: float64 [pairs]."""
-        return range_levels(pair_differences(self.means), self.ranges)
+        return bootstrap_range.range_levels(pair_differences(self.means), self.ranges)
 
     def verdicts(self) -> NDArray[np.int8]:
         """Return for each pair 1 if the first run is better, -1 if the second is, 0 if they are not told apart."""

@@ -8,15 +8,8 @@ from datetime import datetime
 from functools import partial
 
 from gainboard.evaluation import audit
+from gainboard.evaluation.access import visibility
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import (
-    View,
-    open_collection,
-    open_locked,
-    require_organiser,
-    require_unchanged,
-    unscorable,
-)
 from gainboard.evaluation.judgments import publication
 from gainboard.evaluation.judgments.publication import Rows, after_all, list_unjudged, store_judged, with_all_judged
 from gainboard.evaluation.judgments.versions import INDEXES, judged_topics, require_set, select
@@ -65,7 +58,7 @@ def publish(
     All computing happens outside the write transaction. Runs that arrive meanwhile are judged before the version is
     stored. The bytes of the newest version create no new version, and those of a draft no new draft.
     """
-    collection = require_organiser(workspace, principal, name)
+    collection = visibility.require_organiser(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
         file = intake.read(partial(_read, collection=collection, columns=columns, limits=workspace.limits))
         upload = _QrelsUpload(workspace, principal, collection, judgments, intake, file, draft)
@@ -122,9 +115,9 @@ class _QrelsUpload:
         """Store the version with the judged runs. Return None if other runs came in, which must be judged first."""
         collection = self.collection
         with self.intake.prepared(self.workspace.database) as content, self.workspace.database.writing() as tx:
-            view = open_locked(tx, self.principal, collection.name)
+            view = visibility.open_locked(tx, self.principal, collection.name)
             view.require_organiser()
-            require_unchanged(collection, view.collection, *RunOrder._fields)
+            visibility.require_unchanged(collection, view.collection, *RunOrder._fields)
             # Another request may have stored the same file since the first check.
             if same := self.same(tx):
                 return Published(same, created=False)
@@ -175,7 +168,7 @@ def _topic_warnings(collection: Collection, judged: Sequence[str], now: datetime
     """
     if collection.topics is None:
         if CollectionPolicy.of(collection).presets and not collection.is_released(now):
-            yield unscorable(collection)
+            yield visibility.unscorable(collection)
         return
     declared, with_judgments = set(collection.topics), set(judged)
     undeclared = [topic for topic in judged if topic not in declared]
@@ -196,7 +189,7 @@ def list_versions(
 ) -> list[SeenQrels]:
     """List a set's versions by number, for principals who may see its judgments; drafts only for organisers."""
     with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
+        view = visibility.open_collection(tx, principal, name)
         view.require_judgments()
         require_set(tx, view, judgments)
         versions = qrels.page(tx, view.collection.id, judgments, drafts=view.organises, after=after, limit=limit)
@@ -207,14 +200,14 @@ def list_versions(
 def find_version(workspace: Workspace, principal: Principal, name: str, named: VersionName) -> SeenQrels:
     """Return one version, for principals who may see the judgments."""
     with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
+        view = visibility.open_collection(tx, principal, name)
         view.require_judgments()
         stored = select(tx, view, named)
         in_use = stored == qrels.find(tx, view.collection.id, named._replace(version=None))
         return SeenQrels(_renew_warnings(workspace, tx, view, stored), in_use)
 
 
-def _renew_warnings(workspace: Workspace, tx: Transaction, view: View, version: Qrels) -> Qrels:
+def _renew_warnings(workspace: Workspace, tx: Transaction, view: visibility.View, version: Qrels) -> Qrels:
     """Return a version with the warnings about its topics that hold now: those of the upload may have been solved."""
     stored = [warning for warning in version.warnings if warning["code"] not in OF_TOPICS]
     topics = judged_topics(workspace, tx, version).topics

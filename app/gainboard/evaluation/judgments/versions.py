@@ -12,8 +12,8 @@ import numpy as np
 
 from gainboard.errors import Conflict, JudgmentsHidden, NoQrels, NotFound, RowDamaged
 from gainboard.evaluation import audit
+from gainboard.evaluation.access import visibility
 from gainboard.evaluation.access.principals import Principal, Sender, identify, note_use
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked, view_of
 from gainboard.evaluation.releases.releases import held_set
 from gainboard.evaluation.runs.join import JudgedTopics, QrelsIndex
 from gainboard.evaluation.runs.run_files import NO_LIMITS, read_judgments
@@ -86,7 +86,7 @@ def no_version(collection: Collection) -> JudgedVersion:
 @contextmanager
 def open_for_reading(
     workspace: Workspace, sender: Sender, name: str, named: VersionName
-) -> Iterator[tuple[Transaction, View, Qrels | None]]:
+) -> Iterator[tuple[Transaction, visibility.View, Qrels | None]]:
     """Open a reading transaction, and yield it with the sender's view of the collection and a qrels version.
 
     It may be None or a draft, so check it with `require`. One statement reads everything. Raises the same errors as
@@ -102,7 +102,7 @@ def open_for_reading(
             else:
                 token = opened.token if opened else None
             principal = identify(workspace, sender, token)
-            view = view_of(tx, principal, opened.collection if opened else None, name)
+            view = visibility.view_of(tx, principal, opened.collection if opened else None, name)
             require_set(tx, view, named.judgments)
             yield tx, view, opened.qrels if opened else None
     finally:
@@ -110,13 +110,13 @@ def open_for_reading(
         note_use(workspace, principal)
 
 
-def select(tx: Transaction, view: View, named: VersionName) -> Qrels:
+def select(tx: Transaction, view: visibility.View, named: VersionName) -> Qrels:
     """Return the version that a request names. Raises as `require_set` and `require`."""
     require_set(tx, view, named.judgments)
     return require(view, qrels.find(tx, view.collection.id, named), named)
 
 
-def sees_set(tx: Transaction, view: View, judgments: str) -> bool:
+def sees_set(tx: Transaction, view: visibility.View, judgments: str) -> bool:
     """Return whether a judgment set exists for the principal.
 
     The official set always does. Another one exists for organisers, and for whoever sees the judgments of the
@@ -131,7 +131,7 @@ def sees_set(tx: Transaction, view: View, judgments: str) -> bool:
     return stored is not None and (view.organises or stored.released_at is not None)
 
 
-def require_set(tx: Transaction, view: View, judgments: str) -> None:
+def require_set(tx: Transaction, view: visibility.View, judgments: str) -> None:
     """Raise NotFound if a judgment set does not exist for the principal: the same error whether or not it is there."""
     if not sees_set(tx, view, judgments):
         raise NotFound(
@@ -139,7 +139,7 @@ def require_set(tx: Transaction, view: View, judgments: str) -> None:
         )
 
 
-def require(view: View, version: Qrels | None, named: VersionName) -> Qrels:
+def require(view: visibility.View, version: Qrels | None, named: VersionName) -> Qrels:
     """Return the version that was found for this name.
 
     Raises NotFound if there is no version with the number, and NoQrels if there is no published version. A draft exists
@@ -156,7 +156,7 @@ def require(view: View, version: Qrels | None, named: VersionName) -> Qrels:
     return version
 
 
-def require_newest(tx: Transaction, view: View, version: Qrels | None) -> None:
+def require_newest(tx: Transaction, view: visibility.View, version: Qrels | None) -> None:
     """Raise JudgmentsHidden unless the version that was found is the newest published one, or scores are open.
 
     Each version shows something else about the hidden judgments. It does not matter whether another version exists.
@@ -171,7 +171,7 @@ def require_newest(tx: Transaction, view: View, version: Qrels | None) -> None:
 
 
 def published_versions(
-    workspace: Workspace, tx: Transaction, view: View, named: Mapping[str, VersionName]
+    workspace: Workspace, tx: Transaction, view: visibility.View, named: Mapping[str, VersionName]
 ) -> dict[VersionName, JudgedVersion]:
     """Return the other versions that a job's parameters name. `named` maps each parameter to a name.
 
@@ -250,14 +250,14 @@ class SeenSet:
 def list_sets(workspace: Workspace, principal: Principal, name: str) -> list[SeenSet]:
     """List the judgment sets that this principal sees, by name, for principals who may see the judgments."""
     with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
+        view = visibility.open_collection(tx, principal, name)
         view.require_judgments()
         sets = qrels.page_sets(tx, view.collection.id, hidden=view.organises)
         names = sorted([OFFICIAL, *(judgments.name for judgments in sets)], key=str.encode)
         return [_describe_set(tx, view, judgments) for judgments in names]
 
 
-def _describe_set(tx: Transaction, view: View, name: str) -> SeenSet:
+def _describe_set(tx: Transaction, view: visibility.View, name: str) -> SeenSet:
     here = view.collection
     versions = qrels.page(tx, here.id, name, drafts=view.organises, after=None, limit=MOST_VERSIONS)
     in_use = qrels.find(tx, here.id, VersionName(name))
@@ -279,7 +279,7 @@ class Choices:
     uploaded_metrics: Sequence[str] = ()
 
 
-def list_choices(workspace: Workspace, view: View) -> Choices:
+def list_choices(workspace: Workspace, view: visibility.View) -> Choices:
     """Return the names that a form about scores offers, in byte order."""
     # Whoever sees rationed scores has nothing to choose: there are presets alone, on all topics.
     if not view.sees_free_scores:
@@ -330,8 +330,8 @@ def delete(workspace: Workspace, principal: Principal, name: str, judgments: str
         audit.record(tx, principal, "judgments-deleted", judgments, view.collection, versions=len(versions), **held)
 
 
-def _open_set(tx: Transaction, principal: Principal, name: str, judgments: str) -> View:
-    view = open_locked(tx, principal, name)
+def _open_set(tx: Transaction, principal: Principal, name: str, judgments: str) -> visibility.View:
+    view = visibility.open_locked(tx, principal, name)
     view.require_organiser()
     require_set(tx, view, judgments)
     if judgments == OFFICIAL:
