@@ -199,23 +199,22 @@ def _shift(luck: Floats) -> NDArray[np.int64]:
 def campaign(topics: int = 50, runs_per_team: int = 3, seed: int = 2004) -> Campaign:
     """Return the campaign of a seed."""
     bits = np.random.PCG64([seed])
-    return Campaign([_topic(f"{number:03d}", bits) for number in range(1, topics + 1)], runs_per_team, seed)
+    made_up = []
+    for topic in range(1, topics + 1):
+        many = _uniform(bits, 4)
+        # Squares, so that most topics have few relevant documents, and some have many.
+        partial, relevant = 2 + int(70 * many[1] * many[1]), 1 + int(45 * many[2] * many[2])
+        counts = [120 + int(160 * many[0]), partial, relevant, 1 + int(9 * many[3])]
+        levels = np.full(CANDIDATES, UNJUDGED_CODE)
+        levels[: sum(counts)] = np.repeat(np.arange(4), counts)
+        numbers = np.argsort(_uniform(bits, 100_000), kind="stable")[:CANDIDATES]
+        made_up.append(DemoTopic(f"{topic:03d}", [f"doc-{number:06d}" for number in numbers.tolist()], levels))
+    return Campaign(made_up, runs_per_team, seed)
 
 
 def small_campaign() -> Campaign:
     """Return the campaign of 20 topics and 15 runs."""
     return campaign(topics=20, runs_per_team=1, seed=2005)
-
-
-def _topic(name: str, bits: np.random.PCG64) -> DemoTopic:
-    many = _uniform(bits, 4)
-    # Squares, so that most topics have few relevant documents, and some have many.
-    partial, relevant = 2 + int(70 * many[1] * many[1]), 1 + int(45 * many[2] * many[2])
-    counts = [120 + int(160 * many[0]), partial, relevant, 1 + int(9 * many[3])]
-    levels = np.full(CANDIDATES, UNJUDGED_CODE)
-    levels[: sum(counts)] = np.repeat(np.arange(4), counts)
-    numbers = np.argsort(_uniform(bits, 100_000), kind="stable")[:CANDIDATES]
-    return DemoTopic(name, [f"doc-{number:06d}" for number in numbers.tolist()], levels)
 
 
 def _uniform(bits: np.random.PCG64, count: int) -> Floats:

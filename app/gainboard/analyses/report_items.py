@@ -176,18 +176,14 @@ def _mean(values: Sequence[Value]) -> Value:
 def mark_where(rule: Callable[[float], bool], style: MarkStyle = "bold") -> Finish:
     """Return the finish that marks every number for which the rule holds. The table says what the marks mean."""
 
-    def finish(table: Table) -> Table:
-        return replace(table, rows=[[_marked(cell, rule, style) for cell in row] for row in table.rows])
+    def mark(cell: Cell) -> Cell:
+        value = value_of(cell)
+        if isinstance(value, str) or is_undefined(value):
+            return cell
+        assert isinstance(value, int | float | Share)
+        return Marked(value, style) if rule(float(value)) else cell
 
-    return finish
-
-
-def _marked(cell: Cell, rule: Callable[[float], bool], style: MarkStyle) -> Cell:
-    value = value_of(cell)
-    if isinstance(value, str) or is_undefined(value):
-        return cell
-    assert isinstance(value, int | float | Share)
-    return Marked(value, style) if rule(float(value)) else cell
+    return lambda table: replace(table, rows=[[mark(cell) for cell in row] for row in table.rows])
 
 
 def sorted_by(column: int) -> Finish:

@@ -111,32 +111,29 @@ class WorkerProcess:
     def _hand_over(self, claim: Claim) -> None:
         if self._process is None or self._ended.is_set():
             self.kill()
-            self._start()
-        self._send(asdict(claim))
-
-    def _start(self) -> None:
-        self._ended = Event()
-        with _deaf_children():
-            self._process = subprocess.Popen(
-                children.command("gainboard.jobs.process"),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                encoding="utf-8",
-                env=children.environment(),
-                start_new_session=True,
+            self._ended = Event()
+            with _deaf_children():
+                self._process = subprocess.Popen(
+                    children.command("gainboard.jobs.process"),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    encoding="utf-8",
+                    env=children.environment(),
+                    start_new_session=True,
+                )
+            # With its own process and event, because the object may have others when this process ends.
+            Thread(target=self._listen, args=(self._process, self._ended), daemon=True).start()
+            objects = self._database.objects
+            self._send(
+                {
+                    "url": self._database.url,
+                    "objects": objects.address if objects else None,
+                    # null where this process uses plain code, and "" where numba chooses the folder
+                    "compiled": str(acceleration.kept_in() or "") if acceleration.is_ready() else None,
+                }
             )
-        # With its own process and event, because the object may have others when this process ends.
-        Thread(target=self._listen, args=(self._process, self._ended), daemon=True).start()
-        objects = self._database.objects
-        self._send(
-            {
-                "url": self._database.url,
-                "objects": objects.address if objects else None,
-                # null where this process uses plain code, and "" where numba chooses the folder
-                "compiled": str(acceleration.kept_in() or "") if acceleration.is_ready() else None,
-            }
-        )
+        self._send(asdict(claim))
 
     def _send(self, message: dict[str, object]) -> None:
         assert self._process is not None

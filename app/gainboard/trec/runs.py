@@ -204,19 +204,14 @@ class RunReader:
             # A rank at fault is reported as such, so its score only has to be a number.
             scores = [b"%d" % -rank if (rank := integer(token)) is not None else b"0" for token in values]
             return LineColumns(numbers, topics, documents, values, scores, [])
-        self._note_ranks(topics, values)
-        return LineColumns(numbers, topics, documents, [_NO_RANK] * len(values), values, [])
-
-    def _note_ranks(self, topics: list[bytes], values: list[bytes]) -> None:
-        """Note whether the third column still counts up from 1 in each topic."""
-        if not self._counts_up:
-            return
-        for topic, value in zip(topics, values, strict=True):
+        # Ranks, as long as the third column counts up from 1 in each topic.
+        for topic, value in zip(topics, values, strict=True) if self._counts_up else ():
             rank = self._next.get(topic, 1)
             if value != b"%d" % rank:
                 self._counts_up = False
-                return
+                break
             self._next[topic] = rank + 1
+        return LineColumns(numbers, topics, documents, [_NO_RANK] * len(values), values, [])
 
     @property
     def _is_ranked(self) -> bool:

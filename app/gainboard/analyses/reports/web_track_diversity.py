@@ -49,9 +49,23 @@ def _lay_out(results: JobResults, params: WebTrackParams) -> Iterator[ReportItem
     if correlated := results.find(RUNS, RankCorrelationResult):
         labels = dict(zip(NAMES, correlated.metrics, strict=True))
         yield ReportTable("Table 1", _runs(correlated, labels), has_average=False)
-        yield ReportTable("Table 2", _correlations(correlated, labels))
-    if topics := results.find(TOPICS, DifficultyResult):
-        yield ReportFigure("Figure 1", _topics(topics))
+        places, taus = [list(labels).index(name) for name in COMPARED], correlated.coefficients["kendall"]
+        rows = [
+            [name, *(taus[row][column] if column > row else None for column in places[1:])]
+            for name, row in zip(COMPARED[:-1], places, strict=False)
+        ]
+        columns = [Column("measure", align="left"), *(Column(name, digits=3) for name in COMPARED[1:])]
+        caption = f"Kendall's tau-b between the rankings of {len(correlated.runs)} runs."
+        yield ReportTable("Table 2", Table("correlations", caption, columns, rows))
+    if difficulty := results.find(TOPICS, DifficultyResult):
+        by_measure = {name: metric.by_topic for name, metric in zip(DRAWN, difficulty.metrics, strict=True)}
+        topics = sorted(by_measure[FIRST], key=lambda topic: (topic.mean, topic.topic))
+        names = [topic.topic for topic in topics]
+        means = {name: {topic.topic: topic.mean for topic in its} for name, its in by_measure.items()}
+        series = [Series(name, list(range(len(names))), [its[topic] for topic in names]) for name, its in means.items()]
+        panel = Panel(Axis(f"topics, sorted by {FIRST}", categories=names), Axis("mean over runs"), series)
+        caption = f"Mean of {len(difficulty.runs)} runs on each of {len(names)} topics."
+        yield ReportFigure("Figure 1", Figure("topics", caption, [panel]))
 
 
 def _runs(result: RankCorrelationResult, labels: Mapping[str, str]) -> Table:
@@ -69,31 +83,6 @@ def _runs(result: RankCorrelationResult, labels: Mapping[str, str]) -> Table:
     caption = f"Means of {len(rows)} runs, the best by {FIRST} first."
     legend = "; ".join(f"{name}: {label}" for name, label in labels.items())
     return Table("runs", caption, [Column("run", align="left"), *columns], rows, notes=[f"{legend}."])
-
-
-def _correlations(result: RankCorrelationResult, labels: Mapping[str, str]) -> Table:
-    """Return Kendall's tau between the rankings of the runs."""
-    places = [list(labels).index(name) for name in COMPARED]
-    taus = result.coefficients["kendall"]
-    rows = [
-        [name, *(taus[row][column] if column > row else None for column in places[1:])]
-        for name, row in zip(COMPARED[:-1], places, strict=False)
-    ]
-    columns = [Column("measure", align="left"), *(Column(name, digits=3) for name in COMPARED[1:])]
-    caption = f"Kendall's tau-b between the rankings of {len(result.runs)} runs."
-    return Table("correlations", caption, columns, rows)
-
-
-def _topics(result: DifficultyResult) -> Figure:
-    """Return the mean of all runs by topic."""
-    by_measure = {name: metric.by_topic for name, metric in zip(DRAWN, result.metrics, strict=True)}
-    topics = sorted(by_measure[FIRST], key=lambda topic: (topic.mean, topic.topic))
-    names = [topic.topic for topic in topics]
-    means = {name: {topic.topic: topic.mean for topic in its} for name, its in by_measure.items()}
-    places = list(range(len(names)))
-    series = [Series(name, places, [its[topic] for topic in names]) for name, its in means.items()]
-    panel = Panel(Axis(f"topics, sorted by {FIRST}", categories=names), Axis("mean over runs"), series)
-    return Figure("topics", f"Mean of {len(result.runs)} runs on each of {len(names)} topics.", [panel])
 
 
 WEB_TRACK_DIVERSITY = enter(

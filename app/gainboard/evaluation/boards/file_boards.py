@@ -102,30 +102,20 @@ class FilePairs(Framed):
 
         The columns from `difference` on are empty where no test is possible.
         """
-        rows = [_row(pair) for pair in self.pairs]
+        rows = []
+        for pair in self.pairs:
+            row: dict[str, Any] = {"metric": pair.label, "run": pair.names[0], "baseline": pair.names[1]}
+            row |= {"a": pair.means[0], "b": pair.means[1], "won": pair.won, "lost": pair.lost, "tied": pair.tied}
+            if gaps := pair.statistics:
+                row |= {"difference": gaps.difference, "low": gaps.low, "high": gaps.high}
+                row |= {"effect_size": gaps.effect_size} | {test.name: test.asl for test in gaps.tests}
+                row |= {"holm": gaps.tests[0].asl_holm, "benjamini-hochberg": gaps.tests[0].asl_benjamini_hochberg}
+                row["max-t"] = next((test.asl_max_t for test in gaps.tests if test.asl_max_t is not None), None)
+                if equivalence := gaps.equivalence:
+                    row |= {"tost": equivalence.asl, "tost_holm": equivalence.asl_holm}
+            rows.append(row)
         names = dict.fromkeys(name for row in rows for name in row)
         return {name: [row.get(name) for row in rows] for name in names}
-
-
-def _row(pair: PairComparison) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "metric": pair.label,
-        "run": pair.names[0],
-        "baseline": pair.names[1],
-        "a": pair.means[0],
-        "b": pair.means[1],
-        "won": pair.won,
-        "lost": pair.lost,
-        "tied": pair.tied,
-    }
-    if gaps := pair.statistics:
-        row |= {"difference": gaps.difference, "low": gaps.low, "high": gaps.high, "effect_size": gaps.effect_size}
-        row |= {test.name: test.asl for test in gaps.tests}
-        row |= {"holm": gaps.tests[0].asl_holm, "benjamini-hochberg": gaps.tests[0].asl_benjamini_hochberg}
-        row["max-t"] = next((test.asl_max_t for test in gaps.tests if test.asl_max_t is not None), None)
-        if equivalence := gaps.equivalence:
-            row |= {"tost": equivalence.asl, "tost_holm": equivalence.asl_holm}
-    return row
 
 
 def compare(

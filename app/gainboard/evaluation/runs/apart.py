@@ -133,7 +133,13 @@ def main() -> None:
     os.nice(NICENESS)
     task: Task = pickle.load(sys.stdin.buffer)
     Thread(target=_end_with_server, daemon=True).start()
-    outcome = _done(task)
+    uncompiled = ""
+    try:
+        uncompiled = _why_uncompiled(task)
+        outcome = ChildOutcome(task.function(*task.arguments), None, uncompiled)
+    except Exception as error:  # noqa: BLE001 (the server raises it)
+        error.add_note(f"In the process that reads large files:\n{traceback.format_exc()}")
+        outcome = ChildOutcome(None, error, uncompiled)
     # A plain tuple, because this module has another name here.
     try:
         packed = pickle.dumps(tuple(outcome))
@@ -148,16 +154,6 @@ def _end_with_server() -> None:
     # Not by sys.stdin, whose lock may be held when the interpreter ends.
     os.read(sys.stdin.fileno(), 1)
     os._exit(1)
-
-
-def _done(task: Task) -> ChildOutcome:
-    uncompiled = ""
-    try:
-        uncompiled = _why_uncompiled(task)
-        return ChildOutcome(task.function(*task.arguments), None, uncompiled)
-    except Exception as error:  # noqa: BLE001 (the server raises it)
-        error.add_note(f"In the process that reads large files:\n{traceback.format_exc()}")
-        return ChildOutcome(None, error, uncompiled)
 
 
 def _why_uncompiled(task: Task) -> str:
