@@ -121,6 +121,8 @@ class PairTests:
         block, metric = divmod(rest, len(self.metrics))
         settings = self.settings[seed]
         scores = self.topics.scores(self.metrics[metric])
+        # In a unit of the scores, because tests decide with absolute tolerances, and uploaded scores may be of any
+        # size.
         findings = self.test.work(scores / unit_of(scores), block, settings)
         # What the result does not need is left out, which makes two bytes per pair for most tests. Only max-T needs the
         # observed t of each pair, which takes eight.
@@ -236,6 +238,7 @@ def as_counts(levels: Floats, resamples: int | None) -> NDArray[Any]:
     if resamples is None:
         return levels
     counts = np.rint(levels * resamples)
+    # Levels with one more than the count, and those of tests without draws, stay as they are.
     if not np.array_equal(counts / resamples, levels):
         return levels
     return counts.astype(np.min_scalar_type(resamples))
@@ -291,6 +294,8 @@ class ComparedPairs:
 
     def at(self, numbers: Indices) -> list[ComparedPair]:
         """Return the pairs with these numbers: intp [any], counted from 0."""
+        # Effects are computed of the pairs that somebody reads. A job stores scores and levels, which are far fewer
+        # numbers.
         unit = unit_of(self.scores)
         effects = find_test(self.test).effects(self.scores / unit, numbers)
         first, second = pair_indices(len(self.runs), numbers)

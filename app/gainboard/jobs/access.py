@@ -85,6 +85,7 @@ def _find(tx: Transaction, principal: Principal, work_type: WorkType[W], identit
     work = work_type.find(tx, identity) if is_slug(identity) else None
     views = work_type.views(tx, principal, work) if work is not None else None
     if work is None or views is None:
+        # Those without a token are told to send one, because it may let them see the work.
         principal.require_token()
         raise NotFound(f"There is no {work_type.noun} {identity!r} here, or this token may not see it.")
     return _seen(work, views), views

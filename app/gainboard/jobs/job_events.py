@@ -97,6 +97,7 @@ class Watch:
         except TimeoutError:
             return before
         finally:
+            # Whoever stops waiting, for whatever reason, is no longer looked for.
             del self._waiting[future]
 
     async def _keep_looking(self) -> None:

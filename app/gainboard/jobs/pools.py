@@ -121,6 +121,7 @@ def with_pool(workspace: Workspace, principal: Principal, name: str, params: Any
     judged = _progress(workspace, view.collection, pool, version).by_topic
     complete, others = [], []
     for topic, count in zip(pool.topics, judged, strict=True):
+        # In this order: the reason is what comes first. Documents that the budget cut were never shown to a judge.
         if not topic.found:
             others.append(TopicNotJudged(topic=topic.topic, because="no-documents"))
         elif topic.pooled < topic.found - topic.left_out:

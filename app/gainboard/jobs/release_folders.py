@@ -163,6 +163,7 @@ def _extents(packed: BinaryIO) -> dict[str, Extent]:
             files = [member for member in archive.getmembers() if not member.isdir()]
     except (tarfile.TarError, OSError, ValueError) as error:
         raise unusable(f"it is no tar archive: {error}") from error
+    # Files are read from their place in the archive, where links and sparse files do not have their content.
     if strange := [member for member in files if not member.isreg() or member.issparse()]:
         raise unusable(f"{strange[0].name} is a link, a sparse file or a device. Pack plain files alone")
     extents = {member.name: Extent(member.offset_data, member.size) for member in files}

@@ -76,6 +76,7 @@ def content(workspace: Workspace, work: StoredWork) -> Iterator[bytes]:
 def read_back(workspace: Workspace, job: StoredJob) -> JobResult:
     """Return the stored result of a job without its pairs. Raise errors as `require_result` does."""
     require_result(job)
+    # The summary lacks the pairs, which may be most of a result, and pages need none of them.
     summary = find_file(workspace, job, SUMMARY)
     body = b"".join(read_file(workspace, summary) if summary else content(workspace, job))
     try:

@@ -117,6 +117,7 @@ def measures(about: About, params: BinaryAndGradedParams) -> dict[str, str]:
     cutoffs = cutoffs_of(about, params)
     expressions = {f"P @{cutoff}": f"P@{cutoff}" for cutoff in cutoffs}
     for measure in MEASURES:
+        # CG discounts nothing, so a base would make it no other metric.
         base = "" if measure == "CG" else f"base={format_number(params.base)},"
         for name, gains in schemes_of(about, params).items():
             expressions |= {

@@ -130,6 +130,7 @@ class LateArrivalDesign:
 
     def labels(self) -> list[str]:
         """Return the labels of all metrics under all settings, each once."""
+        # Without gains, AP is the same metric under both settings, and is asked for once.
         return list(dict.fromkeys(self.label(setting, metric) for setting in self.settings for metric in self.metrics))
 
     def _resolved(self, expression: str) -> str:
@@ -142,6 +143,7 @@ def plan(about: report_kinds.About, params: LateArrivalParams) -> Iterator[repor
     metrics = design.labels()
     top = {"runs": {"top": params.of("top", about), "by": "AP"}, "metrics": metrics, "coefficients": ["kendall"]}
     drawn = {"resamples": params.resamples, "seeds": params.seeds, "alphas": list(ALPHAS)}
+    # As in the paper: the best runs of all are correlated, the best of each team are tested.
     best = {"runs": {"best_per_team": "AP"}, "metrics": metrics} | drawn
     yield report_kinds.Needed("judgments", "judgments", {}, "Table 1")
     yield report_kinds.Needed("correlation", "rank-correlation", top, "Figures 1-12")
