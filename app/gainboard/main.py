@@ -44,7 +44,7 @@ from gainboard.api import (
     topic_rankings,
 )
 from gainboard.api.idempotency import Unstored
-from gainboard.api.middleware import Attentive, BoundedAddress, BoundedBody, Conditional, InTurn, Observed, OneHost
+from gainboard.api.middleware import Attentive, BoundedAddress, Conditional, InTurn, Observed, OneHost
 from gainboard.api.models.common import build_all
 from gainboard.api.response_cache import ResponseCache
 from gainboard.api.routes import add_routes
@@ -224,7 +224,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     problems.install(application)
     add_routes(application, *POLLED)
     dashboard.install(application)
-    add_routes(application, *(resource.router for resource in ROUTERS), qrels.surveys)
+    add_routes(application, service.doors, *(resource.router for resource in ROUTERS), qrels.surveys)
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
     _surround(application, standings, access, origins, is_shared=settings.public_cors == "on")
     return application
@@ -251,7 +251,6 @@ def _surround(
     """Add the middleware; the last one added is the outermost."""
     application.add_middleware(Conditional)
     application.add_middleware(InTurn, turns=application.state.turns)
-    application.add_middleware(BoundedBody, workspace=application.state.workspace)
     application.add_middleware(Attentive)
     measured = application.state.telemetry
     application.add_middleware(

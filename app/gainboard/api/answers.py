@@ -110,19 +110,6 @@ def _takes_gzip(accepted: str) -> bool:
 PUBLIC, PRIVATE, NEVER = "public, max-age=5", "private, no-cache", "private, no-store"
 STRICTER = (PUBLIC, PRIVATE, NEVER)
 """The least strict value comes first."""
-_API = re.compile(r"/v1(/.*)?|/healthz|/readyz|/metrics|/openapi\.json")
-_ASSET = re.compile(r"/static/.*")
-
-
-def is_of_api(scope: Scope) -> bool:
-    """Return whether the address is one of the API, which reads tokens and no cookies. Pages read cookies only."""
-    return _API.fullmatch(path_of(scope)) is not None
-
-
-def path_of(scope: Scope) -> str:
-    """Return the path of a request below the root path, under which a proxy may put the service."""
-    path: str = scope["path"]
-    return path.removeprefix(scope.get("root_path", ""))
 
 
 def dressed(scope: Scope, start: Message, *, is_shared: bool) -> RawHeaders:
@@ -134,9 +121,10 @@ def dressed(scope: Scope, start: Message, *, is_shared: bool) -> RawHeaders:
     """
     status, own = start["status"], start["headers"]
     given = dict(reversed(own))
-    by_api = is_of_api(scope)
+    route = scope.get("route")  # None for an address that nothing has, and for what is refused before it is looked at
+    by_api = getattr(route, "reads_tokens", False)
     found: RawHeaders
-    if status < 400 and _ASSET.fullmatch(path_of(scope)):
+    if status < 400 and getattr(route, "is_static", False):
         found = [*own]
     else:
         vary = b"Accept, Accept-Encoding, Authorization" if by_api else b"Accept, Accept-Encoding, Cookie"
@@ -157,8 +145,7 @@ def _may_be_shared(scope: Scope) -> bool:
     Refusals of such addresses are readable, too, and 304. The header is there whether or not an Origin was sent,
     because shared caches give the answer to others. Credentials are never allowed, and a token makes all this void.
     """
-    is_known = scope.get("route") is not None and scope["method"] in ("GET", "HEAD")
-    return is_known and "authorization" not in headers_of(scope)
+    return scope["method"] in ("GET", "HEAD") and "authorization" not in headers_of(scope)
 
 
 SHARED_HEADERS = "ETag, Link, Retry-After, X-Request-ID"

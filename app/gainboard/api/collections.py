@@ -11,7 +11,6 @@ from fastapi import APIRouter, Request, Response
 
 from gainboard.analyses.rejudge import RejudgeParams
 from gainboard.api.answers import address, answer
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.job_answers import JobContextDep
@@ -26,6 +25,7 @@ from gainboard.api.models.collections import (
 from gainboard.api.models.common import Page, WarningAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.errors import (
     BadGains,
     CollectionExists,
@@ -49,7 +49,7 @@ from gainboard.jobs.submission import change_order
 from gainboard.store.records import Collection
 from gainboard.vocabulary import Phase, RunOrder
 
-router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented(), route_class=JsonRoute)
+router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented(), route_class=CheckedRoute)
 
 QUEUED = (
     "A job will change the order of the runs. `Location` leads to the job; the collection keeps the old order until "

@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Annotated
 
-from fastapi import Depends, Path, Request, Security
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi import Depends, Path, Request
 from fastapi.security.utils import get_authorization_scheme_param
 from pydantic import BaseModel, Field
 from starlette.types import Scope
@@ -23,7 +22,8 @@ from gainboard.store.records import VersionName
 from gainboard.vocabulary import OFFICIAL
 
 # FastAPI runs plain functions in a thread, which costs two thread switches: what never waits is `async`.
-_bearer = HTTPBearer(auto_error=False, description="A token: `Authorization: Bearer gainboard_...`")
+TOKEN_SCHEME = "HTTPBearer"
+"""The name of the tokens in the description of the API."""
 
 
 async def _workspace(request: Request) -> Workspace:
@@ -77,13 +77,12 @@ def sender_of(scope: Scope) -> Sender:
     return Sender()
 
 
-async def _sender(
-    request: Request, described: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)] = None
-) -> Sender:
-    return sender_of(request.scope)  # `described` is there for OpenAPI, and no request gets it (`CheckedRoute`)
+async def read_sender(request: Request) -> Sender:
+    """Return the sender. FastAPI's own reader of tokens would look at the header again, so the route describes this."""
+    return sender_of(request.scope)
 
 
-SenderDep = Annotated[Sender, Depends(_sender)]
+SenderDep = Annotated[Sender, Depends(read_sender)]
 """The dependency of routes that look up the token together with the collection, in one statement."""
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey
 from gainboard.api.models.admin import CreatedOrganiser, NewOrganiser, OrganiserAnswer
 from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.api.tokens import ON_SECRET, TokenId, shown_once
 from gainboard.errors import Conflict, Forbidden
 from gainboard.evaluation.access import organisers
 from gainboard.evaluation.access.tokens import IssuedToken
 from gainboard.store.access_records import Token
 
-router = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=documented(), route_class=JsonRoute)
+router = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=documented(), route_class=CheckedRoute)
 
 
 def _show(token: Token) -> OrganiserAnswer:

@@ -18,9 +18,10 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from gainboard import errors
+from gainboard.api.dependencies import TOKEN_SCHEME
 from gainboard.api.models.common import ProblemDetails, ProblemPage, message_of
 from gainboard.api.problem_pages import meaning_of
-from gainboard.api.routes import CheckedRoute
+from gainboard.api.routes import CheckedRoute, DoorRoute
 from gainboard.errors import GainboardError
 
 STATUS: Mapping[type[GainboardError], int] = {
@@ -58,6 +59,12 @@ HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
     errors.JobNotFinished: {"Retry-After": "1"},
 }
 
+TOKENS: Mapping[str, Any] = {
+    "type": "http",
+    "description": "A token: `Authorization: Bearer gainboard_...`",
+    "scheme": "bearer",
+}
+
 MOST_BYTES = 1 << 16
 """The largest problem document. It may quote what was sent, which is larger."""
 LONGEST_TEXT = 1000
@@ -65,7 +72,7 @@ LONGEST_TEXT = 1000
 
 log = logging.getLogger("gainboard")
 
-router = APIRouter(tags=["problems"], route_class=CheckedRoute)
+router = APIRouter(tags=["problems"], route_class=DoorRoute)
 
 
 ANYWHERE: tuple[type[GainboardError], ...] = (
@@ -172,6 +179,7 @@ def install(application: FastAPI) -> None:
     def with_problem() -> dict[str, Any]:
         described = describe()
         # No route returns this model, so FastAPI would not add it to the schemas that `documented` refers to.
+        described["components"]["securitySchemes"] = {TOKEN_SCHEME: TOKENS}
         described["components"]["schemas"].setdefault("ProblemDetails", ProblemDetails.model_json_schema())
         return described
 

@@ -15,7 +15,6 @@ from pydantic import BaseModel, Field
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import IdempotencyKey, once
 from gainboard.api.models.common import Page, ReceiptAnswer, WarningAnswer
@@ -30,6 +29,7 @@ from gainboard.api.models.runs import (
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import TEXT
+from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import PlainUpload, ReadersDep
 from gainboard.errors import (
     BudgetExhausted,
@@ -61,7 +61,9 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import BOOLEAN, INTEGER, Slug, Text
 from gainboard.vocabulary import LateShown
 
-router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=documented(), route_class=JsonRoute)
+router = APIRouter(
+    prefix="/v1/collections/{collection}", tags=["runs"], responses=documented(), route_class=CheckedRoute
+)
 
 RunName = Annotated[str, Path(alias="run", description="The run's name")]
 

@@ -15,7 +15,7 @@ from gainboard.api.models.scores import ScoresAnswer
 from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by, question_of
 from gainboard.api.response_cache import note_origin
-from gainboard.api.routes import PolledRoute
+from gainboard.api.routes import KeptRoute, quick_or_in_thread
 from gainboard.errors import (
     BadExpression,
     BadGains,
@@ -40,7 +40,7 @@ from gainboard.notation.queries import ScoresQuery
 from gainboard.store.database import may_take_long
 
 router = APIRouter(
-    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=PolledRoute
+    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=KeptRoute
 )
 
 MOST_SHOWN = 2_000_000
@@ -74,6 +74,7 @@ CSV: dict[int, dict[str, Any]] = {
     response_model_exclude_unset=True,
     responses=documented(*ON_SCORING, Conflict, also=CSV),
 )
+@quick_or_in_thread
 def read_scores(
     collection: CollectionName,
     request: Request,

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request, Response
 
 from gainboard import acceleration
 from gainboard.api.answers import NEVER, answer
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WorkspaceDep
 from gainboard.api.models.service import (
     Catalogue,
@@ -27,18 +26,20 @@ from gainboard.api.models.service import (
     UploadLimits,
 )
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute, DoorRoute
 from gainboard.errors import UnsupportedMediaType
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.boards.design import DesignQuestion, design_topics, pool
 from gainboard.metrics import Metric, Preset, every_metric, every_preset
 from gainboard.store import fleet
 
-router = APIRouter(responses=documented(), route_class=JsonRoute)
-probes = APIRouter(responses=documented(), route_class=JsonRoute, tags=["health"])
+router = APIRouter(responses=documented(), route_class=CheckedRoute)
+doors = APIRouter(responses=documented(), route_class=DoorRoute)
+probes = APIRouter(responses=documented(), route_class=CheckedRoute, tags=["health"])
 """The routes that machines ask for all the time. They come before those of pages."""
 
 
-@router.get("/", tags=["health"])
+@doors.get("/", tags=["health"])
 def read_root() -> Door:
     """Return the addresses to start from."""
     return Door()

@@ -8,20 +8,20 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 
 from gainboard.api.answers import address, answer
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.admin import NewTeam, TeamAnswer
 from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.errors import Forbidden, KeyInUse, KeyReused, TeamExists, UnsupportedMediaType
 from gainboard.evaluation.access import teams
 from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.store.access_records import CountedTeam
 
 router = APIRouter(
-    prefix="/v1/collections/{collection}/teams", tags=["teams"], responses=documented(), route_class=JsonRoute
+    prefix="/v1/collections/{collection}/teams", tags=["teams"], responses=documented(), route_class=CheckedRoute
 )
 
 

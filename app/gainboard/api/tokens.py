@@ -11,13 +11,13 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel
 
 from gainboard.api.answers import address, answer
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.admin import CreatedToken, Me, NewToken, Rotation, TokenAnswer
 from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented, problem
+from gainboard.api.routes import CheckedRoute
 from gainboard.errors import Conflict, Forbidden, KeyInUse, KeyReused, TeamRequired, UnsupportedMediaType
 from gainboard.evaluation.access import tokens
 from gainboard.evaluation.access.principals import Principal
@@ -27,7 +27,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections
 from gainboard.store.access_records import Token
 
-router = APIRouter(prefix="/v1", tags=["tokens"], responses=documented(), route_class=JsonRoute)
+router = APIRouter(prefix="/v1", tags=["tokens"], responses=documented(), route_class=CheckedRoute)
 
 
 TokenId = Annotated[str, Path(description="The token's id")]

@@ -11,12 +11,12 @@ from pydantic import Field
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.collections import TopicGroupAnswer, WholeTopicGroup
 from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import PlainUpload, ReadersDep
 from gainboard.errors import (
     Conflict,
@@ -31,7 +31,7 @@ router = APIRouter(
     prefix="/v1/collections/{collection}/topic-groups",
     tags=["topic groups"],
     responses=documented(),
-    route_class=JsonRoute,
+    route_class=CheckedRoute,
 )
 
 GroupName = Annotated[str, Path(description="The group's name")]

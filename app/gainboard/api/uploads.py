@@ -25,6 +25,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
+from gainboard.api.bodies import BoundedRequest
 from gainboard.api.dependencies import ask_again
 from gainboard.errors import (
     FaultyFile,
@@ -154,6 +155,8 @@ async def received(
 
 
 def _bounded(request: Request, most_bytes: int, refusal: TooLarge | None) -> Request:
+    if isinstance(request, BoundedRequest):
+        request.lift_limit()
     refusal = refusal or TooLarge(
         f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip or "
         "zstd, or split the run."

@@ -15,12 +15,12 @@ from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, JudgmentsName, WorkspaceDep
 from gainboard.api.judgment_sets import SetName
-from gainboard.api.middleware import JSON_BYTES
 from gainboard.api.models.collections import CollectionChange
 from gainboard.api.models.common import Page
 from gainboard.api.models.judgments import QrelsAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.qrels import JudgmentsDep, QrelsUploadQuery, Version, list_qrels, publish_qrels, put_qrels
+from gainboard.api.routes import JSON_BYTES
 from gainboard.api.score_matrices import ScoreMatrixUploadQuery, put_score_matrix
 from gainboard.api.topic_groups import put_topic_groups
 from gainboard.api.uploads import PlainUpload, ReadersDep

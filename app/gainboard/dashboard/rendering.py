@@ -200,8 +200,13 @@ def _setting(request: Request) -> list[tuple[str, str]]:
     return [(name, value) for name, value in parse_qsl(request.url.query) if name in known]
 
 
+FORM_BYTES = 1 << 16
+
+
 class PageRoute(CheckedRoute):
-    """A route of a page."""
+    """A route of a page. Its forms have no token but a session, which is checked before they are read."""
+
+    reads_tokens, most_bytes, what_bodies_are = False, FORM_BYTES, "forms"
 
 
 class PeopleRoute(PageRoute):
