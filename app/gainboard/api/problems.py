@@ -1,4 +1,4 @@
-"""The translation of errors into problem documents (RFC 9457): here, once, by class."""
+"""The translation of errors into problem documents (RFC 9457). Each class of `errors.py` says what clients are told."""
 
 from __future__ import annotations
 
@@ -20,44 +20,8 @@ from starlette.exceptions import HTTPException
 from gainboard import errors
 from gainboard.api.dependencies import TOKEN_SCHEME
 from gainboard.api.models.common import ProblemDetails, ProblemPage, message_of
-from gainboard.api.problem_pages import meaning_of
 from gainboard.api.routes import CheckedRoute, DoorRoute
-from gainboard.errors import GainboardError
-
-STATUS: Mapping[type[GainboardError], int] = {
-    errors.BadInput: 422,
-    errors.TooLarge: 413,
-    errors.UnsupportedEncoding: 415,
-    errors.UnsupportedMediaType: 415,
-    errors.BodyStalled: 408,
-    errors.AddressTooLong: 414,
-    errors.SeveralHosts: 400,
-    errors.WrongHost: 421,
-    errors.Refused: 403,
-    errors.NotAuthenticated: 401,
-    errors.NotFound: 404,
-    errors.MethodNotAllowed: 405,
-    errors.TooManyUploads: 429,
-    errors.TooManyJobs: 429,
-    errors.TooManyDearRequests: 429,
-    errors.TooManyFailures: 429,
-    errors.Conflict: 409,
-    errors.Unavailable: 503,
-    errors.Unexpected: 500,
-}
-HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
-    errors.NotAuthenticated: {"WWW-Authenticate": "Bearer"},
-    errors.BodyStalled: {"Connection": "close"},  # the rest of the body may still come
-    errors.DatabaseBusy: {"Retry-After": "1"},
-    errors.ObjectsUnreachable: {"Retry-After": "5"},
-    errors.NoSpace: {"Retry-After": "60"},
-    errors.OutOfMemory: {"Retry-After": "60"},
-    errors.TooManyUploads: {"Retry-After": "5"},
-    errors.TooManyJobs: {"Retry-After": "30"},
-    errors.TooManyDearRequests: {"Retry-After": "5"},
-    errors.TooManyFailures: {"Retry-After": "60"},
-    errors.JobNotFinished: {"Retry-After": "1"},
-}
+from gainboard.errors import GainboardError, meaning_of
 
 TOKENS: Mapping[str, Any] = {
     "type": "http",
@@ -107,14 +71,14 @@ def documented(
     """Return the OpenAPI responses of a route by status: its problems, each with an example, and those of `also`."""
     by_status: defaultdict[int, list[type[GainboardError]]] = defaultdict(list)
     for kind in dict.fromkeys((*ANYWHERE, *kinds)):
-        by_status[status_of(kind)].append(kind)
+        by_status[kind.status].append(kind)
     answers: dict[int | str, dict[str, Any]] = {400: dict(UNREADABLE)}
     answers |= also.items()
-    return answers | {status: _described(status, by_status[status]) for status in sorted(by_status)}
+    return answers | {status: _described(by_status[status]) for status in sorted(by_status)}
 
 
-def _described(status: int, kinds: Sequence[type[GainboardError]]) -> dict[str, Any]:
-    examples = {kind.slug: {"value": _members(kind, status, "...")} for kind in kinds}
+def _described(kinds: Sequence[type[GainboardError]]) -> dict[str, Any]:
+    examples = {kind.slug: {"value": _members(kind, "...")} for kind in kinds}
     schema = {"$ref": "#/components/schemas/ProblemDetails"}
     return {
         "description": "; ".join(f"`{kind.slug}`: {meaning_of(kind).splitlines()[0]}" for kind in kinds),
@@ -122,8 +86,8 @@ def _described(status: int, kinds: Sequence[type[GainboardError]]) -> dict[str, 
     }
 
 
-def _members(kind: type[GainboardError], status: int, detail: str) -> dict[str, Any]:
-    return {"type": f"/problems/{kind.slug}", "title": kind.title, "status": status, "detail": detail}
+def _members(kind: type[GainboardError], detail: str) -> dict[str, Any]:
+    return {"type": f"/problems/{kind.slug}", "title": kind.title, "status": kind.status, "detail": detail}
 
 
 class _ProblemResponse(JSONResponse):
@@ -135,19 +99,16 @@ class _ProblemResponse(JSONResponse):
         return json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
-def status_of(error: type[GainboardError]) -> int:
-    """Return the HTTP status of a class of errors, or of its nearest base class that has one."""
-    return next((STATUS[base] for base in error.__mro__ if base in STATUS), 500)
-
-
 def problem(error: GainboardError) -> JSONResponse:
     """Return the error as an answer."""
-    kind = type(error)
-    status = status_of(kind)
-    headers = next((HEADERS[base] for base in kind.__mro__ if base in HEADERS), {})
-    members = _members(kind, status, error.message) | dict(error.details)
-    answer = _ProblemResponse(members, status, dict(headers))
-    return answer if len(answer.body) <= MOST_BYTES else _ProblemResponse(_shortened(members), status, dict(headers))
+    headers = dict(error.headers)
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(error.retry_after)
+    members = _members(type(error), error.message) | dict(error.details)
+    answer = _ProblemResponse(members, error.status, headers)
+    if len(answer.body) > MOST_BYTES:
+        answer = _ProblemResponse(_shortened(members), error.status, headers)
+    return answer
 
 
 def _shortened(members: Mapping[str, Any]) -> dict[str, Any]:
@@ -280,8 +241,7 @@ def read_problem(slug: str) -> ProblemPage:
     """Return what a type of problem means, and what to do about it."""
     for kind in errors.every_error():
         if kind.slug == slug:
-            status, meaning = status_of(kind), meaning_of(kind)
-            return ProblemPage(type=f"/problems/{slug}", title=kind.title, status=status, meaning=meaning)
+            return ProblemPage(type=f"/problems/{slug}", title=kind.title, status=kind.status, meaning=meaning_of(kind))
     raise errors.NotFound(
         f"There is no type of problem {slug!r}. The `type` of an answer has the right address, such as "
         "/problems/not-found."

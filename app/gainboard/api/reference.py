@@ -6,9 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from gainboard.api.problem_pages import meaning_of
-from gainboard.api.problems import status_of
-from gainboard.errors import GainboardError, every_error
+from gainboard.errors import GainboardError, every_error, meaning_of
 from gainboard.metrics import query_parameters
 
 _PROBLEM: Final = "application/problem+json"
@@ -48,12 +46,12 @@ def _operations(description: Description) -> list[tuple[str, Description]]:
 
 
 def _place(error: type[GainboardError]) -> tuple[int, str]:
-    return status_of(error), error.slug
+    return error.status, error.slug
 
 
 def _error(error: type[GainboardError]) -> Iterator[str]:
     yield f"### {error.slug}\n"
-    yield f"{status_of(error)}: {error.title}. {_text(meaning_of(error))}\n"
+    yield f"{error.status}: {error.title}. {_text(meaning_of(error))}\n"
 
 
 def _distinct(operations: Iterable[tuple[str, Description]]) -> list[Description]:
