@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from gainboard.api.bodies import MOST_MEMBERS
 from gainboard.api.dependencies import PrincipalDep
 from gainboard.api.routes import CheckedRoute, add_routes
-from gainboard.api.uploads import PlainUpload, received
+from gainboard.api.uploads import received
 from gainboard.dashboard.rendering import FORM_BYTES
 from gainboard.dashboard.sessions import MOST_FIELDS
 from gainboard.evaluation.workspace import Workspace
@@ -67,7 +67,7 @@ def test_a_new_route_for_files_takes_large_ones_and_one_for_json_does_not():
 
     @router.put("/anywhere/file")
     async def put_file(request: Request, principal: PrincipalDep) -> int:
-        async with received(request, 4 * MIB, PlainUpload()) as sent:
+        async with received(request, 4 * MIB) as sent:
             return sent.body.size
 
     @router.put("/anywhere/json")

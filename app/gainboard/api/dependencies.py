@@ -9,7 +9,6 @@ from typing import Annotated
 
 from fastapi import Depends, Path, Request
 from fastapi.security.utils import get_authorization_scheme_param
-from pydantic import BaseModel, Field
 from starlette.types import Scope
 
 from gainboard.api.answers import headers_of
@@ -17,9 +16,6 @@ from gainboard.evaluation.access.principals import Caller, Principal, Sender, au
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch
-from gainboard.notation.types import INTEGER, Slug
-from gainboard.store.records import VersionName
-from gainboard.vocabulary import OFFICIAL
 
 # FastAPI runs plain functions in a thread, which costs two thread switches: what never waits is `async`.
 TOKEN_SCHEME = "HTTPBearer"
@@ -138,22 +134,3 @@ def _q(parameters: list[str]) -> float:
         return next((float(each[2:]) for each in parameters if each.startswith("q=")), 1.0)
     except ValueError:
         return 0.0
-
-
-JudgmentsName = Annotated[Slug, Field(description="Name of a judgment set")]
-
-
-class VersionQuery(BaseModel):
-    """The part of every query about scores that names a qrels version."""
-
-    judgments: JudgmentsName = OFFICIAL
-    qrels: Annotated[
-        int | None,
-        Field(ge=1, le=2**31 - 1, description="Number of a qrels version of the set; the newest by default"),
-        INTEGER,
-    ] = None
-
-    @property
-    def version_name(self) -> VersionName:
-        """The name of the version."""
-        return VersionName(self.judgments, self.qrels)

@@ -13,8 +13,6 @@ from typing import Annotated, Any, ClassVar, Final, ParamSpec, Protocol, cast, g
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.dependencies.models import Dependant
-from fastapi.dependencies.utils import get_flat_params
-from fastapi.params import Cookie, Header, Path
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 from starlette.routing import Match
@@ -57,14 +55,14 @@ class CheckedRoute(APIRoute):
         described = dict(self.openapi_extra or {})
         if parameters := [each for reader in self._readers for each in reader.described()]:
             described["parameters"] = parameters
-        if read_sender in _calls(self.dependant):
+        if any(each.call is read_sender for each in _parts(self.dependant)):
             described["security"] = [{TOKEN_SCHEME: []}, *described.get("security", ())]
         self.openapi_extra = described or None
 
     @property
     def _readers(self) -> list[QueryReader]:
         """The readers of the query of a request."""
-        return [call for call in _calls(self.dependant) if isinstance(call, QueryReader)]
+        return [each.call for each in _parts(self.dependant) if isinstance(each.call, QueryReader)]
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return whether the route fits the request."""
@@ -117,13 +115,16 @@ class CheckedRoute(APIRoute):
     @cached_property
     def query_names(self) -> Mapping[str, bool]:
         """The names of the query's parameters, and whether each may be given several times."""
-        # A field of a query model is of no class of FastAPI's.
-        fields = get_flat_params(self.dependant)
-        queries = [each for each in fields if not isinstance(each.field_info, Cookie | Header | Path)]
-        names = {each.alias: "list[" in str(each.field_info.annotation) for each in queries}
+        fields = [field for each in _parts(self.dependant) for field in each.query_params]
+        names = {field.alias: "list[" in str(field.field_info.annotation) for field in fields}
         for reader in self._readers:
             names |= reader.may_repeat
         return names
+
+    @cached_property
+    def takes_key(self) -> bool:
+        """True if the request is done once for an Idempotency-Key, however often it is sent."""
+        return any(field.alias == "idempotency-key" for each in _parts(self.dependant) for field in each.header_params)
 
     @cached_property
     def body_schema(self) -> Mapping[str, Any]:
@@ -176,11 +177,11 @@ def quick_or_in_thread(function: Callable[P, Response]) -> Quick[P]:
     return cast(Quick[P], call)
 
 
-def _calls(dependant: Dependant) -> Iterator[Any]:
-    """Yield what is called for a request."""
-    yield dependant.call
+def _parts(dependant: Dependant) -> Iterator[Dependant]:
+    """Yield what a function asks for, and what that asks for in turn."""
+    yield dependant
     for each in dependant.dependencies:
-        yield from _calls(each)
+        yield from _parts(each)
 
 
 def add_routes(application: FastAPI, *routers: APIRouter) -> None:

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
@@ -20,7 +19,6 @@ from gainboard.api.idempotency import IdempotencyKey, once
 from gainboard.api.models.common import Page, ReceiptAnswer, WarningAnswer
 from gainboard.api.models.runs import (
     LATE_QUERY,
-    MOST_PRIORITY,
     MetadataFileAnswer,
     RunAnswer,
     RunChange,
@@ -29,8 +27,9 @@ from gainboard.api.models.runs import (
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import TEXT
+from gainboard.api.queries import asked_by
 from gainboard.api.routes import CheckedRoute
-from gainboard.api.uploads import PlainUpload, ReadersDep
+from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     BudgetExhausted,
     Conflict,
@@ -58,7 +57,8 @@ from gainboard.evaluation.runs.run_metadata import MOST_METADATA, MetadataFile
 from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.runs.upload_quota import take_slot
 from gainboard.evaluation.workspace import Workspace
-from gainboard.notation.types import BOOLEAN, INTEGER, Slug, Text
+from gainboard.notation.queries import RunUploadQuery
+from gainboard.notation.types import INTEGER
 from gainboard.vocabulary import LateShown
 
 router = APIRouter(
@@ -81,21 +81,6 @@ ON_SUBMIT = (
     KeyReused,
     KeyInUse,
 )
-
-
-class RunUploadQuery(BaseModel):
-    """The query of an upload of a run."""
-
-    team: Annotated[Slug | None, Field(description="Required for organisers; a new name creates the team")] = None
-    name: Annotated[Slug | None, Field(description="The run tag of the file by default")] = None
-    description: Annotated[Text | None, Field()] = None
-    type: Annotated[Text | None, Field(description="For example `automatic`")] = None
-    pooled: Annotated[bool, Field(description="Whether the run's documents go into the pool"), BOOLEAN] = True
-    priority: Annotated[
-        int | None,
-        Field(ge=1, le=MOST_PRIORITY, description="Place among the runs of its team: a pool may take the first ones"),
-        INTEGER,
-    ] = None
 
 
 def show(seen: SeenRun, receipt: Receipt | None = None) -> RunAnswer:
@@ -141,19 +126,19 @@ async def submit_run(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    asked: Annotated[RunUploadQuery, Query()],
+    asked: Annotated[RunUploadQuery, asked_by(RunUploadQuery)],
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Submit a run file in TREC's format. It is stored whole or not at all; the answer lists all its faults."""
     may_follow = uploads.is_form(request)  # a form may have the team as a field
-    await run_in_threadpool(runs.admit, workspace, principal, collection, asked.team, team_may_follow=may_follow)
+    await run_in_threadpool(runs.admit, workspace, principal, collection, asked.get("team"), team_may_follow=may_follow)
     async with (
         # A place is taken first: the count of a team's uploads writes to the database.
         readers.reading(principal),
         in_slot(workspace, principal, collection),
-        uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
+        uploads.received(request, workspace.limits.compressed_bytes, RunUploadQuery, asked) as sent,
     ):
-        details = RunDetails(**dict(sent.asked))
+        details = RunDetails(**sent.asked)
 
         def act() -> Response:
             seen = runs.submit(workspace, principal, collection, sent.body, details)
@@ -249,7 +234,7 @@ def read_run_metadata(
     "/runs/{run}/metadata",
     response_model=MetadataFileAnswer,
     responses=documented(*uploads.ON_UPLOAD, HeldByRelease),
-    openapi_extra=uploads.openapi(PlainUpload),
+    openapi_extra=uploads.openapi(),
 )
 async def put_run_metadata(
     collection: CollectionName,
@@ -258,14 +243,13 @@ async def put_run_metadata(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    asked: Annotated[PlainUpload, Query()],
 ) -> Response:
     """Store a file of ir_metadata beside a run, in place of an earlier one: YAML of at most 64 KiB, as tirex-tracker
     writes it (its team until the release, organisers). Once a release holds the run, the file stays as it is.
     """
     principal.require_token()
     most, why = 2 * MOST_METADATA, run_metadata.too_large()  # a form has more than its file
-    async with readers.reading(principal), uploads.received(request, most, asked, why) as sent:
+    async with readers.reading(principal), uploads.received(request, most, refusal=why) as sent:
         stored = await run_in_threadpool(run_metadata.put, workspace, principal, collection, run, sent.body)
     return answer(show_metadata(stored))
 

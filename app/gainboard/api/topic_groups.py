@@ -17,7 +17,7 @@ from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.routes import CheckedRoute
-from gainboard.api.uploads import PlainUpload, ReadersDep
+from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     Conflict,
     Forbidden,
@@ -58,7 +58,7 @@ def show_whole(seen: SeenGroup) -> WholeTopicGroup:
     "",
     response_model=Page[TopicGroupAnswer],
     responses=documented(*uploads.ON_UPLOAD, Conflict),
-    openapi_extra=uploads.openapi(PlainUpload),
+    openapi_extra=uploads.openapi(),
 )
 async def put_topic_groups(
     collection: CollectionName,
@@ -66,13 +66,12 @@ async def put_topic_groups(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    asked: Annotated[PlainUpload, Query()],
 ) -> Response:
     """Replace all topic groups by those of a CSV file (organisers). Its header is `topic,group`, and it has a row for
     each topic of each group; a topic may be in several groups. Groups that are not in the file are deleted.
     """
     await run_in_threadpool(topic_groups.admit, workspace, principal, collection)
-    async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
+    async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes) as sent:
         found = await run_in_threadpool(topic_groups.replace_groups, workspace, principal, collection, sent.body)
     return answer(Page[TopicGroupAnswer](items=list(map(show, found)), next_cursor=None))
 

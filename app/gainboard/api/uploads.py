@@ -14,19 +14,19 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
-from typing import Annotated, Any, BinaryIO, Generic, TypeVar, cast
+from typing import Annotated, Any, BinaryIO, cast
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Message
+from typing_extensions import TypedDict
 
 from gainboard.api.bodies import BoundedRequest
 from gainboard.api.dependencies import ask_again
+from gainboard.api.queries import QueryReader, reader_of
 from gainboard.errors import (
     FaultyFile,
     Forbidden,
@@ -41,18 +41,17 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.runs.intake import IN_MEMORY_BYTES, Body
 from gainboard.trec.bodies import READ, is_compressed
 
-QueryT = TypeVar("QueryT", bound=BaseModel)
 ON_UPLOAD = (FaultyFile, UnsupportedEncoding, TooManyUploads, Forbidden)
 """The problems of every route that takes a file."""
 
 
-class PlainUpload(BaseModel):
+class NoQuery(TypedDict):
     """The query of an upload without parameters."""
 
 
-def openapi(asked: type[BaseModel]) -> dict[str, Any]:
-    """Return the description of the body of an upload whose query is `asked`."""
-    fields = asked.model_json_schema().get("properties", {})
+def openapi(query: type = NoQuery) -> dict[str, Any]:
+    """Return the description of the body of an upload with this query."""
+    fields = {each["name"]: each["schema"] for each in reader_of(query).described()}
     file = {"type": "string", "format": "binary"}
     form = {
         "type": "object",
@@ -84,11 +83,11 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Received(Generic[QueryT]):
+class Received:
     """A body that has arrived, and what was asked, with a fingerprint of both for idempotency keys."""
 
     body: Body
-    asked: QueryT
+    asked: Any
     fingerprint: str
 
 
@@ -123,9 +122,14 @@ def _require_client(left: asyncio.Task[None]) -> None:
 
 @asynccontextmanager
 async def received(
-    request: Request, most_bytes: int, asked: QueryT, refusal: TooLarge | None = None
-) -> AsyncIterator[Received[QueryT]]:
-    """Yield the request's file, and its query with the fields of its form.
+    request: Request,
+    most_bytes: int,
+    query: type = NoQuery,
+    asked: Mapping[str, Any] = {},
+    *,
+    refusal: TooLarge | None = None,
+) -> AsyncIterator[Received]:
+    """Yield the request's file, and what was asked in its query, with the fields of its form.
 
     Raise TooLarge as soon as the body exceeds the limit: `refusal`, or one that tells of runs. Raise NotAuthenticated
     if the token or session has ended. A refusal of a file that lost its line ends on the way says so.
@@ -134,11 +138,11 @@ async def received(
     encoding = request.headers.get("content-encoding")
     if is_form(request):
         _refuse_encoded_form(encoding)
-        form = await _form(bounded, len(type(asked).model_fields))
+        form = await _form(bounded, len(reader_of(query).may_repeat))
         try:
             part = _file_of(form)
-            fields = _fields(form, asked)
-            whole = _completed(asked, fields)
+            fields = _fields(form, reader_of(query), asked)
+            whole = {**asked, **reader_of(query).validate(fields, "body")}
             yield await run_in_threadpool(_finished, part, None, request, whole, fields)
         finally:
             await form.close()
@@ -227,29 +231,19 @@ async def _form(request: Request, most_fields: int) -> FormData:
         ) from error
 
 
-def _fields(form: FormData, asked: BaseModel) -> dict[str, str]:
+def _fields(form: FormData, reader: QueryReader, asked: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields of a form. Raise BadInput for one that the query does not have, or that is given twice."""
     fields: dict[str, str] = {}
     for name, value in form.multi_items():
         if name == "file" or not isinstance(value, str):
             continue
-        if name not in type(asked).model_fields:
-            has = ", ".join(sorted(type(asked).model_fields))
+        if name not in reader.may_repeat:
+            has = ", ".join(sorted(reader.may_repeat))
             raise UnknownParameter(f"There is no field {name!r} here. Available: file, {has}.")
-        if name in fields or name in asked.model_fields_set:
+        if name in fields or name in asked:
             raise InvalidRequest.at(f"body.{name}", "repeated", f"{name} is given more than once. Give it once.")
         fields[name] = value
     return fields
-
-
-def _completed(asked: QueryT, fields: Mapping[str, str]) -> QueryT:
-    """Return what was asked, with the fields of the form. Raise RequestValidationError for fields of a wrong form."""
-    try:
-        given = type(asked).model_validate(dict(fields))
-    except ValidationError as error:
-        faults = [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
-        raise RequestValidationError(faults, body=dict(fields)) from error
-    return asked.model_copy(update={name: getattr(given, name) for name in fields})
 
 
 _WITHOUT_NAME = (
@@ -287,8 +281,8 @@ def _file_of(form: FormData) -> BinaryIO:
 
 
 def _finished(
-    file: BinaryIO, encoding: str | None, request: Request, asked: QueryT, fields: Mapping[str, str]
-) -> Received[QueryT]:
+    file: BinaryIO, encoding: str | None, request: Request, asked: Mapping[str, Any], fields: Mapping[str, str]
+) -> Received:
     ask_again(request)  # a body may take hours to arrive, and the token may have been revoked meanwhile
     digest = hashlib.sha256(request.url.query.encode() + b"\n")
     if fields:
