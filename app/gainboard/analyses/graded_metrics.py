@@ -122,7 +122,7 @@ class GradedMetricsDesign:
         scale = Scale(self.about.highest_level, self.about.depth, self.about.intents)
         if self.asked.metrics:
             own = (without(each, "gains") for each in self.asked.metrics)
-            labels = [resolve(each, scale, query={"gains": gains}).label for each in own]
+            labels = [resolve(each, scale, defaults={"gains": gains}).label for each in own]
             return {without(label, "gains"): label for label in labels}
         blended = {Q: f"Q(beta=1,gains={gains})", "R-measure": f"Rmeasure(beta=1,gains={gains})"}
         base = f"base={format_number(self.asked.base)},"

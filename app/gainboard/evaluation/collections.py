@@ -198,7 +198,7 @@ def check(values: Mapping[str, Any]) -> None:
     for position, expression in enumerate(values.get("metrics") or ()):
         try:
             for each in expand([expression], scale.highest_level):
-                resolve(each, scale, collection=defaults)
+                resolve(each, scale, defaults=defaults)
         except GainboardError as error:
             raise InvalidRequest.at(f"body.metrics.{position}", error.slug, error.message) from error
     _check_topics(values.get("topics") or ())

@@ -88,7 +88,7 @@ def check(policy: Mapping[str, Any], scale: Scale, gains: str) -> None:
     for position, expression in enumerate(policy.get("presets") or ()):
         try:
             for each in expand([expression], scale.highest_level):
-                resolve(each, scale, collection={"gains": gains})
+                resolve(each, scale, defaults={"gains": gains})
         except GainboardError as error:
             raise InvalidRequest.at(f"body.policy.presets.{position}", error.slug, error.message) from error
 

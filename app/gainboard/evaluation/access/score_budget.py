@@ -39,7 +39,7 @@ def preset_labels(view: View) -> Sequence[str]:
 def _presets(view: View) -> Sequence[BoundMetric]:
     collection = view.collection
     scale, defaults = scale_of(collection), {"gains": collection.gains}
-    return [resolve(each, scale, collection=defaults) for each in expand(view.policy.presets, scale.highest_level)]
+    return [resolve(each, scale, defaults=defaults) for each in expand(view.policy.presets, scale.highest_level)]
 
 
 def bits_an_answer(view: View) -> float | None:
