@@ -133,19 +133,13 @@ def dressed(scope: Scope, start: Message, *, is_shared: bool) -> RawHeaders:
         control = max(asked, control, key=lambda each: STRICTER.index(each) if each in STRICTER else -1)
         found = [each for each in own if each[0] not in _RULED]
         found += ((b"vary", vary), (b"cache-control", control.encode()))
-    if is_shared and by_api and status != 401 and _may_be_shared(scope):
+    is_anonymous = scope["method"] in ("GET", "HEAD") and "authorization" not in headers_of(scope)
+    if is_shared and by_api and status != 401 and is_anonymous:
+        # Refusals and 304 are readable by scripts, too, whether or not an Origin was sent, because shared caches give
+        # the answer to others. Credentials are never allowed, and a token makes all this void.
         found += _SHARED
     found += (each for each in _PROTECTION if each[0] not in given)
     return found
-
-
-def _may_be_shared(scope: Scope) -> bool:
-    """Return whether scripts of any origin may read the answer: one to somebody without a token who may see it.
-
-    Refusals of such addresses are readable, too, and 304. The header is there whether or not an Origin was sent,
-    because shared caches give the answer to others. Credentials are never allowed, and a token makes all this void.
-    """
-    return scope["method"] in ("GET", "HEAD") and "authorization" not in headers_of(scope)
 
 
 SHARED_HEADERS = "ETag, Link, Retry-After, X-Request-ID"

@@ -74,16 +74,14 @@ def documented(
         by_status[kind.status].append(kind)
     answers: dict[int | str, dict[str, Any]] = {400: dict(UNREADABLE)}
     answers |= also.items()
-    return answers | {status: _described(by_status[status]) for status in sorted(by_status)}
-
-
-def _described(kinds: Sequence[type[GainboardError]]) -> dict[str, Any]:
-    examples = {kind.slug: {"value": _members(kind, "...")} for kind in kinds}
     schema = {"$ref": "#/components/schemas/ProblemDetails"}
-    return {
-        "description": "; ".join(f"`{kind.slug}`: {meaning_of(kind).splitlines()[0]}" for kind in kinds),
-        "content": {"application/problem+json": {"schema": schema, "examples": examples}},
-    }
+    for status, alike in sorted(by_status.items()):
+        examples = {kind.slug: {"value": _members(kind, "...")} for kind in alike}
+        answers[status] = {
+            "description": "; ".join(f"`{kind.slug}`: {meaning_of(kind).splitlines()[0]}" for kind in alike),
+            "content": {"application/problem+json": {"schema": schema, "examples": examples}},
+        }
+    return answers
 
 
 def _members(kind: type[GainboardError], detail: str) -> dict[str, Any]:
@@ -184,56 +182,47 @@ async def _on_http(request: Request, error: Exception) -> Response:
                 f"{path} does not allow {request.method}. The Allow header lists the methods that it allows."
             )
         )
-        answer.headers["Allow"] = _allowed(request) or (error.headers or {}).get("Allow", "GET, HEAD")
+        # The router reports only the first route that fits the path.
+        shape = getattr(request.scope.get("route"), "path", None)
+        routes = [route for route in request.app.routes if isinstance(route, APIRoute) and route.include_in_schema]
+        methods = set[str]().union(*(route.methods or () for route in routes if route.path == shape))
+        methods |= {"HEAD"} if "GET" in methods else set()
+        answer.headers["Allow"] = ", ".join(sorted(methods)) or (error.headers or {}).get("Allow", "GET, HEAD")
         return answer
     return problem(errors.InvalidRequest.at("body", "unreadable", str(error.detail)))
 
 
-def _allowed(request: Request) -> str:
-    # The router reports only the first route that fits the path.
-    route = request.scope.get("route")
-    same = [
-        each.methods or ()
-        for each in request.app.routes
-        if isinstance(each, APIRoute) and each.include_in_schema and each.path == getattr(route, "path", None)
-    ]
-    methods = set[str]().union(*same)
-    return ", ".join(sorted(methods | {"HEAD"} if "GET" in methods else methods))
-
-
 async def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    if _wrong_media_type(request, error):
+    faults = error.errors()
+    # Without a JSON media type, FastAPI takes the body for bytes, so that the whole body is wrong.
+    if "json" not in request.headers.get("content-type", "") and any(
+        fault["loc"] == ("body",) and fault["type"] != "missing" for fault in faults
+    ):
         return problem(errors.UnsupportedMediaType("Send JSON, with the header `Content-Type: application/json`."))
     # To describe the bodies of all kinds of jobs takes a tenth of a second, the first time.
-    described, every = await run_in_threadpool(described_body, request), error.errors()
-    places = [
+    body = await run_in_threadpool(described_body, request)
+    shown = [
         {
-            "location": location_of(found, error.body),
-            "code": str(found["type"]).replace("_", "-"),
-            "message": _message(found, described),
+            "location": location_of(fault, error.body),
+            "code": str(fault["type"]).replace("_", "-"),
+            "message": _message(fault, body),
         }
-        for found in every[: errors.FAULTS_SHOWN]
+        for fault in faults[: errors.FAULTS_SHOWN]
     ]
-    summary = f"{places[0]['location']}: {places[0]['message']}"
-    more = f" (and {len(every) - 1} more)" if len(every) > 1 else ""
-    total = {"errors_total": len(every)} if len(every) > len(places) else {}
-    return problem(errors.InvalidRequest(summary + more, errors=places, **total))
+    summary = f"{shown[0]['location']}: {shown[0]['message']}"
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    total = {"errors_total": len(faults)} if len(faults) > len(shown) else {}
+    return problem(errors.InvalidRequest(summary + more, errors=shown, **total))
 
 
-def _message(found: Mapping[str, Any], described: BodySchema) -> str:
-    if found["type"] == "extra_forbidden" and found["loc"][0] == "body":
-        known = ", ".join(described.members(found["loc"][1:-1]))
-        return f"There is no {found['loc'][-1]!r} here. Available: {known}"
-    if found["type"].startswith("union_tag_"):
-        return f"Must be one of: {', '.join(described.tags())}"
-    return message_of(found)
-
-
-def _wrong_media_type(request: Request, error: RequestValidationError) -> bool:
-    is_json = "json" in request.headers.get("content-type", "")
-    # Without a JSON media type, FastAPI takes the body for bytes, so that the whole body is wrong.
-    return not is_json and any(found["loc"] == ("body",) and found["type"] != "missing" for found in error.errors())
+def _message(fault: Mapping[str, Any], body: BodySchema) -> str:
+    if fault["type"] == "extra_forbidden" and fault["loc"][0] == "body":
+        available = ", ".join(body.members(fault["loc"][1:-1]))
+        return f"There is no {fault['loc'][-1]!r} here. Available: {available}"
+    if fault["type"].startswith("union_tag_"):
+        return f"Must be one of: {', '.join(body.tags())}"
+    return message_of(fault)
 
 
 @router.get("/problems/{slug}", responses=documented())
@@ -267,17 +256,12 @@ def location_of(found: Mapping[str, Any], body: Any) -> str:
 def _places(parts: Sequence[Part], sent: Any, is_missing: bool) -> Iterator[Part]:
     """Yield the parts that are locations in the request; the other parts name alternatives of the schema."""
     for number, part in enumerate(parts, start=1):
-        if _is_in(sent, part):
+        is_index = isinstance(sent, list) and isinstance(part, int) and part < len(sent)
+        if is_index or (isinstance(sent, dict) and part in sent):
             sent = sent[part]
         elif not (is_missing and number == len(parts)):
             continue
         yield part
-
-
-def _is_in(sent: Any, part: Part) -> bool:
-    if isinstance(sent, list):
-        return isinstance(part, int) and part < len(sent)
-    return isinstance(sent, dict) and part in sent
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,10 @@ class ResponseCache:
             await self.app(scope, receive, send)
             return
         request = headers_of(scope)
-        key = _key(scope, request)
+        key = (
+            *(scope.get("root_path", ""), scope["path"], scope["query_string"]),
+            *(request.get("accept", ""), takes_gzip(request)),
+        )
         kept = self._answers.find(key)
         if kept is not None and await self._is_current(kept.origin, scope, request):
             if self._telemetry:
@@ -174,8 +177,3 @@ def note_sent(scope: Scope, message: Message, body: bytes, etag: str) -> None:
     """Note an answer that is ready to be sent whole. The encoding middleware calls this function."""
     if (note := scope.get(_NOTE)) is not None:
         note.headers, note.body, note.etag = list(message["headers"]), body, etag
-
-
-def _key(scope: Scope, request: Mapping[str, str]) -> Key:
-    given = (scope.get("root_path", ""), scope["path"], scope["query_string"])
-    return (*given, request.get("accept", ""), takes_gzip(request))

@@ -30,7 +30,7 @@ from gainboard.api.routes import CheckedRoute, DoorRoute
 from gainboard.errors import UnsupportedMediaType
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.boards.design import DesignQuestion, design_topics, pool
-from gainboard.metrics import Metric, Preset, every_metric, every_preset
+from gainboard.metrics import Metric, every_metric, every_preset
 from gainboard.store import fleet
 
 router = APIRouter(responses=documented(), route_class=CheckedRoute)
@@ -85,7 +85,16 @@ def read_description(request: Request) -> Response:
 @router.get("/v1/metrics", tags=["metrics"])
 def list_metrics() -> Catalogue:
     """List every metric with its names, parameters, definition and source, and every preset."""
-    presets = [_show_preset(preset) for preset in every_preset()]
+    presets = [
+        PresetAnswer(
+            name=preset.name,
+            title=preset.title,
+            definition=preset.definition,
+            reference=preset.reference,
+            expressions=list(preset.expressions(3)),
+        )
+        for preset in every_preset()
+    ]
     return Catalogue(items=[_show(metric) for metric in every_metric()], presets=presets)
 
 
@@ -112,16 +121,6 @@ def _show(metric: Metric) -> MetricAnswer:
             )
             for each in metric.parameters
         ],
-    )
-
-
-def _show_preset(preset: Preset) -> PresetAnswer:
-    return PresetAnswer(
-        name=preset.name,
-        title=preset.title,
-        definition=preset.definition,
-        reference=preset.reference,
-        expressions=list(preset.expressions(3)),
     )
 
 
