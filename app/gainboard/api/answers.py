@@ -73,11 +73,11 @@ def headers_of(scope: Scope) -> Mapping[str, str]:
 
     Of a header that is repeated the first counts, as in Starlette, which looks through all headers at each question.
     """
-    found: Mapping[str, str] | None = scope.get(_HEADERS)
-    if found is None:
+    headers: Mapping[str, str] | None = scope.get(_HEADERS)
+    if headers is None:
         sent = reversed(scope["headers"])
-        found = scope[_HEADERS] = {name.decode("latin-1"): value.decode("latin-1") for name, value in sent}
-    return found
+        headers = scope[_HEADERS] = {name.decode("latin-1"): value.decode("latin-1") for name, value in sent}
+    return headers
 
 
 def has_already(request: Mapping[str, str], etag: str) -> bool:
@@ -119,27 +119,27 @@ def dressed(scope: Scope, start: Message, *, is_shared: bool) -> RawHeaders:
     leave for scripts of any origin. A route may ask for more caution than its sender needs, and never for less. Static
     files are the same for everybody, and have caching of their own.
     """
-    status, own = start["status"], start["headers"]
-    given = dict(reversed(own))
+    status, sent = start["status"], start["headers"]
+    by_name = dict(reversed(sent))
     route = scope.get("route")  # None for an address that nothing has, and for what is refused before it is looked at
     by_api = getattr(route, "reads_tokens", False)
-    found: RawHeaders
+    headers: RawHeaders
     if status < 400 and getattr(route, "is_static", False):
-        found = [*own]
+        headers = [*sent]
     else:
         vary = b"Accept, Accept-Encoding, Authorization" if by_api else b"Accept, Accept-Encoding, Cookie"
-        vary = given[b"vary"] + b", " + vary if b"vary" in given else vary
-        asked, control = _control(scope, status, given, by_api=by_api), given.get(b"cache-control", b"").decode()
-        control = max(asked, control, key=lambda each: STRICTER.index(each) if each in STRICTER else -1)
-        found = [each for each in own if each[0] not in _RULED]
-        found += ((b"vary", vary), (b"cache-control", control.encode()))
+        vary = by_name[b"vary"] + b", " + vary if b"vary" in by_name else vary
+        asked, control = _control(scope, status, by_name, by_api=by_api), by_name.get(b"cache-control", b"").decode()
+        control = max(asked, control, key=lambda header: STRICTER.index(header) if header in STRICTER else -1)
+        headers = [header for header in sent if header[0] not in _RULED]
+        headers += ((b"vary", vary), (b"cache-control", control.encode()))
     is_anonymous = scope["method"] in ("GET", "HEAD") and "authorization" not in headers_of(scope)
     if is_shared and by_api and status != 401 and is_anonymous:
         # Refusals and 304 are readable by scripts, too, whether or not an Origin was sent, because shared caches give
         # the answer to others. Credentials are never allowed, and a token makes all this void.
-        found += _SHARED
-    found += (each for each in _PROTECTION if each[0] not in given)
-    return found
+        headers += _SHARED
+    headers += (header for header in _PROTECTION if header[0] not in by_name)
+    return headers
 
 
 SHARED_HEADERS = "ETag, Link, Retry-After, X-Request-ID"

@@ -103,10 +103,10 @@ def _members(body: bytes) -> int:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in found if names.count(name) > 1)
+        twice = next(name for name in members if names.count(name) > 1)
         message = f"An object has {twice[:60]!r} more than once, and only one value can hold. Give it once."
         raise InvalidRequest.at("body", "repeated", message)
-    return found
+    return members

@@ -83,10 +83,10 @@ def show(request: Request, described: Described) -> CollectionAnswer:
 
 
 def _links(request: Request, name: str) -> CollectionLinks:
-    own = f"/v1/collections/{name}"
-    below = {each: f"{own}/{each}" for each in ("leaderboard", "scores", "runs", "teams", "qrels")}
+    path = f"/v1/collections/{name}"
+    below = {each: f"{path}/{each}" for each in ("leaderboard", "scores", "runs", "teams", "qrels")}
     work = {each: f"/v1/{each}?collection={name}" for each in ("jobs", "reports")}
-    return CollectionLinks(**{each: address(request, path) for each, path in {"self": own, **below, **work}.items()})
+    return CollectionLinks(**{each: address(request, path) for each, path in {"self": path, **below, **work}.items()})
 
 
 def _shown_policy(collection: Collection, now: datetime) -> Policy:

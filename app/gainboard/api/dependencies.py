@@ -23,24 +23,24 @@ TOKEN_SCHEME = "HTTPBearer"
 
 
 async def _workspace(request: Request) -> Workspace:
-    found: Workspace = request.app.state.workspace
-    return found
+    workspace: Workspace = request.app.state.workspace
+    return workspace
 
 
 WorkspaceDep = Annotated[Workspace, Depends(_workspace)]
 
 
 async def _engine(request: Request) -> Engine:
-    found: Engine = request.app.state.engine
-    return found
+    engine: Engine = request.app.state.engine
+    return engine
 
 
 EngineDep = Annotated[Engine, Depends(_engine)]
 
 
 async def _watch(request: Request) -> Watch:
-    found: Watch = request.app.state.watch
-    return found
+    watch: Watch = request.app.state.watch
+    return watch
 
 
 WatchDep = Annotated[Watch, Depends(_watch)]
@@ -55,8 +55,8 @@ def as_sent(token: str) -> str:
 def caller_of(scope: Scope) -> Caller:
     """Return what is known about the caller of a request. All layers of the application share it."""
     client = scope.get("client")
-    found: Caller = scope.setdefault("gainboard.caller", Caller(client[0] if client else ""))
-    return found
+    caller: Caller = scope.setdefault("gainboard.caller", Caller(client[0] if client else ""))
+    return caller
 
 
 def sender_of(scope: Scope) -> Sender:

@@ -46,8 +46,8 @@ def list_judgment_sets(
     """List the judgment sets by name: parallel judgments, for example of a second assessor or of a language model. The
     set `official` answers requests that name none.
     """
-    found = [each for each in versions.list_sets(workspace, principal, collection) if each.name > (paging.after or "")]
-    return paging.page(found[: paging.wanted], lambda each: each.name, show)
+    sets = [each for each in versions.list_sets(workspace, principal, collection) if each.name > (paging.after or "")]
+    return paging.page(sets[: paging.wanted], lambda each: each.name, show)
 
 
 @router.patch(

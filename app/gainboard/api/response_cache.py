@@ -151,12 +151,14 @@ class ResponseCache:
             self._answers.keep(key, answer)
 
     async def _is_current(self, origin: Origin, scope: Scope, request: Mapping[str, str]) -> bool:
-        given = request.get("authorization")
+        authorization = request.get("authorization")
         # Other spellings of the scheme are rare, and the normal way reads them.
-        if given is not None and not given.startswith("Bearer "):
+        if authorization is not None and not authorization.startswith("Bearer "):
             return False
         # Without a caller, so that an invalid token is counted once: by the normal way.
-        sender = Sender.of(as_sent(given.removeprefix("Bearer ").strip())) if given is not None else Sender()
+        sender = (
+            Sender.of(as_sent(authorization.removeprefix("Bearer ").strip())) if authorization is not None else Sender()
+        )
         try:
             now = await self._checks.find(StandingKey(origin.collection.name, sender.hash))
             is_right = is_current(self._workspace, origin, sender, now)

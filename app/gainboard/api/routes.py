@@ -101,15 +101,15 @@ class CheckedRoute(APIRoute):
         return handle_bounded
 
     def _refuse_unknown(self, request: Request) -> None:
-        known = self.query_names
-        given = [name for name, _ in request.query_params.multi_items()]
-        if known.keys() >= set(given) and len(set(given)) == len(given):
+        names = self.query_names
+        sent = [name for name, _ in request.query_params.multi_items()]
+        if names.keys() >= set(sent) and len(set(sent)) == len(sent):
             return
-        for name, count in sorted(Counter(given).items()):
-            if name not in known:
-                has = ", ".join(sorted(known)) or "none"
+        for name, count in sorted(Counter(sent).items()):
+            if name not in names:
+                has = ", ".join(sorted(names)) or "none"
                 raise UnknownParameter(f"There is no query parameter {name!r} here. Available: {has}.")
-            if count > 1 and not known[name]:
+            if count > 1 and not names[name]:
                 raise InvalidRequest.at(f"query.{name}", "repeated", f"{name} is given more than once. Give it once.")
 
     @cached_property
@@ -131,8 +131,8 @@ class CheckedRoute(APIRoute):
         """The JSON Schema of the body, empty without one. The description of all routes takes a second to make."""
         if self.body_field is None:
             return {}
-        found = self.body_field.field_info
-        described: Any = Annotated[found.annotation, found]
+        field = self.body_field.field_info
+        described: Any = Annotated[field.annotation, field]
         return TypeAdapter(described).json_schema()
 
 

@@ -42,8 +42,8 @@ def read_run_profile(
     """
     sent, qrels = completed(RunProfileQuery, asked), version_of(asked)
     setting = {name: sent[name] for name in ("gains", "rel", "depth")}
-    found = run_profile(workspace, principal, collection, run, **setting, qrels=qrels)
-    return answer(show(found))
+    profile = run_profile(workspace, principal, collection, run, **setting, qrels=qrels)
+    return answer(show(profile))
 
 
 @router.get(
@@ -60,39 +60,39 @@ def read_judged_shares(
     """Return for each rank the share of judged documents down to it, of each run and in the mean (principals who may
     see the judgments).
     """
-    found = judged_shares(workspace, principal, collection, version_of(asked))
+    judged = judged_shares(workspace, principal, collection, version_of(asked))
     return answer(
         {
             "collection": collection,
-            "qrels_version": found.qrels.version,
-            "judgment_set": found.qrels.judgments,
-            "depth": found.shares.shape[1],
-            "mean": found.mean.tolist(),
-            "run_count": found.run_count,
+            "qrels_version": judged.qrels.version,
+            "judgment_set": judged.qrels.judgments,
+            "depth": judged.shares.shape[1],
+            "mean": judged.mean.tolist(),
+            "run_count": judged.run_count,
             "runs": [
                 {"name": run.name, "team": run.team, "shares": shares.tolist()}
-                for run, shares in zip(found.runs, found.shares, strict=True)
+                for run, shares in zip(judged.runs, judged.shares, strict=True)
             ],
         }
     )
 
 
-def show(found: RunProfile) -> dict[str, Any]:
+def show(profile: RunProfile) -> dict[str, Any]:
     """Return the curves as JSON."""
     return {
-        "collection": found.collection.name,
-        "qrels_version": found.qrels.version,
-        "judgment_set": found.qrels.judgments,
-        "name": found.run.name,
-        "team": found.run.team,
-        "late": is_late(found.collection, found.run),
-        "gains": found.gains,
-        "rel": found.rel,
-        "depth": len(found.gain),
-        "judged_share": found.judged_share.tolist(),
-        "gain": found.gain.tolist(),
-        "ideal_gain": found.ideal_gain.tolist(),
+        "collection": profile.collection.name,
+        "qrels_version": profile.qrels.version,
+        "judgment_set": profile.qrels.judgments,
+        "name": profile.run.name,
+        "team": profile.run.team,
+        "late": is_late(profile.collection, profile.run),
+        "gains": profile.gains,
+        "rel": profile.rel,
+        "depth": len(profile.gain),
+        "judged_share": profile.judged_share.tolist(),
+        "gain": profile.gain.tolist(),
+        "ideal_gain": profile.ideal_gain.tolist(),
         "recall": [step / RECALL_STEPS for step in range(RECALL_STEPS + 1)],
-        "precision": found.precision.tolist(),
-        "topics_scored": found.topics_scored,
+        "precision": profile.precision.tolist(),
+        "topics_scored": profile.topics_scored,
     }

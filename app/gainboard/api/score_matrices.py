@@ -93,13 +93,13 @@ async def put_score_matrix(
         uploads.received(request, workspace.limits.compressed_bytes, ScoreMatrixUploadQuery, asked) as sent,
     ):
         settings = MatrixSettings(**{"form" if name == "format" else name: value for name, value in sent.asked.items()})
-        made, created = await run_in_threadpool(
+        stored, created = await run_in_threadpool(
             score_matrices.put_matrix, workspace, principal, collection, matrix, sent.body, settings
         )
     location = address(request, f"/v1/collections/{collection}/score-matrices/{matrix}")
-    subject = f"{matrix} {made.version}"
-    receipt = await run_in_threadpool(receipt_of, workspace, made.collection_id, MATRIX, subject, made.sha256)
-    shown = show(made).model_copy(update={"receipt": ReceiptAnswer(**asdict(receipt))})
+    subject = f"{matrix} {stored.version}"
+    receipt = await run_in_threadpool(receipt_of, workspace, stored.collection_id, MATRIX, subject, stored.sha256)
+    shown = show(stored).model_copy(update={"receipt": ReceiptAnswer(**asdict(receipt))})
     return answer(shown, 201 if created else 200, Location=location)
 
 
@@ -108,8 +108,8 @@ def list_score_matrices(
     collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
 ) -> Page[MatrixAnswer]:
     """List the newest version of each score matrix, by name (principals who may see the judgments)."""
-    found = score_matrices.list_matrices(workspace, principal, collection, paging.after, paging.wanted)
-    return paging.page(found, lambda each: each.name, show)
+    matrices = score_matrices.list_matrices(workspace, principal, collection, paging.after, paging.wanted)
+    return paging.page(matrices, lambda each: each.name, show)
 
 
 CSV: dict[int, dict[str, Any]] = {
@@ -133,10 +133,10 @@ def read_score_matrix(
     ] = None,
 ) -> Response:
     """Return a version of a score matrix, with its scores (principals who may see the judgments)."""
-    found, scores = score_matrices.find_matrix(workspace, principal, collection, matrix, version)
+    stored, scores = score_matrices.find_matrix(workspace, principal, collection, matrix, version)
     if format == "csv" or (format is None and accepts(request, "text/csv")):
-        return PlainTextResponse("".join(csv_of_matrix(found, scores)), media_type="text/csv")
-    return answer(show_whole(found, scores))
+        return PlainTextResponse("".join(csv_of_matrix(stored, scores)), media_type="text/csv")
+    return answer(show_whole(stored, scores))
 
 
 @router.delete("/{matrix}", status_code=204, response_class=Response, responses=documented(Forbidden, HeldByRelease))

@@ -128,27 +128,27 @@ def _show(metric: Metric) -> MetricAnswer:
 def design(asked: DesignRequest, principal: PrincipalDep) -> DesignAnswer:
     """Compute how many topics are enough for a wanted power or interval (holders of any token). Nothing is stored."""
     principal.require_token()
-    given = asked.model_dump()
+    values = asked.model_dump()
     if isinstance(asked.variance, list):
-        given["variance"] = pool([(each.variance, each.degrees_of_freedom) for each in asked.variance])
-    found = design_topics(DesignQuestion(**given))
-    return DesignAnswer(method=asked.method, **asdict(found))
+        values["variance"] = pool([(each.variance, each.degrees_of_freedom) for each in asked.variance])
+    needed = design_topics(DesignQuestion(**values))
+    return DesignAnswer(method=asked.method, **asdict(needed))
 
 
 @router.get("/v1/me/limits", tags=["tokens"])
 def read_my_limits(workspace: WorkspaceDep, principal: PrincipalDep) -> MyLimits:
     """Return what is left of quotas and budgets, and the limits on a file."""
-    found = score_budget.allowance_of(workspace, principal)
+    allowance = score_budget.allowance_of(workspace, principal)
     upload = UploadLimits.model_validate(workspace.limits)
-    if found is None:
+    if allowance is None:
         return MyLimits(submissions_left=None, answers_left=None, team=None, upload=upload)
     team = Team(
-        opens_at=found.opens_at,
-        closes_at=found.closes_at,
-        runs={name: QuotaAnswer.model_validate(quota) for name, quota in found.runs.items()},
-        bytes=QuotaAnswer.model_validate(found.bytes),
-        answers=QuotaAnswer.model_validate(found.answers),
-        bits_an_answer=found.bits_an_answer,
-        bits_left=found.bits_left,
+        opens_at=allowance.opens_at,
+        closes_at=allowance.closes_at,
+        runs={name: QuotaAnswer.model_validate(quota) for name, quota in allowance.runs.items()},
+        bytes=QuotaAnswer.model_validate(allowance.bytes),
+        answers=QuotaAnswer.model_validate(allowance.answers),
+        bits_an_answer=allowance.bits_an_answer,
+        bits_left=allowance.bits_left,
     )
-    return MyLimits(submissions_left=found.runs_left, answers_left=found.answers.left, team=team, upload=upload)
+    return MyLimits(submissions_left=allowance.runs_left, answers_left=allowance.answers.left, team=team, upload=upload)

@@ -61,8 +61,8 @@ def list_teams(
     collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
 ) -> Page[TeamAnswer]:
     """List the teams whose runs this token may see, by name."""
-    view, found = teams.list_teams(workspace, principal, collection, paging.after, paging.wanted)
-    return paging.page(found, lambda each: each.name, lambda each: _show(each, view.organises))
+    view, members = teams.list_teams(workspace, principal, collection, paging.after, paging.wanted)
+    return paging.page(members, lambda each: each.name, lambda each: _show(each, view.organises))
 
 
 @router.get("/{team}")
@@ -73,5 +73,5 @@ def read_team(
     principal: PrincipalDep,
 ) -> TeamAnswer:
     """Return one team (principals who may see its runs)."""
-    view, found = teams.find_team(workspace, principal, collection, team)
-    return _show(found, view.organises)
+    view, record = teams.find_team(workspace, principal, collection, team)
+    return _show(record, view.organises)

@@ -104,8 +104,8 @@ def list_tokens(
     paging: PagingDep,
 ) -> Page[TokenAnswer]:
     """List the collection's tokens, with revoked ones (organisers)."""
-    found = tokens.list_tokens(workspace, principal, collection, paging.after, paging.wanted)
-    return paging.page(found, lambda each: each.id, _show)
+    records = tokens.list_tokens(workspace, principal, collection, paging.after, paging.wanted)
+    return paging.page(records, lambda each: each.id, _show)
 
 
 @router.get("/collections/{collection}/tokens/{token}", responses=documented(Forbidden))

@@ -72,8 +72,8 @@ async def put_topic_groups(
     """
     await run_in_threadpool(topic_groups.admit, workspace, principal, collection)
     async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes) as sent:
-        found = await run_in_threadpool(topic_groups.replace_groups, workspace, principal, collection, sent.body)
-    return answer(Page[TopicGroupAnswer](items=list(map(show, found)), next_cursor=None))
+        groups = await run_in_threadpool(topic_groups.replace_groups, workspace, principal, collection, sent.body)
+    return answer(Page[TopicGroupAnswer](items=list(map(show, groups)), next_cursor=None))
 
 
 @router.get("", response_model=Page[TopicGroupAnswer], responses=documented(also=CSV))
@@ -90,8 +90,8 @@ def list_topic_groups(
         every = topic_groups.list_groups(workspace, principal, collection)
         text = topic_groups.csv_of_groups(each.group for each in every)
         return PlainTextResponse(text, media_type="text/csv")
-    found = topic_groups.list_groups(workspace, principal, collection, paging.after, paging.wanted)
-    return paging.page(found, lambda each: each.group.name, show)
+    groups = topic_groups.list_groups(workspace, principal, collection, paging.after, paging.wanted)
+    return paging.page(groups, lambda each: each.group.name, show)
 
 
 @router.get("/{group}")

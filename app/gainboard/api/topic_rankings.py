@@ -39,34 +39,36 @@ def read_topic_rankings(
     of the ideal ranking (principals who may see the judgments).
     """
     sent, qrels = completed(TopicRankingsQuery, asked), version_of(asked)
-    found = topic_rankings(workspace, principal, collection, topic, depth=sent["depth"], qrels=qrels, late=sent["late"])
-    return answer(show(found))
+    rankings = topic_rankings(
+        workspace, principal, collection, topic, depth=sent["depth"], qrels=qrels, late=sent["late"]
+    )
+    return answer(show(rankings))
 
 
-def show(found: TopicRankings) -> dict[str, Any]:
+def show(rankings: TopicRankings) -> dict[str, Any]:
     """Return the rankings as JSON."""
-    here = found.collection
+    here = rankings.collection
     return {
         "collection": here.name,
-        "qrels_version": found.qrels.version,
-        "judgment_set": found.qrels.judgments,
-        "topic": found.topic,
-        "depth": found.depth,
+        "qrels_version": rankings.qrels.version,
+        "judgment_set": rankings.qrels.judgments,
+        "topic": rankings.topic,
+        "depth": rankings.depth,
         "judged": [
             {"level": level, "name": here.level_name(level), "documents": documents}
-            for level, documents in reversed([*enumerate(found.counts.tolist())])
+            for level, documents in reversed([*enumerate(rankings.counts.tolist())])
         ],
-        "judged_below_0": found.negative,
-        "ideal": found.ideal.tolist(),
+        "judged_below_0": rankings.negative,
+        "ideal": rankings.ideal.tolist(),
         "runs": [
             {
-                "name": each.run.name,
-                "team": each.run.team,
-                "late": is_late(here, each.run),
-                "retrieved": each.retrieved,
-                "ranks": each.ranks.tolist(),
-                "levels": each.levels.tolist(),
+                "name": ranking.run.name,
+                "team": ranking.run.team,
+                "late": is_late(here, ranking.run),
+                "retrieved": ranking.retrieved,
+                "ranks": ranking.ranks.tolist(),
+                "levels": ranking.levels.tolist(),
             }
-            for each in found.rankings
+            for ranking in rankings.rankings
         ],
     }
