@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from gainboard.api.models.admin import CreatedToken, TeamAnswer, TokenAnswer
-from gainboard.api.models.collections import CollectionAnswer
+from gainboard.api.models.collections import CollectionAnswer, TopicGroupAnswer, WholeTopicGroup
 from gainboard.api.models.common import Page
 from gainboard.api.models.judgments import ImpactAnswer, JudgmentSetAnswer, QrelsAnswer, SurveyAnswer
 from gainboard.api.models.releases import ImportedRelease, ReleaseAnswer, WholeRelease
@@ -319,3 +319,40 @@ class ScoreMatrixCalls:
     def delete_score_matrix(self, collection: str, name: str) -> Call[None]:
         """Delete a score matrix with all its versions (organisers)."""
         return delete(api_path("collections", collection, "score-matrices", name))
+
+
+class TopicGroupCalls:
+    """Named sets of topics of a collection."""
+
+    @listing
+    def topic_groups(self, collection: str) -> Pages[TopicGroupAnswer]:
+        """List the topic groups, by name."""
+        return Pages(Page[TopicGroupAnswer], api_path("collections", collection, "topic-groups"))
+
+    @call
+    def topic_group(self, collection: str, name: str) -> Call[WholeTopicGroup]:
+        """Return one topic group, with its topics."""
+        return read_model(WholeTopicGroup, Request("GET", api_path("collections", collection, "topic-groups", name)))
+
+    @call
+    def put_topic_group(self, collection: str, name: str, topics: Sequence[str]) -> Call[WholeTopicGroup]:
+        """Store a topic group in place of the one with its name (organisers)."""
+        path = api_path("collections", collection, "topic-groups", name)
+        return read_model(WholeTopicGroup, Request("PUT", path, json=list(topics)))
+
+    @call
+    def delete_topic_group(self, collection: str, name: str) -> Call[None]:
+        """Delete a topic group (organisers)."""
+        return delete(api_path("collections", collection, "topic-groups", name))
+
+    @call
+    def put_topic_groups(self, collection: str, file: Source) -> Call[Page[TopicGroupAnswer]]:
+        """Replace all topic groups by those of a CSV file with the columns `topic` and `group` (organisers)."""
+        path = api_path("collections", collection, "topic-groups")
+        return read_model(Page[TopicGroupAnswer], Request("PUT", path, upload=Upload.of(file)))
+
+    @call
+    def topic_groups_text(self, collection: str) -> Call[str]:
+        """Return all topic groups as CSV, which `put_topic_groups` takes."""
+        path = api_path("collections", collection, "topic-groups")
+        return read_text(Request("GET", path, accept="text/csv"))

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from gainboard.api.board_exhibits import DIGITS, image_answer, table_answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.queries import asked_by, question_of, version_of
+from gainboard.api.rankings import read_topic_rankings
 from gainboard.api.scores import read_scores
-from gainboard.api.topic_rankings import read_topic_rankings
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import FORMS, Form, PageLook, PrintedRequest, page, pages, query_of

@@ -1,28 +1,80 @@
-"""`/v1/collections/{collection}/runs/{run}/profile` and `/judged-shares`: curves by rank, of one run and of all."""
+"""`/v1/collections/{collection}/topics/{topic}/rankings`, `/runs/{run}/profile`, `/judged-shares`: curves and levels by rank."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Path, Response
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.models.runs import JudgedSharesAnswer, RunProfileAnswer
+from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by, version_of
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.runs import RunName
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
 from gainboard.evaluation.access.policy import is_late
-from gainboard.evaluation.boards.rankings import RunProfile, run_profile
+from gainboard.evaluation.boards.rankings import RunProfile, TopicRankings, run_profile, topic_rankings
 from gainboard.evaluation.judgments.judged_shares import judged_shares
 from gainboard.metrics import RECALL_STEPS
-from gainboard.notation.queries import RunProfileQuery, VersionQuery, completed
+from gainboard.notation.queries import RunProfileQuery, TopicRankingsQuery, VersionQuery, completed
 
 router = APIRouter(
     prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=CheckedRoute
 )
+
+
+# Names of topics may contain slashes.
+@router.get(
+    "/topics/{topic:path}/rankings",
+    response_model=TopicRankingsAnswer,
+    responses=documented(JudgmentsHidden, NoQrels),
+)
+def read_topic_rankings(
+    collection: CollectionName,
+    topic: Annotated[str, Path(description="The topic's name")],
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    asked: Annotated[TopicRankingsQuery, asked_by(TopicRankingsQuery)],
+) -> Response:
+    """Return the relevance levels of the judged documents that each visible run found for a topic, by rank, and those
+    of the ideal ranking (principals who may see the judgments).
+    """
+    sent, qrels = completed(TopicRankingsQuery, asked), version_of(asked)
+    rankings = topic_rankings(
+        workspace, principal, collection, topic, depth=sent["depth"], qrels=qrels, late=sent["late"]
+    )
+    return answer(_show_rankings(rankings))
+
+
+def _show_rankings(rankings: TopicRankings) -> dict[str, Any]:
+    here = rankings.collection
+    return {
+        "collection": here.name,
+        "qrels_version": rankings.qrels.version,
+        "judgment_set": rankings.qrels.judgments,
+        "topic": rankings.topic,
+        "depth": rankings.depth,
+        "judged": [
+            {"level": level, "name": here.level_name(level), "documents": documents}
+            for level, documents in reversed([*enumerate(rankings.counts.tolist())])
+        ],
+        "judged_below_0": rankings.negative,
+        "ideal": rankings.ideal.tolist(),
+        "runs": [
+            {
+                "name": ranking.run.name,
+                "team": ranking.run.team,
+                "late": is_late(here, ranking.run),
+                "retrieved": ranking.retrieved,
+                "ranks": ranking.ranks.tolist(),
+                "levels": ranking.levels.tolist(),
+            }
+            for ranking in rankings.rankings
+        ],
+    }
 
 
 @router.get(
@@ -43,7 +95,7 @@ def read_run_profile(
     sent, qrels = completed(RunProfileQuery, asked), version_of(asked)
     setting = {name: sent[name] for name in ("gains", "rel", "depth")}
     profile = run_profile(workspace, principal, collection, run, **setting, qrels=qrels)
-    return answer(show(profile))
+    return answer(_show_profile(profile))
 
 
 @router.get(
@@ -77,8 +129,7 @@ def read_judged_shares(
     )
 
 
-def show(profile: RunProfile) -> dict[str, Any]:
-    """Return the curves as JSON."""
+def _show_profile(profile: RunProfile) -> dict[str, Any]:
     return {
         "collection": profile.collection.name,
         "qrels_version": profile.qrels.version,
