@@ -50,6 +50,7 @@ class BoundedRequest(Request):
     def __init__(
         self, scope: Scope, receive: Receive, most: int, what: str, require_token: Callable[[Scope], object] | None
     ) -> None:
+        # FastAPI, Starlette's forms and `stream` all read by this function, so none of them goes around the limit.
         super().__init__(scope, self._receive_bounded)
         self._receive_all, self._most, self._what, self._require_token = receive, most, what, require_token
         self._read, self._has_begun, self._is_bounded = 0, False, True

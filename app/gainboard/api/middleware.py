@@ -238,8 +238,14 @@ class _Answer:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             await self._begin(message)
-        elif message["type"] == "http.response.body" and not self._is_over:
-            await self._continue(message)
+        elif message["type"] != "http.response.body" or self._is_over:
+            return
+        elif self._streams:
+            await self._send({**message, "body": b""} if self._method == "HEAD" else message)
+        else:
+            self._body.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                await self._finish(b"".join(self._body))
 
     async def _begin(self, message: Message) -> None:
         self._start = message
@@ -257,16 +263,6 @@ class _Answer:
             # The first event may come late, and the client waits for the headers before that.
             self._is_over = True
             await self._send({"type": "http.response.body", "body": b""})
-
-    async def _continue(self, message: Message) -> None:
-        if self._streams:
-            if self._method == "HEAD":
-                message = {**message, "body": b""}
-            await self._send(message)
-            return
-        self._body.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            await self._finish(b"".join(self._body))
 
     async def _finish(self, body: bytes) -> None:
         headers = MutableHeaders(scope=self._start)

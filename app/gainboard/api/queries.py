@@ -56,6 +56,7 @@ class QueryReader:
     async def __call__(self, request: Request) -> Any:
         sent: dict[str, Any] = {}
         for name, text in request.query_params.multi_items():
+            # The route has refused names that are not here, before anything was looked up for the request.
             if text or not self._is_form:
                 if self.may_repeat[name]:
                     sent.setdefault(name, []).append(text)
@@ -94,7 +95,7 @@ def asked_by(query: type, *, is_form: bool = False) -> Any:
     return Depends(reader_of(query, is_form=is_form))
 
 
-@cache
+@cache  # the route of an upload and the form in its body have the same reader, which takes milliseconds to make
 def reader_of(query: type, *, is_form: bool = False) -> QueryReader:
     """Return the reader of a query."""
     return QueryReader(query, is_form=is_form)
@@ -147,6 +148,7 @@ def _type_of(field: QueryField) -> Any:
 
 def parameters_of(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of metrics that were sent, as text: the metric parser checks them."""
+    # In the order of the catalogue, not of the address: equal requests then have equal keys in the caches of metrics.
     return {name: asked[name] for name in query_parameters() if name in asked}
 
 

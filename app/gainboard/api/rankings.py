@@ -1,4 +1,4 @@
-"""`/v1/collections/{collection}/topics/{topic}/rankings`, `/runs/{run}/profile`, `/judged-shares`: curves and levels by rank."""
+"""`/v1/collections/{collection}/topics/{topic}/rankings`, `/runs/{run}/profile`, `/judged-shares`: runs by rank."""
 
 from __future__ import annotations
 

@@ -125,6 +125,7 @@ class ResponseCache:
             await self.app(scope, receive, send)
             return
         request = headers_of(scope)
+        # Every address is looked up. Which ones are kept is known only after routing, and this takes a microsecond.
         key = (
             *(scope.get("root_path", ""), scope["path"], scope["query_string"]),
             *(request.get("accept", ""), takes_gzip(request)),

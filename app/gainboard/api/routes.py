@@ -52,6 +52,7 @@ class CheckedRoute(APIRoute):
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         super().__init__(path, endpoint, **options)
+        # FastAPI describes what it reads itself. Queries and tokens are read by dependencies that are quicker.
         described = dict(self.openapi_extra or {})
         if parameters := [each for reader in self._readers for each in reader.described()]:
             described["parameters"] = parameters
@@ -88,6 +89,7 @@ class CheckedRoute(APIRoute):
 
             return handle_probe
         handle = super().get_route_handler()
+        # Only bodies wait for this: whoever sends none is asked for a token by the function's own dependencies.
         needs_token = self.reads_tokens and not CHANGING.isdisjoint(self.methods or ())
         require_token = _require_token if needs_token else None
 
@@ -116,6 +118,7 @@ class CheckedRoute(APIRoute):
     def query_names(self) -> Mapping[str, bool]:
         """The names of the query's parameters, and whether each may be given several times."""
         fields = [field for each in _parts(self.dependant) for field in each.query_params]
+        # The few fields that FastAPI reads itself, such as those of a page of a list.
         names = {field.alias: "list[" in str(field.field_info.annotation) for field in fields}
         for reader in self._readers:
             names |= reader.may_repeat

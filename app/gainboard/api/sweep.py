@@ -52,12 +52,8 @@ def read_sweep(
     swept = sweep(workspace, principal, collection, grid)
     if (asked.get("format") or ("csv" if accepts(request, "text/csv") else "json")) == "csv":
         return PlainTextResponse("".join(_csv(swept)), media_type="text/csv")
-    return answer(_json(swept, grid))
-
-
-def _json(swept: SweptScores, grid: Grid) -> dict[str, Any]:
     points = zip(swept.points, swept.topics_scored, strict=True)
-    return {
+    shown = {
         "collection": swept.collection.name,
         "qrels_version": swept.qrels.version,
         "judgment_set": swept.qrels.judgments,
@@ -77,6 +73,7 @@ def _json(swept: SweptScores, grid: Grid) -> dict[str, Any]:
             for column, run in enumerate(swept.runs)
         ],
     }
+    return answer(shown)
 
 
 def _csv(swept: SweptScores) -> Iterator[str]:

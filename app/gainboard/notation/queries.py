@@ -88,7 +88,7 @@ class QueryField:
         return get_args(self.type) if get_origin(self.type) is Literal else ()
 
 
-@cache
+@cache  # resolving the annotations of one query takes a millisecond, and readers, calls and options all ask for them
 def fields_of(query: type) -> Mapping[str, QueryField]:
     """Return the fields of a query by name, without the parameters of metrics, which their catalogue describes."""
     hints: Mapping[str, Any] = get_type_hints(query, include_extras=True)
@@ -120,6 +120,7 @@ class MetricParameters(TypedDict, Generic[ParameterT], total=False):
     In a query they are defaults for all its metrics. A metric ignores those that it lacks.
     """
 
+    # By hand, because type checkers cannot read a catalogue, and PEP 728 (`extra_items`) is beyond mypy.
     b: ParameterT
     base: ParameterT
     beta: ParameterT
