@@ -66,7 +66,7 @@ def _json(compared: Impact) -> dict[str, Any]:
         "judgment_set": compared.version.judgments,
         "against_set": compared.before.judgments,
         "metrics": [metric.label for metric in compared.metrics],
-        "asked": compared.asked,
+        "asked": compared.labels,
         "judgments": _judgments(compared.collection, compared.judgments),
         "impact": [
             {

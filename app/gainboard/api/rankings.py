@@ -15,7 +15,6 @@ from gainboard.api.queries import asked_by, version_of
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.runs import RunName
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.boards.rankings import RunProfile, TopicRankings, run_profile, topic_rankings
 from gainboard.evaluation.judgments.judged_shares import judged_shares
 from gainboard.metrics import RECALL_STEPS
@@ -67,7 +66,7 @@ def _show_rankings(rankings: TopicRankings) -> dict[str, Any]:
             {
                 "name": ranking.run.name,
                 "team": ranking.run.team,
-                "late": is_late(here, ranking.run),
+                "late": here.is_late(ranking.run),
                 "retrieved": ranking.retrieved,
                 "ranks": ranking.ranks.tolist(),
                 "levels": ranking.levels.tolist(),
@@ -136,7 +135,7 @@ def _show_profile(profile: RunProfile) -> dict[str, Any]:
         "judgment_set": profile.qrels.judgments,
         "name": profile.run.name,
         "team": profile.run.team,
-        "late": is_late(profile.collection, profile.run),
+        "late": profile.collection.is_late(profile.run),
         "gains": profile.gains,
         "rel": profile.rel,
         "depth": len(profile.gain),

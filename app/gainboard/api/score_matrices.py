@@ -26,6 +26,7 @@ from gainboard.errors import (
     HeldByRelease,
     JudgmentsHidden,
 )
+from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.evaluation.runs.receipts import MATRIX, receipt_of
 from gainboard.evaluation.scoring import score_matrices
 from gainboard.evaluation.scoring.score_matrices import MatrixSettings, csv_of_matrix
@@ -87,12 +88,12 @@ async def put_score_matrix(
     """Upload the scores of stored runs under a metric that was computed elsewhere, as the next version of a matrix
     (organisers): CSV with a header, the text of `trec_eval -q`, or JSON. Then `custom:NAME` is a metric.
     """
-    await run_in_threadpool(score_matrices.admit, workspace, principal, collection)
+    await run_in_threadpool(require_organiser, workspace, principal, collection)
     async with (
         readers.reading(principal),
         uploads.received(request, workspace.limits.compressed_bytes, ScoreMatrixUploadQuery, asked) as sent,
     ):
-        settings = MatrixSettings(**{"form" if name == "format" else name: value for name, value in sent.asked.items()})
+        settings = MatrixSettings(**{"form" if name == "format" else name: value for name, value in sent.query.items()})
         stored, created = await run_in_threadpool(
             score_matrices.put_matrix, workspace, principal, collection, matrix, sent.body, settings
         )

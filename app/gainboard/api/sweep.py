@@ -15,7 +15,6 @@ from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by, parameters_of, question_of
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.scoring.sweep import Grid, SweptScores, sweep
 from gainboard.exhibits import csv_line
 from gainboard.notation.queries import SweepQuery
@@ -67,7 +66,7 @@ def read_sweep(
             {
                 "name": run.name,
                 "team": run.team,
-                "late": is_late(swept.collection, run),
+                "late": swept.collection.is_late(run),
                 "means": swept.means[:, column].tolist(),
             }
             for column, run in enumerate(swept.runs)

@@ -51,7 +51,7 @@ class NoQuery(TypedDict):
 
 def openapi(query: type = NoQuery) -> dict[str, Any]:
     """Return the description of the body of an upload with this query."""
-    fields = {each["name"]: each["schema"] for each in reader_of(query).described()}
+    fields = {field["name"]: field["schema"] for field in reader_of(query).described()}
     file = {"type": "string", "format": "binary"}
     form = {
         "type": "object",
@@ -78,21 +78,20 @@ def openapi(query: type = NoQuery) -> dict[str, Any]:
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a field, which is left out instead of null."""
-    (own,) = (each for each in schema.get("anyOf", [{}]) if each.get("type") != "null")
-    return {**{key: value for key, value in schema.items() if key != "anyOf" and value is not None}, **own}
+    (kept,) = (kind for kind in schema.get("anyOf", [{}]) if kind.get("type") != "null")
+    return {**{key: value for key, value in schema.items() if key != "anyOf" and value is not None}, **kept}
 
 
 @dataclass(frozen=True)
 class Received:
-    """A body that has arrived, and what was asked, with a fingerprint of both for idempotency keys."""
+    """A body that has arrived, and its query, with a fingerprint of both for idempotency keys."""
 
     body: Body
-    asked: Any
+    query: dict[str, Any]
     fingerprint: str
 
 
 def is_form(request: Request) -> bool:
-    """Return whether the body is a form."""
     return request.headers.get("content-type", "").lower().startswith("multipart/form-data")
 
 
@@ -103,8 +102,13 @@ async def watched(request: Request) -> AsyncIterator[Callable[[], None]]:
     What the client asked for then ends, and its place is free for others.
     """
     left = asyncio.create_task(until_left(request))
+
+    def require_client() -> None:
+        if left.done():
+            raise ClientDisconnect
+
     try:
-        yield lambda: _require_client(left)
+        yield require_client
     finally:
         left.cancel()
 
@@ -115,35 +119,36 @@ async def until_left(request: Request) -> None:
         pass
 
 
-def _require_client(left: asyncio.Task[None]) -> None:
-    if left.done():
-        raise ClientDisconnect
-
-
 @asynccontextmanager
 async def received(
     request: Request,
     most_bytes: int,
-    query: type = NoQuery,
-    asked: Mapping[str, Any] = {},
+    kind: type = NoQuery,
+    query: Mapping[str, Any] = {},
     *,
     refusal: TooLarge | None = None,
 ) -> AsyncIterator[Received]:
-    """Yield the request's file, and what was asked in its query, with the fields of its form.
+    """Yield the request's file, and its query, of this kind, with the fields of its form.
 
     Raise TooLarge as soon as the body exceeds the limit: `refusal`, or one that tells of runs. Raise NotAuthenticated
     if the token or session has ended. A refusal of a file that lost its line ends on the way says so.
     """
-    bounded = _bounded(request, most_bytes, refusal)
+    if isinstance(request, BoundedRequest):
+        request.lift_limit()
+    bounded, reader = _bound_body(request, most_bytes, refusal), reader_of(kind)
     encoding = request.headers.get("content-encoding")
     if is_form(request):
-        _refuse_encoded_form(encoding)
-        form = await _form(bounded, len(reader_of(query).may_repeat))
+        if (encoding or "identity").strip().lower() != "identity":
+            raise UnsupportedEncoding(
+                "Compress the file inside the form, not the form itself: the file's first bytes tell how it is "
+                "compressed."
+            )
+        form = await _form(bounded, len(reader.may_repeat))
         try:
             part = _file_of(form)
-            fields = _fields(form, reader_of(query), asked)
-            whole = {**asked, **reader_of(query).validate(fields, "body")}
-            yield await run_in_threadpool(_finished, part, None, request, whole, fields)
+            fields = _fields(form, reader, query)
+            whole = {**query, **reader.validate(fields, "body")}
+            yield await run_in_threadpool(_finish, part, None, request, whole, fields)
         finally:
             await form.close()
     else:
@@ -151,24 +156,24 @@ async def received(
             async for chunk in bounded.stream():
                 file.write(chunk)
             try:
-                yield await run_in_threadpool(_finished, cast(BinaryIO, file), encoding, request, asked, {})
+                yield await run_in_threadpool(_finish, cast(BinaryIO, file), encoding, request, dict(query), {})
             except (FaultyFile, TooLarge) as error:
                 if await run_in_threadpool(_lost_line_ends, cast(BinaryIO, file), encoding, request, error):
                     raise InvalidRequest.at("body", "no-line-ends", _NO_LINE_ENDS) from error
                 raise
 
 
-def _bounded(request: Request, most_bytes: int, refusal: TooLarge | None) -> Request:
-    if isinstance(request, BoundedRequest):
-        request.lift_limit()
-    refusal = refusal or TooLarge(
-        f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip or "
-        "zstd, or split the run."
-    )
+def _bound_body(request: Request, most_bytes: int, refusal: TooLarge | None) -> Request:
+    def too_large() -> TooLarge:
+        return refusal or TooLarge(
+            f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip or "
+            "zstd, or split the run."
+        )
+
     # A declared size is refused before anything is read. It may be wrong or missing, so bytes are counted, too.
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > most_bytes:
-        raise refusal
+        raise too_large()
     count = 0
 
     async def counted() -> Message:
@@ -176,17 +181,10 @@ def _bounded(request: Request, most_bytes: int, refusal: TooLarge | None) -> Req
         message = await request.receive()
         count += len(message.get("body", b""))
         if count > most_bytes:
-            raise refusal
+            raise too_large()
         return message
 
     return Request(request.scope, counted)
-
-
-def _refuse_encoded_form(encoding: str | None) -> None:
-    if (encoding or "identity").strip().lower() != "identity":
-        raise UnsupportedEncoding(
-            "Compress the file inside the form, not the form itself: the file's first bytes tell how it is compressed."
-        )
 
 
 _NO_LINE_ENDS = (
@@ -216,7 +214,8 @@ async def _form(request: Request, most_fields: int) -> FormData:
     try:
         return await request.form(max_files=1, max_fields=most_fields)
     except HTTPException as error:
-        if isinstance(error.__cause__, GainboardError):  # the body is over a limit
+        # The body is over a limit, and the error says so.
+        if isinstance(error.__cause__, GainboardError):
             raise
         detail = str(error.detail)
         said = next((ours for theirs, ours in _FORM_FAULTS.items() if detail.startswith(theirs)), "")
@@ -231,7 +230,7 @@ async def _form(request: Request, most_fields: int) -> FormData:
         ) from error
 
 
-def _fields(form: FormData, reader: QueryReader, asked: Mapping[str, Any]) -> dict[str, str]:
+def _fields(form: FormData, reader: QueryReader, query: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields of a form. Raise BadInput for one that the query does not have, or that is given twice."""
     fields: dict[str, str] = {}
     for name, value in form.multi_items():
@@ -240,7 +239,7 @@ def _fields(form: FormData, reader: QueryReader, asked: Mapping[str, Any]) -> di
         if name not in reader.may_repeat:
             has = ", ".join(sorted(reader.may_repeat))
             raise UnknownParameter(f"There is no field {name!r} here. Available: file, {has}.")
-        if name in fields or name in asked:
+        if name in fields or name in query:
             raise InvalidRequest.at(f"body.{name}", "repeated", f"{name} is given more than once. Give it once.")
         fields[name] = value
     return fields
@@ -280,18 +279,20 @@ def _file_of(form: FormData) -> BinaryIO:
     raise InvalidRequest.at("body.file", "missing", said)
 
 
-def _finished(
-    file: BinaryIO, encoding: str | None, request: Request, asked: Mapping[str, Any], fields: Mapping[str, str]
+def _finish(
+    file: BinaryIO, encoding: str | None, request: Request, query: dict[str, Any], fields: Mapping[str, str]
 ) -> Received:
-    ask_again(request)  # a body may take hours to arrive, and the token may have been revoked meanwhile
+    # A body may take hours to arrive, and the token may have been revoked meanwhile.
+    ask_again(request)
     digest = hashlib.sha256(request.url.query.encode() + b"\n")
     if fields:
         digest.update(json.dumps(fields, sort_keys=True).encode() + b"\n")
-    if "idempotency-key" in request.headers:  # only then is the digest needed
+    # Without a key nobody compares bodies, so a large one is not read once more.
+    if "idempotency-key" in request.headers:
         file.seek(0)
         while chunk := file.read(1 << 20):
             digest.update(chunk)
-    return Received(Body(file, encoding), asked, digest.hexdigest())
+    return Received(Body(file, encoding), query, digest.hexdigest())
 
 
 MOST_OF_A_TEAM = 4
@@ -328,7 +329,8 @@ class Readers:
             yield
         finally:
             self._reading[who] -= 1
-            self._reading += Counter()  # a team without uploads is not remembered
+            # A team without uploads is not remembered.
+            self._reading += Counter()
 
 
 def _too_many(who: str, most: int) -> TooManyUploads:
@@ -339,8 +341,8 @@ def _too_many(who: str, most: int) -> TooManyUploads:
 
 
 async def _readers(request: Request) -> Readers:
-    found: Readers = request.app.state.readers
-    return found
+    readers: Readers = request.app.state.readers
+    return readers
 
 
 ReadersDep = Annotated[Readers, Depends(_readers)]

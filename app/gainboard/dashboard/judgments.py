@@ -121,7 +121,7 @@ def show_impact(
     place.view.require_organiser()
     judgments = version_of(asked).judgments
     principal, named = place.view.principal, VersionName(judgments, version)
-    seen, title = qrels.version(workspace, principal, collection, named), str(named)
+    seen, title = qrels.find_version(workspace, principal, collection, named), str(named)
     every = list_versions(workspace, principal, collection, judgments, None, MOST)
     others = [each.qrels.version for each in every if each.qrels.version != version]
     against = asked.get("against") or next((each.qrels.version for each in every if each.in_use), None)
@@ -159,8 +159,8 @@ def download(
     judgments: JudgmentsDep = OFFICIAL,
 ) -> Response:
     """Return the file of a version, as it was uploaded."""
-    found = qrels.version(workspace, visitor.principal, collection, VersionName(judgments, version)).qrels
-    return uploaded_file(qrels.file(workspace, found), found.sha256, f"{collection}-{judgments}-{version}")
+    found = qrels.find_version(workspace, visitor.principal, collection, VersionName(judgments, version)).qrels
+    return uploaded_file(qrels.read_file(workspace, found), found.sha256, f"{collection}-{judgments}-{version}")
 
 
 @router.post("/c/{collection}/qrels")
