@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gainboard.cli.command import together
+from gainboard.cli.old import together
 from gainboard.cli.connecting import collection_option as about_collection
 from gainboard.cli.connecting import find_target as target_of
 from gainboard.cli.connecting import server_options as connecting

@@ -78,7 +78,7 @@ def _run(given: Sequence[str], is_alone: bool) -> int:
     if getattr(parsed, "format", "table") != "table":
         print_utf8()
     try:
-        code: int = parsed.run(parsed)
+        code: int = parsed.run_command(parsed)
     except GainboardError as error:
         print(f"gainboard: {error.message}", file=sys.stderr)
         return 1

@@ -13,10 +13,13 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from gainboard.cli.options import HOST, PORT
+from gainboard.cli.command import SERVER, Argument, Option, Told
+from gainboard.cli.options import HOST, PORT, STANDARD_INPUT
 from gainboard.cli.printing import COLLECTION_HINTS, fault_lines, list_faults, printable
 from gainboard.errors import BadSetting, Fault, GainboardError
 from gainboard.notation.remarks import Warned, warning_lines
@@ -49,6 +52,73 @@ class Target:
     collection: SourcedSetting | None
 
 
+@dataclass(frozen=True)
+class Server:
+    """The options of every command that calls a server."""
+
+    server: Annotated[
+        str | None,
+        Option(f"address of the service (GAINBOARD_SERVER, {DEFAULT_SERVER})", metavar="URL", group=SERVER),
+    ] = None
+    token: Annotated[
+        str | None,
+        Option("your token; GAINBOARD_TOKEN is safer, because other users can see command lines", group=SERVER),
+    ] = None
+    config: Annotated[
+        Path | None, Option("a file with these settings (GAINBOARD_CONFIG)", metavar="FILE", group=SERVER)
+    ] = None
+    named: str | None = None
+    """The collection that the command line names."""
+    HOW_TO_NAME: ClassVar = "Name it with -c NAME, or in GAINBOARD_COLLECTION."
+
+    @cached_property
+    def target(self) -> Target:
+        """Return the target of the command line, the environment and the configuration file. Raise BadSetting."""
+        return find_target(
+            SimpleNamespace(collection=self.named, server=self.server, token=self.token, config=self.config)
+        )
+
+    @property
+    def collection(self) -> str:
+        """Return the collection that the command is about. Raise BadSetting if none is named."""
+        if (name := self.some_collection) is None:
+            raise BadSetting(f"No collection is named. {self.HOW_TO_NAME}")
+        return name
+
+    @property
+    def some_collection(self) -> str | None:
+        """Return the collection that the command is about, if it is about one."""
+        return self.target.collection.value if self.target.collection else None
+
+    @contextmanager
+    def connect(self) -> Iterator[Gainboard]:
+        """Connect to the server. Raise BadSetting, and from within the context ClientError with its full answer."""
+        with connect_server(
+            SimpleNamespace(collection=self.named, server=self.server, token=self.token, config=self.config)
+        ) as called:
+            yield called.gainboard
+
+
+@dataclass(frozen=True)
+class Collection(Server):
+    """The options of a command about one collection."""
+
+    named: Annotated[
+        str | None, Option("the collection (GAINBOARD_COLLECTION)", "-c", "--collection", metavar="NAME")
+    ] = None
+
+
+@dataclass(frozen=True)
+class NamedCollection(Server):
+    """The same, where an argument may name the collection."""
+
+    named: Annotated[
+        str | None,
+        Option("the collection (GAINBOARD_COLLECTION)", "-c", "--collection", metavar="NAME"),
+        Argument("as -c", metavar="COLLECTION"),
+    ] = None
+
+
 def server_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of every command that calls a server."""
     group = parser.add_argument_group("server")
@@ -71,7 +141,7 @@ def collection_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-c", "--collection", metavar="NAME", help="the collection (GAINBOARD_COLLECTION)")
 
 
-def find_target(parsed: argparse.Namespace) -> Target:
+def find_target(parsed: Any) -> Target:
     """Return the target from the command line, the environment and the configuration file. Raise BadSetting."""
     path, is_named = _config_path(parsed.config, os.environ)
     file = _read(path, is_named)
@@ -161,7 +231,7 @@ class CalledServer:
 
 
 @contextmanager
-def connect_server(parsed: argparse.Namespace) -> Iterator[CalledServer]:
+def connect_server(parsed: Any) -> Iterator[CalledServer]:
     """Connect to the server that the command line, the environment or the configuration file names.
 
     Raise BadSetting, and from within the context ClientError with the server's full answer.
@@ -214,6 +284,23 @@ def tell_of_refusal(
     faults, total, is_minimum = _file_faults(refusal)
     for line in fault_lines(file, located(faults), total, is_minimum, COLLECTION_HINTS):
         print(printable(line), file=sys.stderr)
+
+
+@contextmanager
+def uploading(file: str, located: Callable[[Sequence[Fault]], Sequence[Fault]] = list) -> Iterator[Any]:
+    """Yield a file to send, or standard input. If it is refused, print as `tell_of_refusal` does, and raise Told.
+
+    Raise BadSetting if it cannot be read.
+    """
+    from gainboard.client import Problem  # noqa: PLC0415
+
+    try:
+        yield sys.stdin.buffer if file == STANDARD_INPUT else file
+    except OSError as error:
+        raise BadSetting(f"Cannot read {file}: {error.strerror or error}.") from error
+    except Problem as problem:
+        tell_of_refusal(file, problem, located)
+        raise Told from problem
 
 
 def tell_of_warnings(file: str, warnings: Sequence[Warned]) -> None:

@@ -15,9 +15,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
 
-from gainboard.cli.command import Command, Example, Options, together
 from gainboard.cli.connecting import CalledServer, connect_server, server_options
 from gainboard.cli.loading import connect
+from gainboard.cli.old import Command, Example, Options, together
 from gainboard.cli.options import parse_pair, with_lists
 from gainboard.cli.printing import (
     format_option,

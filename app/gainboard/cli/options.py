@@ -12,12 +12,16 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
+from gainboard.cli.command import Option, Several
+from gainboard.cli.command import count as reading_count
 from gainboard.errors import BadSetting
 from gainboard.notation.sources import as_utf8
 from gainboard.notation.texts import read_integer, read_number, read_time
+from gainboard.vocabulary import LateShown
 
 if TYPE_CHECKING:
     from gainboard.metrics.parameters import Parameter
@@ -112,11 +116,11 @@ def data_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the database (GAINBOARD_DATA)")
 
 
-def read_settings(parsed: argparse.Namespace) -> Settings:
+def read_settings(parsed: Any) -> Settings:
     """Return the settings of the environment and of this command line. Raises BadSetting."""
     from gainboard.settings import Settings  # noqa: PLC0415 (it imports Pydantic and NumPy)
 
-    return Settings.read(os.environ, data=parsed.data)
+    return Settings.read(os.environ, data=parsed if isinstance(parsed, Path) or parsed is None else parsed.data)
 
 
 def environment_here() -> dict[str, str]:
@@ -241,3 +245,66 @@ def _query_parameters() -> Mapping[str, Parameter]:
     from gainboard.metrics import query_parameters  # noqa: PLC0415 (with NumPy, which commands about jobs do without)
 
     return query_parameters()
+
+
+# ---- new
+
+Data = Annotated[Path | None, Option("folder of the database (GAINBOARD_DATA)", metavar="DIR")]
+Host = Annotated[str, Option("address to listen on (default: only this machine)")]
+Port = Annotated[
+    int,
+    Option(f"port to listen on (default: {PORT})", read=reading_count("a port (0: any free one)", 0, LAST_PORT, PORT)),
+]
+Quiet = Annotated[bool, Option("no warnings and notes; faults are printed all the same")]
+PerTopic = Annotated[bool, Option("also the scores of each topic", "-q", "--per-topic")]
+RunNames = Annotated[Sequence[str], Option("a run; may be repeated", "--run", metavar="RUN")]
+TopicGroup = Annotated[
+    str | None, Option("a topic group: scores over its topics alone (default: all)", "--topics", metavar="GROUP")
+]
+JudgmentSet = Annotated[str | None, Option("a judgment set (default: the official one)", metavar="SET")]
+Late = Annotated[
+    LateShown | None, Option("exclude leaves out runs that came after the release (default: include)", "--late")
+]
+
+
+def metric_help(default: str) -> Option:
+    """Return the option that names metrics, each of which may have several words or be several."""
+    text = f"one or several metrics, such as nDCG@10 or 'Q(beta=10)' (default: {default})"
+    return Option(text, "-m", "--metric", metavar="METRIC", splits=split_expressions)
+
+
+Metrics = Annotated[Sequence[str], metric_help("those of the collection")]
+TOOL = Option("the tool whose names -m uses: each means what that tool computes (default: gainboard)")
+
+
+def _parameter_options(title: str, kind: Any, said: str) -> Mapping[str, tuple[Any, Option]]:
+    """Return an option for each parameter that any metric has. `said` comes before the values that it may have."""
+    return {
+        # argparse formats the help with `%`.
+        name: (kind, Option(f"{each.description} {said} {each.limits}.".replace("%", "%%"), group=title))
+        for name, each in _query_parameters().items()
+    }
+
+
+Defaults = Annotated[
+    Mapping[str, str],
+    Several(
+        partial(
+            _parameter_options,
+            "defaults for parameters of metrics, used where an expression does not give the parameter",
+            str,
+            "It is",
+        )
+    ),
+]
+Values = Annotated[
+    Mapping[str, Sequence[str]],
+    Several(
+        partial(
+            _parameter_options,
+            "parameters, each of which may be repeated with several values",
+            Sequence[str],
+            "Each is",
+        )
+    ),
+]

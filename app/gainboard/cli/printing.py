@@ -13,8 +13,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from gainboard.cli.command import Option
 from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.exhibits import Cell, Column, Marked, Table, Value, csv_line, mark_best_of_column
 from gainboard.exhibits.tables import Align, printed, value_of
@@ -45,6 +46,9 @@ COLLECTION_HINTS = {
     "team-required": "Name the run's team with --team, for example --team lemur",
 }
 """The same where a collection says how files are read."""
+
+
+Format = Annotated[Literal["table", "csv", "json"], Option("the format (default: table)", "-f", "--format")]
 
 
 def format_option(parser: argparse.ArgumentParser) -> None:

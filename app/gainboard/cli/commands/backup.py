@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from gainboard.cli.command import Command, Example, together
+from gainboard.cli.old import Command, Example, together
 from gainboard.cli.options import data_option, read_settings
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import collection_option, connect_server, server_options
 from gainboard.cli.files import FileReader, expand_folders, limits_here, reading_options, total_size
+from gainboard.cli.old import Command, Example, together
 from gainboard.cli.options import require_one_input
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
 from gainboard.cli.printing import COLLECTION_HINTS, FILE_HINTS, fault_lines, list_faults, print_utf8

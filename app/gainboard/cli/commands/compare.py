@@ -11,10 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from gainboard.cli.command import Command, Example, together
 from gainboard.cli.compared_files import FORMS, ComparedFiles
 from gainboard.cli.file_scoring import score_files
 from gainboard.cli.files import expand_folders, find_tag, reading_options, short_names
+from gainboard.cli.old import Command, Example, together
 from gainboard.cli.options import (
     STANDARD_INPUT,
     metric_option,

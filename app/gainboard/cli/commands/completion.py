@@ -6,7 +6,7 @@ import argparse
 
 import shtab
 
-from gainboard.cli.command import Command, Example
+from gainboard.cli.old import Command, Example
 from gainboard.cli.parsing import parser
 from gainboard.cli.printing import print_utf8
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gainboard import logs
 from gainboard.acceleration import serving
-from gainboard.cli.command import Command, Example, together
+from gainboard.cli.old import Command, Example, together
 from gainboard.cli.options import data_option, listening_options
 from gainboard.cli.progress import interruptible
 from gainboard.errors import BadSetting

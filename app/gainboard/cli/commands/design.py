@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from gainboard.cli.command import Command, Example, Group, Options, together
+from gainboard.cli.old import Command, Example, Group, Options, together
 from gainboard.cli.options import number, whole_number
 from gainboard.cli.printing import format_option, print_json, print_rows
 from gainboard.errors import BadSetting

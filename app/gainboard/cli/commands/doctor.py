@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from gainboard.cli.command import Command, Example, together
+from gainboard.cli.old import Command, Example, together
 from gainboard.cli.options import data_option
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import collection_option, server_options
 from gainboard.cli.loading import connect, runs_option, set_name
+from gainboard.cli.old import Command, Example, together
 from gainboard.cli.options import (
     judgments_option,
     late_option,

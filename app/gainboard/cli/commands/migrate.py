@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gainboard.cli.command import Command, Example
+from gainboard.cli.old import Command, Example
 from gainboard.cli.options import data_option, read_settings
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gainboard.cli.command import Command, Example, together
+from gainboard.cli.old import Command, Example, together
 from gainboard.cli.options import data_option, read_settings
 
 TO = ("objects", "database")

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.connecting import CalledServer, collection_option, connect_server, server_options
 from gainboard.cli.file_scoring import load_compiled
 from gainboard.cli.files import FileReader, total_size, without_suffix
 from gainboard.cli.jobs import wait_for
+from gainboard.cli.old import Command, Example, Group, together
 from gainboard.cli.options import count, whole_number
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
 from gainboard.cli.printing import fault_lines, format_rows, list_faults, printable

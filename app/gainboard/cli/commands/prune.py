@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gainboard.cli.command import Command, Example, together
+from gainboard.cli.old import Command, Example, together
 from gainboard.cli.options import count, data_option, read_settings
 
 MOST_DAYS = 36_500

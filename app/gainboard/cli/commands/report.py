@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from gainboard.cli.command import Example, Group
 from gainboard.cli.connecting import CalledServer, collection_option
 from gainboard.cli.jobs import Noun
 from gainboard.cli.loading import file_options
+from gainboard.cli.old import Example, Group
 from gainboard.client import Report
 
 

@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 
-from gainboard.cli.command import Command, Example, together
 from gainboard.cli.file_scoring import score_files
 from gainboard.cli.files import expand_folders, reading_options
+from gainboard.cli.old import Command, Example, together
 from gainboard.cli.options import (
     metric_option,
     names_option,

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import CalledServer, collection_option, connect_server, server_options
+from gainboard.cli.old import Command, Example, together
 from gainboard.cli.options import (
     late_option,
     metric_option,

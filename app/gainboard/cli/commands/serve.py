@@ -10,7 +10,7 @@ from shlex import quote
 from stat import filemode
 
 from gainboard import logs
-from gainboard.cli.command import Command, Example, together
+from gainboard.cli.old import Command, Example, together
 from gainboard.cli.options import count, data_option, listening_options
 from gainboard.settings import Settings
 

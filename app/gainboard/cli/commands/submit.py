@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from gainboard.api.models.common import WarningAnswer
 from gainboard.api.models.runs import MetadataFileAnswer
-from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import (
     CalledServer,
     collection_option,
@@ -20,6 +19,7 @@ from gainboard.cli.connecting import (
     tell_of_refusal,
     tell_of_warnings,
 )
+from gainboard.cli.old import Command, Example, together
 from gainboard.cli.options import STANDARD_INPUT, count, require_one_input
 from gainboard.cli.printing import fault_lines, list_faults, printable
 from gainboard.cli.progress import ProgressLine

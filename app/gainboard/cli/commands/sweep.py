@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import collection_option, connect_server, server_options
+from gainboard.cli.old import Command, Example, together
 from gainboard.cli.options import (
     late_option,
     metric_option,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gainboard.cli import main
-from gainboard.cli.command import Command, Example
+from gainboard.cli.old import Command, Example
 
 
 def _trec_eval(parsed: argparse.Namespace) -> int:

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gainboard.cli.command import Command, Example
 from gainboard.cli.folder_verification import FileComparison, ReleaseFolder, compare_file, tell
 from gainboard.cli.folders import (
     DOCUMENT,
@@ -26,6 +25,7 @@ from gainboard.cli.folders import (
 )
 from gainboard.cli.jobs import wait_shown
 from gainboard.cli.loading import found_files, runs_option
+from gainboard.cli.old import Command, Example
 from gainboard.cli.printing import printable
 from gainboard.cli.result_files import DEPENDS_ON, INDEX, RESULT, exhibits_of, index_of
 from gainboard.client import Problem

@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gainboard.cli.command import Command, Example
 from gainboard.cli.loading import loaded
+from gainboard.cli.old import Command, Example
 from gainboard.cli.progress import interruptible
 from gainboard.errors import BadSetting
 

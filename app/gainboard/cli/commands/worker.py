@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from gainboard.cli.command import Command, Example
+from gainboard.cli.old import Command, Example
 from gainboard.cli.options import HOST, LAST_PORT, count
 
 if TYPE_CHECKING:

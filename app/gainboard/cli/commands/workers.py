@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gainboard.cli.command import Command, Example, together
+from gainboard.cli.old import Command, Example, together
 from gainboard.cli.options import data_option, read_settings
 from gainboard.cli.printing import format_option, print_json, print_rows
 
