@@ -4,8 +4,8 @@
     def delete(at: Collection, version: Version, *, force: Annotated[bool, Option("do not ask")] = False) -> None:
         \"\"\"Delete a draft.\"\"\"
 
-A type says how words are read: `bool` is a switch, `bool | None` has also a `--no-` form, a list may be repeated, and a
-`Literal` has choices. Numbers, times and paths are read as such, and other types are text. What a type cannot say stands
+A type says how words are read: `bool` is a switch, `bool | None` has also a `--no-` form, lists may be repeated, and a
+`Literal` has choices. Numbers, times and paths are read as such; other types are text. What a type cannot say stands
 beside it, as an `Option` or an `Argument`. A parameter with both is an argument, which disappears where the option is
 said. A dataclass is a group of parameters that several commands share. `Several` are options with computed names.
 """
