@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import bz2
 import lzma
+import re
 import sys
 import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, cast
 
-from gainboard.cli.connecting import CalledServer, SourcedSetting, Target, connect_server, tell_of_refusal
+from gainboard.cli.command import Option
+from gainboard.cli.connecting import Collection, tell_of_refusal
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
@@ -24,10 +25,11 @@ from gainboard.notation.sources import NamedRun, Source, as_qrels, named_runs, r
 from gainboard.vocabulary import OFFICIAL
 
 if TYPE_CHECKING:
-    from gainboard.client.gainboard import LocalGainboard
+    from gainboard.client.gainboard import Gainboard, LocalGainboard
 
 NAME = "files"
 """The name of the collection, unless -c gives another one: results have it."""
+_VERSION = re.compile(r"[1-9][0-9]{0,8}")
 BZIP2: Final = b"BZh"
 XZ: Final = b"\xfd7zXZ\x00"
 UNREADABLE = (
@@ -37,22 +39,55 @@ UNREADABLE = (
 """The errors of reading a damaged or strange archive."""
 
 
-def file_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name files in place of a server's collection."""
-    qrels = parser.add_argument_group("files, without a server")
-    qrels.add_argument("--qrels", dest="qrels_file", metavar="FILE", help="judgments: with --runs, no server is needed")
-    runs_option(parser)
+QRELS: Final = Option(
+    "the number of a version (default: the published one); with --runs, a file: then no server is needed",
+    metavar="QRELS",
+)
+RUNS: Final = Option(
+    "runs: files, folders, patterns, zip or tar archives, and a CSV as `submit` takes: run,team",
+    metavar="FILE",
+    nargs="+",
+)
 
 
-def runs_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names runs."""
-    parser.add_argument(
-        "--runs",
-        dest="run_files",
-        metavar="FILE",
-        nargs="+",
-        help="runs: files, folders, patterns, zip or tar archives, and a CSV as `submit` takes: run,team",
-    )
+@dataclass(frozen=True)
+class Campaign(Collection):
+    """A collection of a server, or files that are loaded into a service of this command alone."""
+
+    qrels: Annotated[str | None, QRELS] = None
+    runs: Annotated[Sequence[str], RUNS] = ()
+
+    @property
+    def collection(self) -> str:
+        """Return the name of the collection, also of one of files. Raise BadSetting if none is named."""
+        return (self.named or NAME) if self.runs else super().collection
+
+    @property
+    def version(self) -> int | None:
+        """Return the version of the judgments that is named. Raise BadSetting for a file without runs."""
+        if self.runs or self.qrels is None:
+            return None
+        if not _VERSION.fullmatch(self.qrels):
+            raise BadSetting(
+                f"--qrels {self.qrels!r} is not the number of a version. To score files, name runs with --runs."
+            )
+        return int(self.qrels)
+
+    @contextmanager
+    def connect(self, trusted: str | None = None) -> Iterator[Gainboard]:
+        """Connect to the server, or to a service of its own into which the files are loaded.
+
+        `trusted` is a file of judgments on some of the topics, which becomes another judgment set (see `set_name`).
+        Raise BadSetting for files that cannot be used, and what `Server.connect` raises.
+        """
+        if not self.runs:
+            with super().connect() as gainboard:
+                yield gainboard
+            return
+        if self.qrels is None:
+            raise BadSetting("Give both --qrels and --runs, or neither: then a collection of a server is meant.")
+        with loaded(self.collection, self.qrels, self.runs, trusted=trusted) as gainboard:
+            yield gainboard
 
 
 def _require_bounded(zipped: zipfile.ZipFile, size: int) -> None:
@@ -64,25 +99,6 @@ def _require_bounded(zipped: zipfile.ZipFile, size: int) -> None:
         raise too_large("GAINBOARD_MAX_DECOMPRESSED_BYTES", limits.decompressed_bytes)
     if told > limits.ratio_after + limits.ratio * size:
         raise too_large("GAINBOARD_MAX_RATIO", limits.ratio)
-
-
-@contextmanager
-def connect(parsed: argparse.Namespace) -> Iterator[CalledServer]:
-    """Connect to the server of a command, or to a service of its own into which its files are loaded.
-
-    Raise BadSetting for files that cannot be used, and what `connect_server` raises.
-    """
-    if not parsed.run_files and not parsed.qrels_file:
-        with connect_server(parsed) as server:
-            yield server
-        return
-    if not parsed.run_files or not parsed.qrels_file:
-        raise BadSetting("Give both --qrels and --runs, or neither: then a collection of a server is meant.")
-    named = getattr(parsed, "collection", None) or next(iter(getattr(parsed, "collections", None) or ()), NAME)
-    trusted = getattr(parsed, "corrected_by", None)
-    with loaded(named, parsed.qrels_file, parsed.run_files, trusted=trusted) as gainboard:
-        here = SourcedSetting("", "the files")
-        yield CalledServer(gainboard, Target(here, None, SourcedSetting(named, "the files")))
 
 
 @contextmanager

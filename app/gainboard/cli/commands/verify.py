@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import sys
@@ -11,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from gainboard.cli.command import Argument, Example, Option, command
 from gainboard.cli.folder_verification import FileComparison, ReleaseFolder, compare_file, tell
 from gainboard.cli.folders import (
     DOCUMENT,
@@ -24,8 +24,7 @@ from gainboard.cli.folders import (
     require_folder,
 )
 from gainboard.cli.jobs import wait_shown
-from gainboard.cli.loading import found_files, runs_option
-from gainboard.cli.old import Command, Example
+from gainboard.cli.loading import RUNS, found_files
 from gainboard.cli.printing import printable
 from gainboard.cli.result_files import DEPENDS_ON, INDEX, RESULT, exhibits_of, index_of
 from gainboard.client import Problem
@@ -41,7 +40,27 @@ WHAT: Mapping[str, tuple[str, str]] = {
 }
 
 
-def _verify(parsed: argparse.Namespace) -> int:
+@command(
+    __doc__,
+    Example("gainboard verify result.json --qrels qrels.txt --runs 'runs/*'", "on any machine that has the files"),
+    Example("gainboard verify web-1", "all that is computed in the folder of a release"),
+)
+def verify(
+    result: Annotated[
+        Path,
+        Argument("the result.json of an export, with depends_on.json beside it; or the folder of a release"),
+    ],
+    *,
+    qrels: Annotated[
+        Sequence[Path],
+        Option("the judgments; all versions that the result compares", metavar="FILE", nargs="+"),
+    ] = (),
+    runs: Annotated[Sequence[str], RUNS] = (),
+    scores: Annotated[
+        Sequence[Path],
+        Option("uploaded scores as CSV; those beside the result are found without it", metavar="FILE", nargs="+"),
+    ] = (),
+) -> int:
     """Read from an exported result what it depends on, find the judgments, runs and uploaded scores among the files by
     their hashes, compute the result again, and compare every number, and the tables and figures beside it. The exit
     code is 0 if nothing differs, but for last digits (1e-12 relative).
@@ -50,22 +69,31 @@ def _verify(parsed: argparse.Namespace) -> int:
     does `report result`. A result in the folder of a release needs no other files. The folder itself is made again of
     its judgments, runs and uploaded scores, and each of its files is compared.
     """
-    file = parsed.result / RESULT if parsed.result.is_dir() else parsed.result
-    if parsed.result.is_dir() and not file.exists():
-        return _verify_folder(parsed.result, parsed)
-    result = read_json(file)
-    depended = _depended(file, result)
-    with tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
-        if (why := _other_version(result, depended)) is not None:
+    file = result / RESULT if result.is_dir() else result
+    with tempfile.TemporaryDirectory(prefix="gainboard-") as folder:
+        temporary = Path(folder)
+        if result.is_dir() and not file.exists():
+            return _verify_folder(result, runs, temporary)
+        content = read_json(file)
+        depended = _read_dependencies(file, content)
+        if (why := _other_version(content, depended)) is not None:
             print(why)
             return 1
-        given = _given(parsed, file, Path(temporary))
-        with _computed(depended, given, Path(temporary)) as work:
-            beside = list(_files_beside(work, file.parent, lists_all=parsed.result.is_dir()))
-            return max(_compared(result, work.result_json()), tell(beside, sys.stderr) if beside else 0)
+        release = around(file)
+        data = release / "data" if release else None
+        run_files = [*(found_files(runs, temporary) if runs else ()), *_files_in(data, "runs")]
+        matrices = [*scores, *file.parent.glob("score-matrix-*.csv"), *_files_in(data, "score-matrices")]
+        files = {
+            "qrels": _by_hash([*qrels, *_files_in(data, "qrels")]),
+            "runs": _by_hash(run_files),
+            "score_matrices": _by_hash(matrices),
+        }
+        with _compute(depended, files, temporary) as work:
+            beside = list(_files_beside(work, file.parent, lists_all=result.is_dir()))
+            return max(_compare(content, work.result_json()), tell(beside, sys.stderr) if beside else 0)
 
 
-def _depended(file: Path, result: Mapping[str, Any]) -> dict[str, Any]:
+def _read_dependencies(file: Path, result: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a result depends on, which the file beside it says. Raise BadSetting if that is no such file."""
     from pydantic import ValidationError  # noqa: PLC0415  # imports as much as the service
 
@@ -103,22 +131,6 @@ def _other_version(result: Mapping[str, Any], depended: Mapping[str, Any]) -> st
         if version != here:
             return f"{kind}: made by engine version {version!r} (here {here}), not comparable"
     return None
-
-
-def _given(parsed: argparse.Namespace, file: Path, unpacked: Path) -> Mapping[str, Mapping[str, Path]]:
-    """Return the files of the command line by their SHA-256, with those of the release that the result is in."""
-    around_it = around(file)
-    data = around_it / "data" if around_it else None
-    matrices = [*parsed.score_files, *file.parent.glob("score-matrix-*.csv")]
-    return {
-        "qrels": _by_hash([*parsed.qrels_files, *_files_in(data, "qrels")]),
-        "runs": _by_hash([*_runs(parsed, unpacked), *_files_in(data, "runs")]),
-        "score_matrices": _by_hash([*matrices, *_files_in(data, "score-matrices")]),
-    }
-
-
-def _runs(parsed: argparse.Namespace, unpacked: Path) -> list[Path]:
-    return found_files(parsed.run_files, unpacked) if parsed.run_files else []
 
 
 def _files_in(data: Path | None, name: str) -> list[Path]:
@@ -159,7 +171,7 @@ def _found(what: str, wanted: Sequence[Mapping[str, Any]], given: Mapping[str, P
 
 
 @contextmanager
-def _computed(
+def _compute(
     depended: Mapping[str, Any], given: Mapping[str, Mapping[str, Path]], temporary: Path
 ) -> Iterator[Job | Report]:
     """Yield the same request to a service of this command alone, which has these files, once it is computed."""
@@ -274,7 +286,7 @@ def _packed(depended: Mapping[str, Any], given: Mapping[str, Mapping[str, Path]]
     return pack_files(paths, temporary / f"{depended['collection']['uuid']}.tar")
 
 
-def _compared(result: Mapping[str, Any], computed: Mapping[str, Any]) -> int:
+def _compare(result: Mapping[str, Any], computed: Mapping[str, Any]) -> int:
     from gainboard.analyses.verify import ABSENT, compare  # noqa: PLC0415
 
     found = compare(result, computed)
@@ -287,20 +299,19 @@ def _compared(result: Mapping[str, Any], computed: Mapping[str, Any]) -> int:
     return 1 if found.outcome == "different" else 0
 
 
-def _verify_folder(folder: Path, parsed: argparse.Namespace) -> int:
+def _verify_folder(folder: Path, runs: Sequence[str], temporary: Path) -> int:
     """Make the folder of a release again in a service of this command alone, and compare all files."""
     require_folder(folder)
-    document = _document(folder / DOCUMENT)
-    with tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
-        if (why := _other_release(document)) is not None:
-            print(f"all files: not compared, because {why}")
-            return 1
-        runs = _by_hash(_runs(parsed, Path(temporary)))
-        compared = list(ReleaseFolder(folder, runs, Path(temporary)).compare())
+    document = _read_document(folder / DOCUMENT)
+    if (why := _other_release(document)) is not None:
+        print(f"all files: not compared, because {why}")
+        return 1
+    run_files = _by_hash(found_files(runs, temporary) if runs else ())
+    compared = list(ReleaseFolder(folder, run_files, temporary).compare())
     return max(tell(compared), int(_has_other_engine(document)))
 
 
-def _document(file: Path) -> dict[str, Any]:
+def _read_document(file: Path) -> dict[str, Any]:
     """Return the document of a release. Raise BadSetting if it is none, but for its numbers, which are compared."""
     from pydantic import ValidationError  # noqa: PLC0415
 
@@ -338,43 +349,3 @@ def _has_other_engine(document: Mapping[str, Any]) -> bool:
             return None
 
     return any(each["engine_version"] != version_here(each["kind"]) for each in document["results"])
-
-
-def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "result",
-        metavar="RESULT",
-        type=Path,
-        help="the result.json of an export, with depends_on.json beside it; or the folder of a release",
-    )
-    parser.add_argument(
-        "--qrels",
-        dest="qrels_files",
-        metavar="FILE",
-        type=Path,
-        nargs="+",
-        default=[],
-        help="the judgments; all versions that the result compares",
-    )
-    runs_option(parser)
-    parser.add_argument(
-        "--scores",
-        dest="score_files",
-        metavar="FILE",
-        type=Path,
-        nargs="+",
-        default=[],
-        help="uploaded scores as CSV; those beside the result are found without it",
-    )
-
-
-COMMAND = Command(
-    "verify",
-    __doc__,
-    _verify,
-    _options,
-    [
-        Example("gainboard verify result.json --qrels qrels.txt --runs 'runs/*'", "on any machine that has the files"),
-        Example("gainboard verify web-1", "all that is computed in the folder of a release"),
-    ],
-)
