@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import re
@@ -12,10 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, cast, get_args
+from typing import Annotated, BinaryIO, cast
 
-from gainboard.cli.options import STANDARD_INPUT, count
+from gainboard.cli.command import Option, count, refuse
+from gainboard.cli.options import STANDARD_INPUT
 from gainboard.cli.parallel import Count, PlainCount
 from gainboard.cli.printing import list_faults
 from gainboard.errors import BadInput, BadSetting, Fault, FaultyFile, GainboardError, TooLarge
@@ -42,45 +43,54 @@ _HEAD = 16
 _LEVEL_NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}")
 
 
-def reading_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how files are read. A collection of the service has them as settings."""
-    group = parser.add_argument_group("reading")
-    group.add_argument(
-        "--levels",
-        type=_levels,
-        metavar="LEVELS",
-        help="names, lowest first (B,A,S), or their number (default: from the judgments)",
-    )
-    group.add_argument(
-        "--intents", action="store_true", help="the qrels are by intent (subtopic): topic, intent, document, level"
-    )
-    group.add_argument(
-        "--iprob",
-        metavar="FILE",
-        help="the probabilities of intents: topic, intent, probability (default: equal ones); implies --intents",
-    )
-    group.add_argument(
-        "--columns", choices=(*LAYOUTS, INTENT_LAYOUT), help="the layout of the qrels (default: by its lines)"
-    )
-    group.add_argument(
-        "--depth",
-        type=count("a number of ranks", 1, 1_000_000, 1000),
-        default=1000,
-        help="the number of ranks of a run that are scored (default: 1000)",
-    )
-    group.add_argument(
-        "--order-by", choices=get_args(OrderBy), default="score", help="what determines a rank (default: score)"
-    )
-    group.add_argument(
-        "--ignore-identical-ids",
-        action="store_true",
-        help="leave out lines of runs whose document id is their topic's, as BEIR does (ArguAna, Quora)",
-    )
+_reading = partial(Option, group="reading")
+
+
+def _read_levels(text: str) -> Sequence[str] | int:
+    is_number = text.isascii() and text.isdecimal()
+    if is_number and 1 <= int(text) <= MOST_LEVELS:
+        return int(text)
+    names = text.split(",")
+    if is_number or len(set(names)) < len(names) or not all(map(_LEVEL_NAME.fullmatch, names)):
+        refuse(f"{text!r} is not a list of names such as B,A,S, nor a number from 1 to {MOST_LEVELS}")
+    return names
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The options that say how files are read. A collection of the service has them as settings."""
+
+    levels: Annotated[
+        Sequence[str] | int | None,
+        _reading("names, lowest first (B,A,S), or their number (default: from the judgments)", read=_read_levels),
+    ] = None
+    intents: Annotated[bool, _reading("the qrels are by intent (subtopic): topic, intent, document, level")] = False
+    iprob: Annotated[
+        str | None,
+        _reading(
+            "the probabilities of intents: topic, intent, probability (default: equal ones); implies --intents",
+            metavar="FILE",
+        ),
+    ] = None
+    columns: Annotated[
+        str | None, _reading("the layout of the qrels (default: by its lines)", choices=(*LAYOUTS, INTENT_LAYOUT))
+    ] = None
+    depth: Annotated[
+        int,
+        _reading(
+            "the number of ranks of a run that are scored (default: 1000)",
+            read=count("a number of ranks", 1, 1_000_000, 1000),
+        ),
+    ] = 1000
+    order_by: Annotated[OrderBy, _reading("what determines a rank (default: score)")] = "score"
+    ignore_identical_ids: Annotated[
+        bool, _reading("leave out lines of runs whose document id is their topic's, as BEIR does (ArguAna, Quora)")
+    ] = False
 
 
 @dataclass(frozen=True)
 class FileReader:
-    """A reader of run and qrels files within limits, as set by `reading_options`."""
+    """A reader of run and qrels files within limits."""
 
     levels: Sequence[str] | int | None
     columns: str | None
@@ -92,11 +102,11 @@ class FileReader:
     """The file with the probabilities of intents."""
 
     @classmethod
-    def of(cls, parsed: argparse.Namespace, limits: FileLimits) -> FileReader:
+    def of(cls, said: Reading, limits: FileLimits) -> FileReader:
         """Return the reader for a command line."""
-        order = RunOrder(parsed.order_by, parsed.ignore_identical_ids)
-        by_intent = parsed.intents or parsed.iprob is not None
-        return cls(parsed.levels, parsed.columns, parsed.depth, order, limits, by_intent, parsed.iprob)
+        order = RunOrder(said.order_by, said.ignore_identical_ids)
+        by_intent = said.intents or said.iprob is not None
+        return cls(said.levels, said.columns, said.depth, order, limits, by_intent, said.iprob)
 
     def run(self, name: str, index: QrelsIndex | None, count: Count) -> RunFile:
         """Read a run file, joined with the judgments if there are any. Raise GainboardError, also BadSetting."""
@@ -355,15 +365,3 @@ def short_names(names: Sequence[str]) -> list[str]:
 def without_suffix(name: str) -> str:
     """Return a file's name without the suffix of its kind or of its compression."""
     return next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), name)
-
-
-def _levels(text: str) -> Sequence[str] | int:
-    is_number = text.isascii() and text.isdecimal()
-    if is_number and 1 <= int(text) <= MOST_LEVELS:
-        return int(text)
-    names = text.split(",")
-    if is_number or len(set(names)) < len(names) or not all(map(_LEVEL_NAME.fullmatch, names)):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a list of names such as B,A,S, nor a number from 1 to {MOST_LEVELS}"
-        )
-    return names
