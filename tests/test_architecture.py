@@ -21,12 +21,12 @@ OF_THE_CLIENT = (
         "gainboard.errors",
         "gainboard.children",
         "gainboard.vocabulary",
+        "gainboard.notation.frames",
         "gainboard.notation.sources",
         "gainboard.api.models",
     ),
     *("gainboard.__version__", "gainboard.analyses.job_kinds", "gainboard.analyses.result_models"),
-    *("gainboard.store.records", "gainboard.store.run_order", "gainboard.store.access_records"),
-    *("gainboard.store.job_records", "gainboard.trec.zstd"),
+    "gainboard.trec.zstd",
 )
 """What the client imports: errors, models, and dataclasses, literals and a codec, which import nothing heavy."""
 

@@ -48,7 +48,7 @@ class Kept:
         """Scores under gains that nobody asked for yet, so that they are not in memory themselves."""
         defaults = {"gains": gains or f"{next(self._gains)}:2:1"}
         question = Question(metrics, defaults=defaults, **asked)
-        return score(self.workspace, Sender.of(ADMIN), name, question).by_topic()
+        return score(self.workspace, Sender.of(ADMIN), name, question).by_topic
 
     def newly_read(self, name, **asked):
         self.read.clear()

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gainboard.evaluation.scoring.scorer import MOST_SCORED_BYTES, SCORED_RUNS, ScoredRuns
+from gainboard.evaluation.scoring.scorer import MOST_SCORED_BYTES, SCORED_RUNS
+from gainboard.evaluation.scoring.scores import ScoreArrays
 from gainboard.evaluation.workspace import LRUCache, Workspace
 from gainboard.store.database import Database
 
@@ -26,7 +27,7 @@ def test_the_longest_unused_value_goes_first_and_all_are_bounded_by_their_weight
 def test_scores_of_few_topics_are_not_kept_by_the_million():
     workspace = Workspace(Database("sqlite://"))
     scored, few = (
-        ScoredRuns(np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros((1, 1), np.bool_), np.zeros(1, np.int64)),
+        ScoreArrays(np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros((1, 1), np.bool_), np.zeros(1, np.int64)),
         MOST_SCORED_BYTES >> 10,
     )
     for number in range(few):

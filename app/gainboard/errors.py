@@ -48,6 +48,7 @@
     │       ├── RowDamaged            a collection, job or report whose stored row cannot be read
     │       ├── HeldByRelease         what a release of the collection holds, so that it stays
     │       └── KeyInUse              an Idempotency-Key whose first request is not finished
+    ├── MissingPackage            a package that few people need, and that is not installed
     └── Unavailable               the service cannot answer; trying again may help
         ├── NoSpace                   a disk of the service is full
         ├── OutOfMemory               no memory for a request
@@ -97,6 +98,12 @@ def _again(kind: type[GainboardError], arguments: tuple[Any, ...], state: Mappin
     error = kind.__new__(kind, *arguments)
     error.__dict__.update(state)
     return error
+
+
+class MissingPackage(GainboardError, ModuleNotFoundError):
+    """A package that few people need is not installed."""
+
+    slug, title = "missing-package", "Missing package"
 
 
 class BadInput(GainboardError):

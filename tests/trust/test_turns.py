@@ -6,7 +6,6 @@ import pytest
 
 from gainboard.errors import TooManyDearRequests
 from gainboard.evaluation.boards import compare
-from gainboard.evaluation.boards.pair_statistics import ScoredPairs
 from gainboard.evaluation.scoring import scorer, sweep, tied_runs, turns
 from gainboard.evaluation.scoring.turns import MOST_AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, DearRequests
 from tests.waiting import until
@@ -95,7 +94,7 @@ def test_a_request_that_fails_gives_its_turn_back(released, monkeypatch):
 
     path = f"{released.path}{COMPARISON}&metric=nDCG@9"
     with monkeypatch.context() as broken:
-        broken.setattr(ScoredPairs, "compared", fail)
+        broken.setattr(compare, "compare_pairs", fail)
         assert released.service.anonymous.get(path).status_code == 500
     assert released.service.anonymous.get(path).status_code == 200
 

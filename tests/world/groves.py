@@ -111,7 +111,7 @@ class Laboratory:
             defaults=defaults or {},
         )
         found = score(self.workspace, Sender.of(ADMIN), self.name, question)
-        table = found.by_topic()
+        table = found.by_topic
         return {
             label: {
                 run.name: {
@@ -120,7 +120,7 @@ class Laboratory:
                 }
                 for column, run in enumerate(found.runs)
             }
-            for row, label in enumerate(found.labels())
+            for row, label in enumerate(found.labels)
         }
 
     def collection(self):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from fastapi import Response
 
-from gainboard.evaluation.access.policy import late_from
-from gainboard.evaluation.boards.leaderboard import ALPHA, BoardGroups, RankedRuns
+from gainboard.evaluation.boards.leaderboard import ALPHA, Board, Row
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.exhibits import Cell, Column, Table, mark_best_of_column
 from gainboard.exhibits.drawing import as_png, as_svg
@@ -48,72 +47,76 @@ def image_answer(form: ImageForm, figure: Callable[[], Figure]) -> Response:
     return Response(draw(figure()), media_type=MEDIA_TYPES[form])
 
 
-def board_table(found: RankedRuns, top: int | None = None) -> Table:
+def board_table(board: Board, top: int | None = None) -> Table:
     """Return the board for print: rank, run, team if there are any, ranks and groups, and means, the best marked.
 
     The headings of metrics are short, and a note has their parameters.
     """
-    scores, rows = found.scores, found.rows[:top]
-    labels = [found.by, *(label for label in scores.labels() if label != found.by)]
-    digits = DIGITS if scores.decimals is None else scores.decimals
-    short, groups = short_labels(labels), found.groups
-    tells = isinstance(groups, BoardGroups) and groups.different_pairs > 0
-    late = late_from(scores.collection)
-    is_any_late = late is not None and any(row.run.created_at >= late for row in rows)
-    columns = [Column("rank"), Column("run", align="left")]
-    columns += [Column("team", align="left")] if found.has_teams else []
-    columns += [Column("ranks", align="left"), Column("groups", align="left")] if tells else []
-    columns += [Column(short[label], digits=digits) for label in labels]
-    columns += [
-        Column(f"{short[label]}, {each.chosen.name}", digits=digits) for each in found.by_group for label in labels
-    ]
-    if found.corrected:
-        columns += [Column(f"{short[label]}, {scores.qrels.judgments} alone", digits=digits) for label in labels]
-    columns += [Column("late", align="left")] if is_any_late else []
-    places = [scores.labels().index(label) for label in labels]
-    means = [[found.means_of(row)[place] for row in rows] for place in places]
-    means += [[each.means_of(row)[place] for row in rows] for each in found.by_group for place in places]
-    if found.corrected:
-        means += [[found.uncorrected_of(row)[place] for row in rows] for place in places]
-    reversed_ = [scores.metrics[place].is_reversed for place in places] * (len(means) // len(places))
-    marked = [mark_best_of_column(each, is_reversed=is_lower) for each, is_lower in zip(means, reversed_, strict=True)]
-    cells: list[list[Cell]] = []
-    for row, own in zip(rows, zip(*marked, strict=True), strict=True):
-        told: list[Cell] = []
-        if tells and isinstance(groups, BoardGroups):
-            told = ["-".join(map(str, groups.rank_sets.get(row.run.name, ()))), letters_of(groups, row.run.name)]
-        lateness: list[Cell] = ["yes" if late and row.run.created_at >= late else "no"] if is_any_late else []
-        team: list[Cell] = [row.run.team] if found.has_teams else []
-        cells.append([row.rank, row.run.name, *team, *told, *own, *lateness])
-    mark = "the best mean under a metric" if len(rows) > 1 else ""
-    return Table(
-        "leaderboard", _caption(found, len(rows)), columns, cells, mark=mark, notes=_notes(found, labels, short)
+    scores, rows = board.scores, board.rows[:top]
+    labels = [board.by, *(label for label in scores.labels if label != board.by)]
+    short = short_labels(labels)
+    return Table.of_columns(
+        "leaderboard",
+        _caption(board, len(rows)),
+        _columns(board, rows, [(scores.labels.index(label), short[label]) for label in labels]),
+        mark="the best mean under a metric" if len(rows) > 1 else "",
+        notes=_notes(board, labels, short),
     )
 
 
-def letters_of(groups: BoardGroups, run: str) -> str:
+def _columns(
+    board: Board, rows: Sequence[Row], metrics: Sequence[tuple[int, str]]
+) -> Iterator[tuple[Column, Sequence[Cell]]]:
+    """Yield the columns with their cells, for the metrics of these places and headings in this order."""
+    scores = board.scores
+    digits = DIGITS if scores.decimals is None else scores.decimals
+
+    def means(heading: str, place: int, values: Sequence[float]) -> tuple[Column, Sequence[Cell]]:
+        marked = mark_best_of_column(values, is_reversed=scores.metrics[place].is_reversed)
+        return Column(heading, digits=digits), marked
+
+    yield Column("rank"), [row.rank for row in rows]
+    yield Column("run", align="left"), [row.run.name for row in rows]
+    if board.has_teams:
+        yield Column("team", align="left"), [row.run.team for row in rows]
+    if board.tells:
+        yield Column("ranks", align="left"), ["-".join(map(str, row.rank_set or ())) for row in rows]
+        yield Column("groups", align="left"), [spaced_letters(row) for row in rows]
+    for place, name in metrics:
+        yield means(name, place, [row.means[place] for row in rows])
+    for number, group in enumerate(board.by_group):
+        for place, name in metrics:
+            yield means(f"{name}, {group.chosen.name}", place, [row.by_group[number][place] for row in rows])
+    if board.corrected:
+        for place, name in metrics:
+            yield means(f"{name}, {scores.qrels.judgments} alone", place, [row.uncorrected[place] for row in rows])
+    if any(row.is_late for row in rows):
+        yield Column("late", align="left"), ["yes" if row.is_late else "no" for row in rows]
+
+
+def spaced_letters(row: Row) -> str:
     """Return the letters of a run, as statistics programs print them: without separators while each is one letter."""
-    letters = groups.letters.get(run, ())
+    letters = row.letters or ()
     return (" " if any(len(letter) > 1 for letter in letters) else "").join(letters)
 
 
-def _caption(found: RankedRuns, shown: int) -> str:
-    scores = found.scores
+def _caption(board: Board, shown: int) -> str:
+    scores = board.scores
     version = f", by version {scores.shown_version} of the qrels" if scores.shown_version is not None else ""
-    which = f"The first {shown} of {len(found.rows)} runs" if shown < len(found.rows) else "The runs"
-    return f"{which} of {scores.collection.title or scores.collection.name}, ranked by {found.by}{version}"
+    which = f"The first {shown} of {len(board.rows)} runs" if shown < len(board.rows) else "The runs"
+    return f"{which} of {scores.collection.title or scores.collection.name}, ranked by {board.by}{version}"
 
 
-def _notes(found: RankedRuns, labels: list[str], short: Mapping[str, str]) -> list[str]:
+def _notes(board: Board, labels: list[str], short: Mapping[str, str]) -> list[str]:
     settings = [f"{short[label]} is {label}" for label in labels if short[label] != label]
     notes = [f"{', '.join(settings)}."] if settings else []
-    if (corrected := found.corrected) is not None:
-        trusted, topics = corrected.by_metric[found.scores.labels().index(found.by)].counted
+    if (corrected := board.corrected) is not None:
+        trusted, topics = corrected.by_metric[board.place].counted
         notes.append(
-            f"Means are under {found.scores.qrels.judgments}, corrected by {corrected.trusted.judgments} on {trusted} "
+            f"Means are under {board.scores.qrels.judgments}, corrected by {corrected.trusted.judgments} on {trusted} "
             f"of {topics} topics, which must be a random sample (prediction-powered inference)."
         )
-    if isinstance(groups := found.groups, BoardGroups) and groups.different_pairs:
+    if groups := board.tells:
         notes.append(
             f"Runs that share no letter under groups are told apart (bootstrap range test of all {groups.pairs:,} "
             f"pairs, {ALPHA:g}, {groups.draws:,} draws, {groups.topics} topics); sharing a letter does not show that "
@@ -122,32 +125,27 @@ def _notes(found: RankedRuns, labels: list[str], short: Mapping[str, str]) -> li
     return notes
 
 
-def board_figure(found: RankedRuns, top: int | None = None) -> Figure:
+def board_figure(board: Board, top: int | None = None) -> Figure:
     """Return the board as means with their intervals, the best run on top."""
-    place = found.scores.labels().index(found.by)
-    ranked = [
-        row for row in found.rows[: min(top or MOST_DRAWN, MOST_DRAWN)] if not math.isnan(found.means_of(row)[place])
-    ]
-    from_below = ranked[::-1]
-    groups = found.groups if isinstance(found.groups, BoardGroups) and found.groups.different_pairs else None
-    names = [
-        f"{row.rank}  {row.run.name}" + (f"  {_short(groups, row.run.name)}" if groups else "") for row in from_below
-    ]
-    means = [found.means_of(row)[place] for row in from_below]
+    place, shown = board.place, board.rows[: min(top or MOST_DRAWN, MOST_DRAWN)]
+    from_below = [row for row in shown if not math.isnan(row.means[place])][::-1]
+    names = [f"{row.rank}  {row.run.name}" + (f"  {_few_letters(row)}" if board.tells else "") for row in from_below]
+    means = [row.means[place] for row in from_below]
     series = [Series("mean", means, list(range(len(means))), "points")]
     ends: list[float | None] = []
     at: list[float | None] = []
     for number, row in enumerate(from_below):
-        if (interval := found.intervals_of(row)[place]) is not None:
+        if (interval := row.intervals[place]) is not None:
+            # None ends the line of an interval, so that one series has all of them.
             ends += [*interval, None]
             at += [number, number, None]
     if ends:
         series.append(Series("95 % interval of the mean alone", ends, at, "intervals"))
-    told = " Runs that share no letter are told apart (bootstrap range, 0.05)." if groups else ""
-    panel = Panel(Axis(f"mean {found.by}"), Axis("", categories=names), series)
-    return Figure("leaderboard", f"{_caption(found, len(ranked))}.{told}", [panel])
+    told = " Runs that share no letter are told apart (bootstrap range, 0.05)." if board.tells else ""
+    panel = Panel(Axis(f"mean {board.by}"), Axis("", categories=names), series)
+    return Figure("leaderboard", f"{_caption(board, len(from_below))}.{told}", [panel])
 
 
-def _short(groups: BoardGroups, run: str) -> str:
-    letters = groups.letters.get(run, ())
+def _few_letters(row: Row) -> str:
+    letters = row.letters or ()
     return f"{letters[0]}–{letters[-1]}" if len(letters) > 2 else "".join(letters)

@@ -19,7 +19,7 @@ from gainboard.api.scores import Defaults, Expressions
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
 from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.boards.compare import ComparedRuns, compare
-from gainboard.evaluation.scoring.requests import Question, ScoreTable
+from gainboard.evaluation.scoring.requests import Question
 from gainboard.exhibits import csv_line
 from gainboard.metrics import Names
 from gainboard.notation.types import NUMBER
@@ -98,35 +98,32 @@ def read_comparison(
     these pairs, effect size, equivalence, and the topics that decide (principals who may see scores under any
     parameters).
     """
-    found = compare(workspace, sender, collection, asked.question(), asked.baseline, asked.margin)
+    compared = compare(workspace, sender, collection, asked.question(), asked.baseline, asked.margin)
     if asked.format == "csv" or (asked.format is None and accepts(request, "text/csv")):
-        return PlainTextResponse("".join(_csv(found)), media_type="text/csv")
-    return answer(show(found))
+        return PlainTextResponse("".join(_csv(compared)), media_type="text/csv")
+    return answer(show(compared))
 
 
-def show(found: ComparedRuns) -> dict[str, Any]:
+def show(compared: ComparedRuns) -> dict[str, Any]:
     """Return the comparison as JSON."""
-    scores = found.scores
+    scores = compared.scores
     return {
         "collection": scores.collection.name,
         "qrels_version": scores.qrels.version,
         "judgment_set": scores.qrels.judgments,
         "topic_group": scores.chosen and scores.chosen.described(),
-        "metrics": scores.labels(),
+        "metrics": scores.labels,
         "asked": scores.label_by_expression,
-        "runs": list(_runs(scores)),
-        "comparisons": [each.as_json() for each in found.pairs],
+        "runs": [
+            {"name": run.name, "team": run.team, "late": is_late(scores.collection, run), "topics_missing": missing}
+            for run, missing in zip(scores.runs, scores.topics_missing, strict=True)
+        ],
+        "comparisons": [pair.as_json() for pair in compared.pairs],
     }
 
 
-def _runs(scores: ScoreTable) -> Iterator[dict[str, Any]]:
-    for run, missing in zip(scores.runs, scores.topics_missing, strict=True):
-        late = is_late(scores.collection, run)
-        yield {"name": run.name, "team": run.team, "late": late, "topics_missing": missing}
-
-
-def _csv(found: ComparedRuns) -> Iterator[str]:
+def _csv(compared: ComparedRuns) -> Iterator[str]:
     yield csv_line(COMPARE_COLUMNS)
-    for pair in found.pairs:
+    for pair in compared.pairs:
         for topic, first, second, difference in pair.topics:
             yield csv_line((topic, pair.label, first, second, difference, *pair.names))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -27,9 +27,8 @@ from gainboard.api.problems import documented
 from gainboard.api.response_cache import note_origin
 from gainboard.api.routes import PolledRoute
 from gainboard.api.scores import ON_SCORING, ScoringQuery
-from gainboard.evaluation.access.policy import is_late, late_from
 from gainboard.evaluation.boards.adjusted_boards import ASSUMED, MOST_REFERENCE, Standard, standard_of
-from gainboard.evaluation.boards.leaderboard import ALPHA, SEED, BoardGroups, RankedRuns, changed_at, leaderboard
+from gainboard.evaluation.boards.leaderboard import ALPHA, SEED, Board, BoardGroups, changed_at, leaderboard
 from gainboard.evaluation.cache_validity import origin_of
 from gainboard.evaluation.judgments.topic_groups import MOST_GROUPS
 from gainboard.evaluation.scoring.requests import Question
@@ -142,7 +141,7 @@ def read_leaderboard(
 ) -> Response:
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
     question, columns = asked.question(), (asked.by, asked.by_group, asked.standard())
-    found = leaderboard(
+    board = leaderboard(
         workspace,
         sender,
         collection,
@@ -152,66 +151,82 @@ def read_leaderboard(
         corrected_by=asked.corrected_by,
     )
     # Another judgment set has its own release, so such answers are not kept for others.
-    note_origin(request, None if found.corrected else origin_of(found.scores))
+    note_origin(request, None if board.corrected else origin_of(board.scores))
     form = asked.format or next((each for each, kind in ACCEPTED.items() if accepts(request, kind)), None)
     if form == "csv":
-        return PlainTextResponse("".join(_csv(found, asked.top)), media_type=ACCEPTED[form])
+        return PlainTextResponse("".join(_csv(board, asked.top)), media_type=ACCEPTED[form])
     if form in ("latex", "markdown"):
-        return table_answer(form, board_table(found, asked.top))
+        return table_answer(form, board_table(board, asked.top))
     # The time comes first: what is not in memory yet is not quick, and the first intervals import SciPy.
-    changed = changed_at(workspace, found)
-    return answer(_show(found, asked.top) | {"changed_at": changed})
+    changed = changed_at(workspace, board)
+    return answer(_show(board, asked.top) | {"changed_at": changed})
 
 
-def _show(found: RankedRuns, top: int | None) -> dict[str, Any]:
+def _show(board: Board, top: int | None) -> dict[str, Any]:
     """Return a `LeaderboardAnswer` as plain values: to validate a model of each row takes as long as the scores."""
-    scores, labels = found.scores, found.scores.labels()
-    groups = found.groups
+    scores, labels = board.scores, board.scores.labels
     return {
         "collection": scores.collection.name,
         "qrels_version": scores.shown_version,
         "judgment_set": scores.qrels.judgments,
-        "by": found.by,
+        "by": board.by,
         "topic_group": ChosenGroup(**scores.chosen.described()) if scores.chosen else None,
         "by_group": [
-            GroupColumn(**each.chosen.described(), topics_scored=dict(each.topics_scored)) for each in found.by_group
+            GroupColumn(**group.chosen.described(), topics_scored=dict(group.topics_scored)) for group in board.by_group
         ],
         "metrics": labels,
         "asked": scores.label_by_expression,
         "notes": notes_on_names(scores.metrics),
-        "rows": _show_rows(found, labels, top),
-        "rows_total": len(found.rows),
+        "rows": [
+            {
+                "rank": row.rank,
+                "name": row.run.name,
+                "team": row.run.team,
+                "late": row.is_late,
+                "mean": dict(zip(labels, row.means, strict=True)),
+                "interval": dict(zip(labels, row.intervals, strict=True)),
+                "groups": row.letters,
+                "by_group": {
+                    str(group.chosen.name): dict(zip(labels, means, strict=True))
+                    for group, means in zip(board.by_group, row.by_group, strict=True)
+                },
+                "rank_set": row.rank_set,
+                "uncorrected": dict(zip(labels, row.uncorrected, strict=True)) if board.corrected else {},
+            }
+            for row in board.rows[:top]
+        ],
+        "rows_total": len(board.rows),
         "decimals": scores.decimals,
-        "topics_scored": found.topics_scored(),
-        "standardised": _show_standard(found),
-        "corrected": _show_correction(found),
-        "best_per_team": found.best_per_team,
+        "topics_scored": board.topics_scored(),
+        "standardised": _show_standard(board),
+        "corrected": _show_correction(board),
+        "best_per_team": board.best_per_team,
         "withheld": scores.withheld,
-        "groups_test": _show_test(groups) if isinstance(groups, BoardGroups) else None,
-        "no_groups_because": groups if isinstance(groups, str) else None,
+        "groups_test": _show_test(board.tested) if board.tested else None,
+        "no_groups_because": board.groups if isinstance(board.groups, str) else None,
     }
 
 
-def _show_standard(found: RankedRuns) -> StandardOfBoard | None:
-    if found.standard is None:
+def _show_standard(board: Board) -> StandardOfBoard | None:
+    if board.standard is None:
         return None
-    form, reference = found.standard.form, list(found.standard.reference)
-    return StandardOfBoard(form=form, reference=reference, topics_left_out=dict(found.alike))
+    form, reference = board.standard.form, list(board.standard.reference)
+    return StandardOfBoard(form=form, reference=reference, topics_left_out=dict(board.alike))
 
 
-def _show_correction(found: RankedRuns) -> CorrectionOfBoard | None:
-    if (corrected := found.corrected) is None:
+def _show_correction(board: Board) -> CorrectionOfBoard | None:
+    if (corrected := board.corrected) is None:
         return None
     metrics = {}
-    for label, each in zip(found.scores.labels(), corrected.by_metric, strict=True):
-        trusted, topics = each.counted
-        correlation = None if math.isnan(found_one := each.sample.correlation()) else found_one
+    for label, metric in zip(board.scores.labels, corrected.by_metric, strict=True):
+        trusted, topics = metric.counted
+        correlation = metric.sample.correlation()
         metrics[label] = CorrectionOfMetric(
-            weight=each.weight,
+            weight=metric.weight,
             trusted_topics=trusted,
             topics=topics,
-            correlation=correlation,
-            topics_left_out=list(each.topics.left_out),
+            correlation=None if math.isnan(correlation) else correlation,
+            topics_left_out=list(metric.topics.left_out),
         )
     version = corrected.trusted
     return CorrectionOfBoard(by=version.judgments, qrels_version=version.version, assumes=ASSUMED, metrics=metrics)
@@ -229,46 +244,14 @@ def _show_test(groups: BoardGroups) -> GroupsTest:
     )
 
 
-def _show_rows(found: RankedRuns, labels: list[str], top: int | None) -> list[dict[str, Any]]:
-    """Return each row as a `LeaderboardRow` shows it."""
-    letters, sets = _letters_and_sets(found)
-    late = late_from(found.scores.collection)
-    return [
-        {
-            "rank": row.rank,
-            "name": row.run.name,
-            "team": row.run.team,
-            "late": late is not None and row.run.created_at >= late,
-            "mean": dict(zip(labels, found.means_of(row), strict=True)),
-            "interval": dict(zip(labels, found.intervals_of(row), strict=True)),
-            "groups": letters.get(row.run.name),
-            "by_group": {
-                str(each.chosen.name): dict(zip(labels, each.means_of(row), strict=True)) for each in found.by_group
-            },
-            "rank_set": sets.get(row.run.name),
-            "uncorrected": dict(zip(labels, found.uncorrected_of(row), strict=True)) if found.corrected else {},
-        }
-        for row in found.rows[:top]
-    ]
-
-
-def _letters_and_sets(
-    found: RankedRuns,
-) -> tuple[Mapping[str, Sequence[str]], Mapping[str, tuple[int, int]]]:
-    groups = found.groups
-    return (groups.letters, groups.rank_sets) if isinstance(groups, BoardGroups) else ({}, {})
-
-
-def _csv(found: RankedRuns, top: int | None) -> Iterator[str]:
-    more = ["uncorrected"] if found.corrected else [f"mean:{each.chosen.name}" for each in found.by_group]
+def _csv(board: Board, top: int | None) -> Iterator[str]:
+    more = ["uncorrected"] if board.corrected else [f"mean:{group.chosen.name}" for group in board.by_group]
     yield csv_line((*BOARD_COLUMNS, *more))
-    letters, sets = _letters_and_sets(found)
-    here, labels = found.scores.collection, found.scores.labels()
-    for row in found.rows[:top]:
-        run, own_letters = row.run, "".join(letters.get(row.run.name, ()))
-        late, places = "yes" if is_late(here, run) else "no", sets.get(run.name, (None, None))
-        means, by_group = found.means_of(row), [each.means_of(row) for each in found.by_group]
-        by_group += [found.uncorrected_of(row)] if found.corrected else []
-        for place, (label, mean, ends) in enumerate(zip(labels, means, found.intervals_of(row), strict=True)):
-            own = (row.rank, run.name, run.team, label, mean, *(ends or (None, None)), own_letters, late, *places)
-            yield csv_line((*own, *(each[place] for each in by_group)))
+    for row in board.rows[:top]:
+        letters, late, ends = "".join(row.letters or ()), "yes" if row.is_late else "no", row.rank_set or (None, None)
+        others = [row.uncorrected] if board.corrected else row.by_group
+        for label, mean, interval, *beside in zip(board.scores.labels, row.means, row.intervals, *others, strict=True):
+            low, high = interval or (None, None)
+            yield csv_line(
+                (row.rank, row.run.name, row.run.team, label, mean, low, high, letters, late, *ends, *beside)
+            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -33,8 +33,7 @@ from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.cache_validity import origin_of
 from gainboard.evaluation.scoring.binding import scale_of
-from gainboard.evaluation.scoring.requests import MOST_METRICS, MOST_SCORES, Question, ScoreTable, score
-from gainboard.evaluation.scoring.score_texts import csv_of, trec_eval_names, trec_eval_of
+from gainboard.evaluation.scoring.requests import MOST_METRICS, MOST_SCORES, Question, StoredScores, score
 from gainboard.evaluation.scoring.tied_runs import ScoredTies, score_ties
 from gainboard.evaluation.scoring.ties import TiesAsked, as_json
 from gainboard.metrics import Names, notes_on_names, query_parameters
@@ -183,16 +182,17 @@ def read_scores(
     )
     if asked.ties:
         may_take_long()
-    found = score(workspace, sender, collection, question)
+    scores = score(workspace, sender, collection, question)
     if asked.ties:
         # Ties tell more of the judgments than scores do, so these answers are not kept for others.
-        return answer(_json(found, per_topic, score_ties(workspace, found, asked.ties)))
-    note_origin(request, origin_of(found))
+        return answer(_json(scores, per_topic, score_ties(workspace, scores, asked.ties)))
+    note_origin(request, origin_of(scores))
     if form == "csv":
-        return PlainTextResponse("".join(_csv(found, per_topic)), media_type="text/csv")
+        return PlainTextResponse("".join(scores.csv(per_topic=per_topic)), media_type="text/csv")
     if form == "trec_eval":
-        return PlainTextResponse("".join(_trec_eval(found, per_topic)))
-    return answer(_json(found, per_topic))
+        tags, scale = [run.tag for run in scores.runs], scale_of(scores.collection)
+        return PlainTextResponse("".join(scores.trec_eval(tags, scale, per_topic=per_topic)))
+    return answer(_json(scores, per_topic))
 
 
 def _accepted(request: Request) -> Format:
@@ -201,46 +201,25 @@ def _accepted(request: Request) -> Format:
     return "trec_eval" if accepts(request, "text/plain") else "json"
 
 
-def _json(found: ScoreTable, per_topic: bool, ties: Sequence[ScoredTies] = ()) -> dict[str, Any]:
-    labels = found.labels()
-    means, table = found.means(), found.by_topic()
+def _json(scores: StoredScores, per_topic: bool, ties: Sequence[ScoredTies] = ()) -> dict[str, Any]:
     runs: list[dict[str, Any]] = []
-    for column, run in enumerate(found.runs):
-        shown: dict[str, Any] = {"name": run.name, "team": run.team, "late": is_late(found.collection, run)}
-        shown["topics_missing"] = found.topics_missing[column]
-        shown["mean"] = dict(zip(labels, means[:, column].tolist(), strict=True))
-        if per_topic:
-            shown["topics"] = {
-                label: dict(zip(found.topics, table[row, column].tolist(), strict=True))
-                for row, label in enumerate(labels)
-            }
+    for column, (run, missing) in enumerate(zip(scores.runs, scores.topics_missing, strict=True)):
+        shown = {"name": run.name, "team": run.team, "late": is_late(scores.collection, run), "topics_missing": missing}
+        shown |= scores.run_as_json(column, per_topic=per_topic)
         if ties:
-            shown["ties"] = as_json(*ties[column], labels, found.topics, per_topic)
+            shown["ties"] = as_json(*ties[column], scores.labels, scores.topics, per_topic)
         runs.append(shown)
     return {
-        "collection": found.collection.name,
-        "qrels_version": found.shown_version,
-        "judgment_set": found.qrels.judgments,
-        **({"topic_group": found.chosen.described()} if found.chosen else {}),
-        "metrics": labels,
-        "asked": found.label_by_expression,
-        "notes": notes_on_names(found.metrics),
+        "collection": scores.collection.name,
+        "qrels_version": scores.shown_version,
+        "judgment_set": scores.qrels.judgments,
+        **({"topic_group": scores.chosen.described()} if scores.chosen else {}),
+        "metrics": scores.labels,
+        "asked": scores.label_by_expression,
+        "notes": notes_on_names(scores.metrics),
         "runs": runs,
-        "decimals": found.decimals,
-        "topics_scored": found.topics_scored(),
-        "topics_undefined": found.topics_undefined(),
-        "withheld": found.withheld,
+        "decimals": scores.decimals,
+        "topics_scored": scores.topics_scored(),
+        "topics_undefined": scores.topics_undefined(),
+        "withheld": scores.withheld,
     }
-
-
-def _csv(found: ScoreTable, per_topic: bool) -> Iterator[str]:
-    names = [run.name for run in found.runs]
-    return csv_of(names, found.labels(), found.topics, found.means(), found.by_topic() if per_topic else None)
-
-
-def _trec_eval(found: ScoreTable, per_topic: bool) -> Iterator[str]:
-    scale = scale_of(found.collection)
-    scored = max(counts.values()) if (counts := found.topics_scored()) else None
-    by_topic = found.by_topic()[:, 0] if per_topic else None
-    names = trec_eval_names(found.metrics, scale)
-    return trec_eval_of(found.runs[0].tag, names, found.topics, scored, found.means()[:, 0], by_topic)

@@ -196,10 +196,10 @@ def _json(found: ComparedFiles, weights: bool) -> Iterable[str]:
     answer = {
         "qrels": scored.qrels,
         "metrics": scored.labels,
-        "asked": dict(scored.labels_by_expression),
+        "asked": dict(scored.label_by_expression),
         "runs": [
             {"name": name, "file": file, "tag": run.tag, "topics_missing": run.topics_missing}
-            for name, file, run in scored.runs
+            for name, file, run in zip(scored.names, scored.files, scored.runs, strict=True)
         ],
         "comparisons": [pair.as_json() for pair in found.pairs],
         "faulty": list_refused(scored.refused),

@@ -3,31 +3,73 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.cli.files import FileReader, without_suffix
-from gainboard.cli.options import split_expressions
-from gainboard.cli.parallel import Count
-from gainboard.cli.printing import DIGITS, format_table, list_faults, mark_best
+from gainboard import acceleration
+from gainboard.cli.command import Argument, Option
+from gainboard.cli.files import FileReader, Reading, short_names, text_size, total_size, without_suffix
+from gainboard.cli.options import (
+    STANDARD_INPUT,
+    TOOL,
+    Defaults,
+    PerTopic,
+    Quiet,
+    metric_help,
+    require_one_input,
+    split_expressions,
+)
+from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
+from gainboard.cli.printing import DIGITS, fault_lines, format_table, list_faults, mark_best
 from gainboard.errors import Fault, GainboardError
 from gainboard.evaluation.runs.join import QrelsIndex
-from gainboard.evaluation.runs.run_files import RunFile, judged_run_warnings, no_common_topics
-from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names
-from gainboard.evaluation.scoring.score_texts import csv_of, remarks_on_means, trec_eval_names, trec_eval_of
-from gainboard.evaluation.scoring.ties import RunTies, TiedScores, TiesAsked, as_json, tied_scores
+from gainboard.evaluation.runs.run_files import NO_LIMITS, RunFile, judged_run_warnings, no_common_topics
+from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names, undefined
+from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable, rank_by_mean
+from gainboard.evaluation.scoring.ties import (
+    RunTies,
+    TiedScores,
+    TiesAsked,
+    as_json,
+    refuse_by_intent,
+    tied_scores,
+)
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, notes_on_names, score_all
-from gainboard.trec import FileWarning
+from gainboard.notation.remarks import warning_lines
+from gainboard.notation.sources import as_utf8
+from gainboard.trec import FileWarning, QrelsFile
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilesToScore:
+    """The files that `score` and `compare` score, and the options that say how."""
+
+    qrels: Annotated[
+        str,
+        Argument("judgments in TREC's or NTCIR's layout; - is standard input"),
+        Option("the judgments; then all arguments are runs", metavar="QRELS"),
+    ]
+    runs: Annotated[
+        Sequence[str],
+        Argument("run files, plain, .gz or .zst, or folders of them", metavar="RUN_FILE"),
+        Option("the runs, in place of arguments", metavar="RUN_FILE", nargs="+"),
+    ]
+    metrics: Annotated[Sequence[str], metric_help("AP, Q, nDCG@10")] = ()
+    names: Annotated[Names, TOOL] = "gainboard"
+    per_topic: PerTopic = False
+    quiet: Quiet = False
+    reading: Reading
+    parameters: Defaults
 
 
 class ScoredFile(NamedTuple):
@@ -103,164 +145,178 @@ def bind_metrics(
 
 
 @dataclass(frozen=True)
-class ScoredFiles:
-    """The scores of all files. `runs` holds each run's name, file and scores."""
+class ScoredFiles(ScoreTable):
+    """The scores of all files that have no faults."""
 
     qrels: str
     scale: Scale
-    metrics: Sequence[BoundMetric]
-    labels_by_expression: Mapping[str, str]
-    topics: Sequence[str]
-    undefined: NDArray[np.bool_]
-    """[metrics, topics]: true if no run has a score because the topic has no relevant document."""
-    runs: Sequence[tuple[str, str, ScoredFile]]
+    runs: Sequence[ScoredFile]
+    files: Sequence[str]
+    """The file of each run."""
     refused: Mapping[str, RefusedFile]
     per_topic: bool
     """True if scores of single topics are printed beside their means."""
 
-    @property
-    def labels(self) -> list[str]:
-        """Return the labels of the metrics."""
-        return [metric.label for metric in self.metrics]
-
-    @property
-    def names(self) -> list[str]:
-        """Return the names of the runs."""
-        return [name for name, _, _ in self.runs]
-
-    @property
-    def means(self) -> Floats:
-        """Return the means [metrics, runs], NaN where a metric is undefined for all topics."""
-        return np.array([run.means for _, _, run in self.runs]).reshape(-1, len(self.metrics)).T
-
-    @property
-    def by_topic(self) -> Floats | None:
-        """Return the scores [metrics, runs, topics], NaN where undefined; None if only means are printed."""
-        shape = (len(self.runs), len(self.metrics), len(self.topics))
-        tables = np.array([run.scores for _, _, run in self.runs]).reshape(shape)
-        return tables.swapaxes(0, 1) if self.per_topic else None
-
-    @property
-    def topics_scored(self) -> dict[str, int]:
-        """Return the number of topics in the means, by label."""
-        return dict(zip(self.labels, np.count_nonzero(~self.undefined, axis=1).tolist(), strict=True))
-
-    def topics_undefined(self) -> dict[str, list[str]]:
-        """Return the topics left out of the means, by label."""
-        rows = zip(self.labels, self.undefined, strict=True)
-        return {label: [self.topics[topic] for topic in row.nonzero()[0]] for label, row in rows}
+    @classmethod
+    def of(
+        cls,
+        task: FileScoring,
+        label_by_expression: Mapping[str, str],
+        runs: Sequence[tuple[str, str, ScoredFile]],
+        refused: Mapping[str, RefusedFile],
+        *,
+        scale: Scale,
+        per_topic: bool,
+    ) -> ScoredFiles:
+        """Join the scores of single runs, each with its name and its file."""
+        topics, count = task.index.topics, len(task.metrics)
+        by_run = np.array([run.scores for _, _, run in runs]).reshape(len(runs), count, len(topics.topics))
+        arrays = ScoreArrays(
+            np.ascontiguousarray(by_run.swapaxes(0, 1)),
+            np.array([run.means for _, _, run in runs]).reshape(len(runs), count).T,
+            undefined(task.metrics, topics),
+            np.array([run.topics_missing for _, _, run in runs], np.int64),
+        )
+        names, files, scored = [list(column) for column in zip(*runs, strict=True)] or ([], [], [])
+        return cls(
+            metrics=task.metrics,
+            label_by_expression=label_by_expression,
+            names=names,
+            topics=topics.topics,
+            arrays=arrays,
+            qrels=as_utf8(task.qrels),
+            scale=scale,
+            runs=scored,
+            files=files,
+            refused=refused,
+            per_topic=per_topic,
+        )
 
     def best_first(self, label: str) -> ScoredFiles:
         """Return the same with the runs sorted by their means under one of the metrics, equal means by name."""
-        means = self.means[self.labels.index(label)]
-        # The same mean, summed in another order, may differ in its last bits. 12 decimals decide, as everywhere.
-        means = np.round(np.where(np.isnan(means), -np.inf, means), 12)
-        order = sorted(range(len(self.runs)), key=lambda place: (-means[place], self.names[place]))
-        return replace(self, runs=[self.runs[place] for place in order])
+        order = [run for _, run in rank_by_mean(self.names, self.means[self.labels.index(label)])]
+        arrays = ScoreArrays(
+            self.arrays.by_topic[:, order],
+            self.arrays.means[:, order],
+            self.arrays.undefined,
+            self.arrays.topics_missing[order],
+        )
+        return replace(
+            self,
+            arrays=arrays,
+            names=[self.names[run] for run in order],
+            files=[self.files[run] for run in order],
+            runs=[self.runs[run] for run in order],
+        )
 
-    def remarks(self) -> Iterator[str]:
-        """Yield what a reader of the means should know. The sentences have no full stop."""
-        return remarks_on_means(self.metrics, self.topics, self.undefined)
 
-
-def make_table(found: ScoredFiles) -> Table:
+def make_table(scored: ScoredFiles) -> Table:
     """Make a table with one row per run, or per topic and mean of a run. The best means are marked."""
-    if any(run.ties for _, _, run in found.runs):
-        return _ties_table(found)
-    texts = [Column("run", align="left"), *([Column("topic", align="left")] if found.per_topic else [])]
-    columns = [*texts, *(Column(label, digits=DIGITS) for label in found.labels)]
-    caption = f"{'Scores by topic and their means' if found.per_topic else 'Mean scores'}, by {found.qrels}"
-    missing = [f"{name} ({run.topics_missing})" for name, _, run in found.runs if run.topics_missing]
-    notes = [*found.remarks(), *([f"Runs that lack topics, which score 0: {', '.join(missing)}"] if missing else [])]
-    mark = "the highest mean under a metric" if len(found.runs) > 1 else ""
-    return Table("scores", caption, columns, list(_rows(found)), mark=mark, notes=[f"{note}." for note in notes])
+    columns = [Column("run", align="left"), *([Column("topic", align="left")] if scored.per_topic else [])]
+    rows: list[list[Cell]] = []
+    if any(run.ties for run in scored.runs):
+        return _ties_table(scored, columns)
+    columns += [Column(label, digits=DIGITS) for label in scored.labels]
+    for run, means in enumerate(mark_best(scored.means.tolist())):
+        name = scored.names[run]
+        if scored.per_topic:
+            by_topic = scored.by_topic[:, run].T.tolist()
+            rows += ([name, topic, *scores] for topic, scores in zip(scored.topics, by_topic, strict=True))
+        rows.append([name, *(["all"] if scored.per_topic else []), *means])
+    missing = [
+        f"{name} ({run.topics_missing})"
+        for name, run in zip(scored.names, scored.runs, strict=True)
+        if run.topics_missing
+    ]
+    notes = [*scored.remarks(), *([f"Runs that lack topics, which score 0: {', '.join(missing)}"] if missing else [])]
+    caption = f"{'Scores by topic and their means' if scored.per_topic else 'Mean scores'}, by {scored.qrels}"
+    mark = "the highest mean under a metric" if len(scored.runs) > 1 else ""
+    return Table("scores", caption, columns, rows, mark=mark, notes=[f"{note}." for note in notes])
 
 
-def _rows(found: ScoredFiles) -> Iterator[list[Cell]]:
-    by_topic, means = found.by_topic, mark_best([_numbers(row) for row in found.means])
-    for place, name in enumerate(found.names):
-        if by_topic is not None:
-            scores = by_topic[:, place].T.tolist()
-            yield from ([name, topic, *row] for topic, row in zip(found.topics, scores, strict=True))
-        yield [name, *(["all"] if found.per_topic else []), *means[place]]
-
-
-def _ties_table(found: ScoredFiles) -> Table:
+def _ties_table(scored: ScoredFiles, columns: list[Column]) -> Table:
     """Make the table with the scores under other orders of ties beside each score."""
-    columns = [Column("run", align="left"), *([Column("topic", align="left")] if found.per_topic else [])]
     columns.append(Column("tied", digits=1, percent=True))
-    beside = list(_scores_beside(found))
+    beside = list(_scores_beside(scored))
     columns += [Column(name, digits=DIGITS) for name, _ in beside]
     rows: list[list[Cell]] = []
-    for place, (name, _, run) in enumerate(found.runs):
+    for place, (name, run) in enumerate(zip(scored.names, scored.runs, strict=True)):
         every = np.array([scores[place] for _, scores in beside]).T.tolist()
-        if found.per_topic:
+        if scored.per_topic:
             # the last row is the mean
-            rows += ([name, topic, None, *row] for topic, row in zip(found.topics, every, strict=False))
+            rows += ([name, topic, None, *row] for topic, row in zip(scored.topics, every, strict=False))
         share = run.ties[0].tied_share if run.ties else None
-        rows.append([name, *(["all"] if found.per_topic else []), share, *every[-1]])
-    cut = [f"{name} ({run.ties[0].cut})" for name, _, run in found.runs if run.ties and run.ties[0].cut]
+        rows.append([name, *(["all"] if scored.per_topic else []), share, *every[-1]])
+    cut = [
+        f"{name} ({run.ties[0].cut})"
+        for name, run in zip(scored.names, scored.runs, strict=True)
+        if run.ties and run.ties[0].cut
+    ]
     lost = [f"Runs with topics whose ties go on beyond the depth: {', '.join(cut)}."] if cut else []
-    caption = f"Scores under the order of the files, and under other orders of tied documents, by {found.qrels}"
-    return Table("ties", caption, columns, rows, notes=[*(f"{each}." for each in found.remarks()), *lost])
+    caption = f"Scores under the order of the files, and under other orders of tied documents, by {scored.qrels}"
+    return Table("ties", caption, columns, rows, notes=[*(f"{remark}." for remark in scored.remarks()), *lost])
 
 
-def _scores_beside(found: ScoredFiles) -> Iterator[tuple[str, Floats]]:
+def _scores_beside(scored: ScoredFiles) -> Iterator[tuple[str, Floats]]:
     """Yield each heading, and the scores of all runs by topic with their means at the end: float64 [runs, topics + 1].
 
     Standard errors are left out where all of them are 0.
     """
-    for row, label in enumerate(found.labels):
-        yield label, np.array([[*run.scores[row], run.means[row]] for _, _, run in found.runs])
-        ties = [run.ties[1] for _, _, run in found.runs if run.ties]
+    for row, label in enumerate(scored.labels):
+        yield label, np.array([[*run.scores[row], run.means[row]] for run in scored.runs])
+        ties = [run.ties[1] for run in scored.runs if run.ties]
         for name in ties[0].means:
-            scores = np.array([[*each.scores[name][row], each.means[name][row]] for each in ties])
+            scores = np.array([[*of_run.scores[name][row], of_run.means[name][row]] for of_run in ties])
             if name != "standard_error" or np.nan_to_num(scores).any():
                 yield f"{label} {name.replace('_', ' ')}", scores
 
 
-def _text(found: ScoredFiles, weights: bool) -> Iterable[str]:
-    return [format_table(make_table(found), weights=weights)] if found.runs else []
+def named_for_paper(scored: ScoredFiles) -> ScoredFiles:
+    """Return the same without folders, which a paper does not show. Runs of files that are named alike get numbers."""
+    names = [without_suffix(Path(name).name) for name in scored.names]
+    times, seen = Counter(names), Counter[str]()
+    numbered = []
+    for name in names:
+        seen[name] += 1
+        numbered.append(f"{name} ({seen[name]})" if times[name] > 1 else name)
+    return replace(scored, qrels=Path(scored.qrels).name, names=numbered)
 
 
-def _latex(found: ScoredFiles, weights: bool) -> Iterable[str]:
+def _text(scored: ScoredFiles, weights: bool) -> Iterable[str]:
+    return [format_table(make_table(scored), weights=weights)] if scored.runs else []
+
+
+def _latex(scored: ScoredFiles, weights: bool) -> Iterable[str]:
     from gainboard.exhibits.latex import as_latex  # noqa: PLC0415 (few ask for it)
 
-    return [as_latex(make_table(named_for_paper(found)))] if found.runs else []
+    return [as_latex(make_table(named_for_paper(scored)))] if scored.runs else []
 
 
-def named_for_paper(found: ScoredFiles) -> ScoredFiles:
-    """Return the same without folders, which a paper does not show. Runs of files that are named alike get numbers."""
-    names = [without_suffix(Path(name).name) for name in found.names]
-    times, seen = Counter(names), Counter[str]()
-    runs: list[tuple[str, str, ScoredFile]] = []
-    for name, (_, file, run) in zip(names, found.runs, strict=True):
-        seen[name] += 1
-        runs.append((f"{name} ({seen[name]})" if times[name] > 1 else name, file, run))
-    return replace(found, qrels=Path(found.qrels).name, runs=runs)
+def _csv(scored: ScoredFiles, weights: bool) -> Iterable[str]:
+    return scored.csv(per_topic=scored.per_topic)
 
 
-def _csv(found: ScoredFiles, weights: bool) -> Iterable[str]:
-    return csv_of(found.names, found.labels, found.topics, found.means, found.by_topic)
+def _trec_eval(scored: ScoredFiles, weights: bool) -> Iterable[str]:
+    return scored.trec_eval([run.tag for run in scored.runs], scored.scale, per_topic=scored.per_topic)
 
 
-def _trec_eval(found: ScoredFiles, weights: bool) -> Iterator[str]:
-    names, by_topic = trec_eval_names(found.metrics, found.scale), found.by_topic
-    for place, (_, _, run) in enumerate(found.runs):
-        topics = by_topic[:, place] if by_topic is not None else None
-        yield from trec_eval_of(run.tag, names, found.topics, max(found.topics_scored.values()), run.means, topics)
-
-
-def _json(found: ScoredFiles, weights: bool) -> Iterable[str]:
+def _json(scored: ScoredFiles, weights: bool) -> Iterable[str]:
+    runs = []
+    for place, (name, file, run) in enumerate(zip(scored.names, scored.files, scored.runs, strict=True)):
+        shown: dict[str, Any] = {"name": name, "file": file, "tag": run.tag, "topics_missing": run.topics_missing}
+        shown |= scored.run_as_json(place, per_topic=scored.per_topic)
+        if run.ties:
+            shown["ties"] = as_json(*run.ties, scored.labels, scored.topics, scored.per_topic)
+        runs.append(shown | {"warnings": [warning.as_json() for warning in run.warnings]})
     answer = {
-        "qrels": found.qrels,
-        "metrics": found.labels,
-        "asked": dict(found.labels_by_expression),
-        "runs": [_run_as_json(found, place) for place in range(len(found.runs))],
-        "topics_scored": found.topics_scored,
-        "topics_undefined": found.topics_undefined(),
-        "notes": notes_on_names(found.metrics),
-        "faulty": list_refused(found.refused),
+        "qrels": scored.qrels,
+        "metrics": scored.labels,
+        "asked": dict(scored.label_by_expression),
+        "runs": runs,
+        "topics_scored": scored.topics_scored(),
+        "topics_undefined": scored.topics_undefined(),
+        "notes": notes_on_names(scored.metrics),
+        "faulty": list_refused(scored.refused),
     }
     return [json.dumps(answer, indent=2, ensure_ascii=False), "\n"]
 
@@ -273,24 +329,6 @@ def list_refused(refused: Mapping[str, RefusedFile]) -> list[dict[str, Any]]:
     ]
 
 
-def _run_as_json(found: ScoredFiles, place: int) -> dict[str, Any]:
-    name, file, run = found.runs[place]
-    shown: dict[str, Any] = {"name": name, "file": file, "tag": run.tag, "topics_missing": run.topics_missing}
-    shown["mean"] = dict(zip(found.labels, _numbers(run.means), strict=True))
-    if found.per_topic:
-        shown["topics"] = {
-            label: dict(zip(found.topics, _numbers(scores), strict=True))
-            for label, scores in zip(found.labels, run.scores, strict=True)
-        }
-    if run.ties:
-        shown["ties"] = as_json(*run.ties, found.labels, found.topics, found.per_topic)
-    return shown | {"warnings": [warning.as_json() for warning in run.warnings]}
-
-
-def _numbers(values: Floats) -> list[float | None]:
-    return [None if math.isnan(value) else value for value in values.tolist()]
-
-
 FORMS: Mapping[str, Callable[[ScoredFiles, bool], Iterable[str]]] = {
     "table": _text,
     "csv": _csv,
@@ -299,3 +337,72 @@ FORMS: Mapping[str, Callable[[ScoredFiles, bool], Iterable[str]]] = {
     "latex": _latex,
 }
 """The formats of scores, by name. The second argument says whether the best means may be bold."""
+
+
+WORTH_COMPILED = 48 << 20
+"""The size of text for each process, in bytes, from which compiled code saves more time than loading it takes."""
+
+
+def score_files(said: FilesToScore, files: Sequence[str], ties: TiesAsked | None = None) -> ScoredFiles | None:
+    """Score run files by the qrels and under the metrics of a command line.
+
+    `ties` also asks for scores under other orders of tied documents. Faults and warnings are printed on standard error,
+    and so is what is left out of means. Return None if the qrels have faults.
+    """
+    require_one_input([said.qrels, *files, *([said.reading.iprob] if said.reading.iprob else [])])
+    reading = FileReader.of(said.reading, NO_LIMITS)
+    try:
+        qrels = reading.qrels(said.qrels, PlainCount())
+    except GainboardError as error:
+        _print_notes(fault_lines(said.qrels, *list_faults(error)))
+        return None
+    if not said.quiet:
+        _print_notes(warning_lines(said.qrels, qrels.warnings))
+    scored = _score_by(said, files, reading, qrels, ties)
+    if not said.quiet:
+        _print_notes(f"{said.qrels}: note: {remark}" for remark in scored.remarks())
+    return scored
+
+
+def _score_by(
+    said: FilesToScore, files: Sequence[str], reading: FileReader, qrels: QrelsFile, ties: TiesAsked | None
+) -> ScoredFiles:
+    scale = Scale(reading.highest_level(qrels), reading.depth, reading.intents)
+    metrics, asked = bind_metrics(said.metrics, scale, said.parameters, said.names)
+    if ties is not None:
+        refuse_by_intent(metrics)
+    task = FileScoring(reading, said.qrels, reading.index(qrels), metrics, ties)
+    size = total_size(files)
+    processes = choose_processes(files, size)
+    load_compiled(files, processes)
+    runs: list[tuple[str, str, ScoredFile]] = []
+    refused: dict[str, RefusedFile] = {}
+    slight: dict[str, list[str]] = {}
+    done = process_files(task, files, label="scoring", size=size, processes=processes)
+    for file, name, run in zip(files, short_names(files), done, strict=True):
+        if isinstance(run, RefusedFile):
+            _print_notes(fault_lines(file, run.faults, run.total))
+            refused[file] = run
+            continue
+        for warning in () if said.quiet else run.warnings:
+            # With many runs, a line for each of these would hide the warnings that matter.
+            if warning.is_slight and len(files) > 1:
+                slight.setdefault(warning.code, []).append(file)
+            else:
+                _print_notes(warning_lines(file, [warning]))
+        runs.append((run.tag if file == STANDARD_INPUT else name, file, run))
+    for code, named in slight.items():
+        few = "less than 1 % of the documents"
+        print(f"{len(named)} of {len(files)} runs: warning: {code}: {few}, such as in {named[0]}", file=sys.stderr)
+    return ScoredFiles.of(task, asked, runs, refused, scale=scale, per_topic=said.per_topic)
+
+
+def load_compiled(names: Sequence[str], processes: int) -> None:
+    """Load compiled reading and scoring if the files are large enough and `gainboard warm` has compiled them."""
+    if text_size(names) >= WORTH_COMPILED * processes:
+        acceleration.load_kept()
+
+
+def _print_notes(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line, file=sys.stderr)

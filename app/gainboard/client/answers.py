@@ -14,17 +14,8 @@ from gainboard.api.models.scores import (
     ScoresAnswer,
     SweepAnswer,
 )
-from gainboard.client.frames import (
-    Column,
-    Framed,
-    Labelled,
-    array,
-    columns_of,
-    counted,
-    pandas_of,
-    parse_column,
-    polars_of,
-)
+from gainboard.client.frames import Labelled, array, columns_of, counted, parse_column
+from gainboard.notation.frames import Column, Framed, pandas_of, polars_of
 
 ALL = "all"
 """The name that stands for the topic of a mean, as in CSV and in trec_eval."""

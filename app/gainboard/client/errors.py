@@ -4,8 +4,9 @@ ClientError
 ├── Problem           the service refused, and says why
 ├── NoAnswer          no server at the address, or no answer in time
 ├── NotGainboard      the answer is not Gainboard's, or of another version
-├── WorkFailed        a job or report that failed or was cancelled
-└── MissingPackage    pandas or polars is needed but not installed
+└── WorkFailed        a job or report that failed or was cancelled
+
+`MissingPackage` says that pandas or polars is needed but not installed. It is a `ModuleNotFoundError`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gainboard.errors import GainboardError
+from gainboard.errors import GainboardError, MissingPackage
+
+__all__ = ["ClientError", "MissingPackage", "NoAnswer", "NotGainboard", "Problem", "WorkFailed"]
 
 FAULTS_IN_TEXT = 10
 
@@ -110,9 +113,3 @@ class WorkFailed(ClientError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.what, self.state, self.error)
-
-
-class MissingPackage(ClientError):
-    """An optional package that the client can use is not installed."""
-
-    slug, title = "missing-package", "Missing package"

@@ -1,23 +1,20 @@
-"""Answers and tables of results as columns, arrays, and frames of pandas or polars, if these are installed."""
+"""Tables of results as columns and arrays, and numbers with labels."""
 
 from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from gainboard.client.errors import MissingPackage
+from gainboard.notation.frames import Column, Framed
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Column: TypeAlias = "list[str] | list[int] | list[float | None]"
 # No leading zeros: `001` is a name, such as that of a topic.
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)\Z")
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?\Z", re.IGNORECASE)
@@ -35,36 +32,6 @@ class Labelled:
 
     def __repr__(self) -> str:
         return f"<Labelled: {', '.join(counted(len(labels), axis) for axis, labels in self.axes.items())}>"
-
-
-class Framed:
-    """An object with columns. An undefined number is NaN in pandas and null in polars."""
-
-    def columns(self) -> dict[str, Column]:
-        """Return the columns by name; undefined numbers are None."""
-        raise NotImplementedError
-
-    def to_pandas(self) -> Any:
-        """Return the columns as a `pandas.DataFrame`. Raise MissingPackage without pandas."""
-        return pandas_of(self.columns())
-
-    def to_polars(self) -> Any:
-        """Return the columns as a `polars.DataFrame`. Raise MissingPackage without polars."""
-        return polars_of(self.columns())
-
-
-def pandas_of(columns: Mapping[str, Column]) -> Any:
-    """Return a `pandas.DataFrame`. Raise MissingPackage without pandas."""
-    return _package("pandas").DataFrame({name: _array_or_list(column) for name, column in columns.items()})
-
-
-def polars_of(columns: Mapping[str, Column]) -> Any:
-    """Return a `polars.DataFrame`. Raise MissingPackage without polars."""
-    polars = _package("polars")
-    types = {str: polars.String, int: polars.Int64, float: polars.Float64}
-    return polars.DataFrame(
-        [polars.Series(name, column, types[_type_of_column(column)]) for name, column in columns.items()]
-    )
 
 
 class Picture(str):
@@ -89,28 +56,6 @@ def array(rows: Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
     import numpy as np  # noqa: PLC0415
 
     return np.array(rows, np.float64).reshape(shape)
-
-
-def _type_of_column(column: Column) -> type[str] | type[int] | type[float]:
-    kinds = {type(value) for value in column} - {type(None)}
-    if str in kinds:
-        return str
-    return int if kinds == {int} and None not in column else float
-
-
-def _array_or_list(column: Column) -> Any:
-    if _type_of_column(column) is not float:
-        return column
-    import numpy as np  # noqa: PLC0415
-
-    return np.array([math.nan if value is None else value for value in column], np.float64)
-
-
-def _package(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingPackage(f"{name} is not installed here. Run: pip install {name}") from error
 
 
 class ResultTable(Framed):

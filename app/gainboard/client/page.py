@@ -16,9 +16,8 @@ def python_page() -> str:
     for each in (Gainboard, LocalGainboard, Job, Report):
         lines += _class(f"gainboard.client.{each.__name__}", each)
     lines += ["### Errors of the client\n", f"{inspect.getdoc(errors)}\n"]
-    for name, each in vars(errors).items():
-        if inspect.isclass(each) and each.__module__ == errors.__name__ and not name.startswith("_"):
-            lines += [f"- `gainboard.client.{name}`: {(inspect.getdoc(each) or '').splitlines()[0]}"]
+    for name in errors.__all__:
+        lines += [f"- `gainboard.client.{name}`: {(inspect.getdoc(getattr(errors, name)) or '').splitlines()[0]}"]
     return "\n".join(lines) + "\n"
 
 

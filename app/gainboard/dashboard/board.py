@@ -36,7 +36,7 @@ from gainboard.errors import Forbidden, NoQrels
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.access.disclosure import presets
 from gainboard.evaluation.boards.adjusted_boards import CorrectedMetric
-from gainboard.evaluation.boards.leaderboard import BoardGroups, RankedRuns, leaderboard
+from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.boards.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.judgments.judged_shares import whole_shares
 from gainboard.evaluation.judgments.topic_groups import list_groups
@@ -141,9 +141,9 @@ def _judgment_sets(workspace: Workspace, place: Place) -> list[str]:
     return names if len(names) > 1 else []
 
 
-def correction_of(board: RankedRuns) -> CorrectedMetric | None:
+def correction_of(board: Board) -> CorrectedMetric | None:
     """Return the correction of the metric that ranks the board; None without one."""
-    return board.corrected.by_metric[board.scores.labels().index(board.by)] if board.corrected else None
+    return board.corrected.by_metric[board.place] if board.corrected else None
 
 
 def _uploaded_metrics(workspace: Workspace, place: Place) -> list[str]:
@@ -153,14 +153,14 @@ def _uploaded_metrics(workspace: Workspace, place: Place) -> list[str]:
     return names_of(list_matrices(workspace, place.view.principal, place.name))
 
 
-def shown_digits(board: RankedRuns) -> int:
+def shown_digits(board: Board) -> int:
     """Return the decimal places of scores on pages: four, or those that the policy shows."""
     return DIGITS if board.scores.decimals is None else board.scores.decimals
 
 
-def _rationing(workspace: Workspace, visitor: Visitor, place: Place, board: RankedRuns) -> dict[str, Any]:
+def _rationing(workspace: Workspace, visitor: Visitor, place: Place, board: Board) -> dict[str, Any]:
     """Return what the form needs where each setting counts: no page asks for scores unasked there."""
-    if board.scores.disclosure is None:
+    if not board.scores.is_rationed:
         return {"is_live": True, "presets": (), "answers": None}
     left = score_budget.allowance_of(workspace, visitor.principal) if visitor.is_signed_in else None
     return {"is_live": False, "presets": presets(place.view), "answers": left.answers if left else None}
@@ -170,16 +170,11 @@ def _table(
     workspace: Workspace,
     place: Place,
     asked: BoardQuery,
-    board: RankedRuns,
+    board: Board,
     effect: SettingEffect | None,
 ) -> dict[str, Any]:
     judged = whole_shares(workspace, place.view, board.scores)
-    groups = board.groups if isinstance(board.groups, BoardGroups) else None
-    # Where no two runs are told apart, one sentence says so, and each row would say the same.
-    tells = groups if groups and groups.different_pairs else None
-    letters, sets = (tells.letters, tells.rank_sets) if tells else ({}, {})
-    beside = Beside(effect, letters, sets, judged, place.view.own_team)
-    rows = rows_of(board, asked.wanted(), beside)
+    rows = rows_of(board, asked.wanted(), Beside(effect, judged, place.view.own_team))
     return {
         "rows": rows[:MOST_ROWS],
         "found": len(rows),
@@ -187,7 +182,7 @@ def _table(
         "groups": (order := in_order([row.letters for row in rows])),
         "has_lines": 0 < len(order) <= MOST_LINES,
         "sees_judged": any(row.judged is not None for row in rows),
-        "groups_test": groups,
+        "groups_test": board.tested,
         "no_groups_because": board.groups if isinstance(board.groups, str) else None,
         "seconds": SECONDS,
     }
@@ -197,7 +192,7 @@ def _form(
     request: Request,
     place: Place,
     asked: BoardQuery,
-    board: RankedRuns,
+    board: Board,
     uploaded: Sequence[str],
     judgment_sets: Sequence[str],
 ) -> dict[str, Any]:
@@ -219,7 +214,7 @@ def _form(
         return address(request, place.path) + (f"?{query}" if query else "")
 
     return {
-        "metric": board.scores.metrics[board.scores.labels().index(board.by)],
+        "metric": board.metric,
         "ranked_by": first,
         "more": more,
         "kept": pairs_of({k: v for k, v in given.items() if k not in boxes}),
@@ -227,13 +222,13 @@ def _form(
         "cutoffs": [each for each in STEPS["cutoff"] if each <= collection.depth],
         "metric_names": [*metric_names(), *uploaded],
         "teams": sorted({row.run.team for row in board.rows}),
-        "short": short_labels(board.scores.labels()),
+        "short": short_labels(board.scores.labels),
         "official_note": _official_note(collection, board),
         "forms": FORMS,
         "embed_code": _embed_code(request, place, numbers)
         if place.view.collection.public and place.is_released
         else "",
-        "columns": [label for label in board.scores.labels() if label != board.by],
+        "columns": [label for label in board.scores.labels if label != board.by],
         "sorted_by": {
             label: here(metric=[expression, *(each for each in by_label.values() if each != expression)], by=None)
             for label, expression in by_label.items()
@@ -246,7 +241,7 @@ def _form(
     }
 
 
-def _official_note(collection: Collection, board: RankedRuns) -> str:
+def _official_note(collection: Collection, board: Board) -> str:
     """Return whether the board is by the official metric, and whether there is one."""
     if not official_metrics(collection):
         return "no official metric is set"
@@ -314,10 +309,10 @@ class Control:
     levels: Sequence[str] = ()
 
 
-def controls(collection: Collection, board: RankedRuns, expression: str, given: Mapping[str, Any]) -> list[Control]:
+def controls(collection: Collection, board: Board, expression: str, given: Mapping[str, Any]) -> list[Control]:
     """Return the controls of the metric that ranks: of the parameters that its expression leaves open."""
     fixed = set(re.findall(r"[(,]\s*(\w+)\s*=", expression))
-    metric = board.scores.metrics[board.scores.labels().index(board.by)]
+    metric = board.metric
     described = query_parameters()
     own = {each.name: each for each in metric.metric.parameters}
     names = [collection.level_name(level) for level in range(1, collection.highest_level + 1)]

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from gainboard.evaluation.access.policy import is_late
-from gainboard.evaluation.boards.leaderboard import RankedRuns, Row
+from gainboard.evaluation.boards.leaderboard import Board, Row
 from gainboard.evaluation.boards.setting_effects import SettingEffect
 
 MOST_LINES = 30
@@ -75,11 +74,9 @@ class RowsWanted:
 
 @dataclass(frozen=True)
 class Beside:
-    """The parts of rows beside scores: a setting's effect, groups, rank sets, judged shares, the visitor's own team."""
+    """The parts of rows beside those of the board: a setting's effect, judged shares, the visitor's own team."""
 
     effect: SettingEffect | None
-    letters: Mapping[str, Sequence[str]]
-    rank_sets: Mapping[str, tuple[int, int]]
     judged: Mapping[str, float]
     own_team: int | None
 
@@ -92,40 +89,41 @@ class Beside:
         return appear, disappear
 
 
-def rows_of(board: RankedRuns, wanted: RowsWanted, beside: Beside) -> list[BoardRow]:
+def rows_of(board: Board, wanted: RowsWanted, beside: Beside) -> list[BoardRow]:
     """Return the rows in the order of the board, pinned ones first."""
     fitting = (row for row in board.rows if wanted.fits(row))
     kept = sorted(fitting, key=lambda row: row.run.name not in wanted.pinned)
     pinned = sum(row.run.name in wanted.pinned for row in kept)
+    # Where no two runs are told apart, one sentence says so, and each row would say the same.
+    letters = [(row.letters or ()) if board.tells else () for row in kept]
     # A line joins the rows that it runs through, and pinned rows are out of order: they have letters instead.
-    lines: list[list[str]] = [[]] * pinned
-    lines += _lines([beside.letters.get(row.run.name, ()) for row in kept[pinned:]])
-    return [_row(board, row, through, wanted, beside) for row, through in zip(kept, lines, strict=True)]
-
-
-def _row(board: RankedRuns, row: Row, lines: Sequence[str], wanted: RowsWanted, beside: Beside) -> BoardRow:
-    by, name = board.scores.labels().index(board.by), row.run.name
-    means = board.means_of(row)
-    return BoardRow(
-        rank=row.rank,
-        move=beside.effect.moves.get(name, 0) if beside.effect else 0,
-        name=name,
-        team=row.run.team if board.has_teams else "",
-        mean=means[by],
-        interval=board.intervals_of(row)[by],
-        others=[mean for number, mean in enumerate(means) if number != by],
-        by_group=[each.means_of(row)[by] for each in board.by_group],
-        uncorrected=board.uncorrected_of(row)[by] if board.corrected else None,
-        judged=beside.judged.get(name),
-        rank_set=beside.rank_sets.get(name),
-        letters=beside.letters.get(name, ()),
-        appears=beside.changed_pairs[0][name],
-        disappears=beside.changed_pairs[1][name],
-        lines=lines,
-        is_late=is_late(board.scores.collection, row.run),
-        is_mine=beside.own_team is not None and row.run.team_id == beside.own_team,
-        is_pinned=name in wanted.pinned,
-    )
+    lines: list[list[str]] = [[]] * pinned + _lines(letters[pinned:])
+    shown = []
+    for row, letters_of_row, through in zip(kept, letters, lines, strict=True):
+        place, name, means = board.place, row.run.name, row.means
+        shown.append(
+            BoardRow(
+                rank=row.rank,
+                move=beside.effect.moves.get(name, 0) if beside.effect else 0,
+                name=name,
+                team=row.run.team if board.has_teams else "",
+                mean=means[place],
+                interval=row.intervals[place],
+                others=[mean for number, mean in enumerate(means) if number != place],
+                by_group=[means_of_group[place] for means_of_group in row.by_group],
+                uncorrected=row.uncorrected[place] if board.corrected else None,
+                judged=beside.judged.get(name),
+                rank_set=row.rank_set if board.tells else None,
+                letters=letters_of_row,
+                appears=beside.changed_pairs[0][name],
+                disappears=beside.changed_pairs[1][name],
+                lines=through,
+                is_late=row.is_late,
+                is_mine=beside.own_team is not None and row.run.team_id == beside.own_team,
+                is_pinned=name in wanted.pinned,
+            )
+        )
+    return shown
 
 
 def in_order(letters: Sequence[Sequence[str]]) -> list[str]:

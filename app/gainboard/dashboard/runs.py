@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
-import numpy as np
 from fastapi import Query, Request, Response
-from numpy.typing import NDArray
 
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.leaderboard import LeaderboardQuery
@@ -20,7 +18,7 @@ from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, pa
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import JudgmentsHidden, NoQrels, NotFound, Refused
 from gainboard.evaluation.access.visibility import View
-from gainboard.evaluation.boards.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.boards.rankings import RunProfile, run_profile
 from gainboard.evaluation.runs import run_metadata, runs
 from gainboard.evaluation.runs.receipts import Receipt, receipt_of_run
@@ -28,7 +26,6 @@ from gainboard.evaluation.scoring.requests import Question, score
 from gainboard.evaluation.scoring.tied_runs import score_ties
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
-from gainboard.metrics import BoundMetric
 from gainboard.statistics.means import competition_ranks
 
 router = pages()
@@ -107,7 +104,7 @@ def _profile(workspace: Workspace, place: Place, run: str, asked: RunPageQuery) 
 
 def _board(
     workspace: Workspace, visitor: Visitor, place: Place, asked: RunPageQuery
-) -> tuple[RankedRuns | None, str | None]:
+) -> tuple[Board | None, str | None]:
     """Return the board, or why this visitor sees none."""
     try:
         return leaderboard(workspace, visitor.sender, place.name, asked.question(), asked.by), None
@@ -115,28 +112,24 @@ def _board(
         return None, error.message
 
 
-def _scores(board: RankedRuns, run: str) -> Sequence[dict[str, Any]]:
+def _scores(board: Board, run: str) -> Sequence[dict[str, Any]]:
     """Return the run's mean under each metric, with its interval and its rank."""
     row = next((row for row in board.rows if row.run.name == run), None)
     if row is None:
         return []
-    intervals, means = board.intervals_of(row), board.means_of(row)
-    upwards = [-means if metric.is_reversed else means for metric, means in _by_metric(board)]
+    upwards = [
+        -means if metric.is_reversed else means for metric, means in zip(board.scores.metrics, board.means, strict=True)
+    ]
     ranks = [int(competition_ranks(others)[row.column]) for others in upwards]
-    columns = zip(board.scores.metrics, means, intervals, ranks, strict=True)
+    columns = zip(board.scores.metrics, row.means, row.intervals, ranks, strict=True)
     return [
         {"label": metric.label, "name": metric.metric.name, "mean": mean, "interval": interval, "rank": rank}
         for metric, mean, interval, rank in columns
     ]
 
 
-def _by_metric(board: RankedRuns) -> Iterator[tuple[BoundMetric, NDArray[np.float64]]]:
-    """Yield each metric with the means of all runs."""
-    return zip(board.scores.metrics, board.means, strict=True)
-
-
 def _ties(
-    workspace: Workspace, visitor: Visitor, place: Place, seen: runs.SeenRun, board: RankedRuns
+    workspace: Workspace, visitor: Visitor, place: Place, seen: runs.SeenRun, board: Board
 ) -> dict[str, Any] | None:
     """Return the share of tied documents, and the range of each mean over their orders, if this visitor may see it.
 
@@ -152,7 +145,7 @@ def _ties(
     table = score(workspace, visitor.sender, place.name, question)
     ((ties, scores),) = score_ties(workspace, table, "range")
     ends = zip(scores.means["worst"].tolist(), scores.means["best"].tolist(), strict=True)
-    return {"share": ties.tied_share, "ranges": dict(zip(table.labels(), ends, strict=True))}
+    return {"share": ties.tied_share, "ranges": dict(zip(table.labels, ends, strict=True))}
 
 
 def _figures(profile: RunProfile) -> list[Figure]:

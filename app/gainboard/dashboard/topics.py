@@ -22,7 +22,7 @@ from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import FORMS, Form, FromForm, PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import NotFound
-from gainboard.evaluation.boards.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.boards.rankings import topic_rankings
 from gainboard.evaluation.judgments.topic_groups import list_groups
 from gainboard.evaluation.workspace import Workspace
@@ -67,7 +67,7 @@ class TopicRow(NamedTuple):
 class SortedTopics(NamedTuple):
     """The topics with scores, in the order that is asked for: scores are float64 [topics, runs], the best run first."""
 
-    board: RankedRuns
+    board: Board
     topics: Sequence[str]
     runs: Sequence[str]
     scores: Floats
@@ -83,10 +83,10 @@ def _sorted_topics(workspace: Workspace, visitor: Visitor, place: Place, asked: 
     return SortedTopics(board, topics, runs, table[defined][order])
 
 
-def _table(board: RankedRuns) -> Floats:
+def _table(board: Board) -> Floats:
     """Return the scores under the metric that ranks, float64 [topics, runs], with runs in the order of the board."""
     order = [row.column for row in board.rows]
-    scores: Floats = board.scores.by_topic()[board.scores.labels().index(board.by)][order].T
+    scores: Floats = board.scores.by_topic[board.place, order].T
     return scores
 
 

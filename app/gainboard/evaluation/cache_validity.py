@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gainboard.evaluation.access.principals import Sender, behind, is_use_noted
 from gainboard.evaluation.access.visibility import look
 from gainboard.evaluation.scoring.binding import customs_of
-from gainboard.evaluation.scoring.requests import ScoreTable
+from gainboard.evaluation.scoring.requests import StoredScores
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.records import Collection
 from gainboard.store.snapshots import Standing
@@ -21,7 +21,7 @@ class Origin:
     collection: Collection
 
 
-def origin_of(scores: ScoreTable) -> Origin | None:
+def origin_of(scores: StoredScores) -> Origin | None:
     """Return the origin of an answer that is the same for everyone who sees every score; None for other answers.
 
     While judgments are hidden, scores count against a budget, so each one must pass the code that counts. Only

@@ -123,6 +123,20 @@ class Table:
     second_mark: str = ""
     notes: Sequence[str] = ()
 
+    @classmethod
+    def of_columns(
+        cls,
+        name: str,
+        caption: str,
+        columns: Iterable[tuple[Column, Sequence[Cell]]],
+        *,
+        mark: str = "",
+        notes: Sequence[str] = (),
+    ) -> Table:
+        """Make a table of columns that come with their cells, so that heading and cells cannot be in another order."""
+        headings, cells = zip(*columns, strict=True)
+        return cls(name, caption, headings, list(zip(*cells, strict=True)), mark=mark, notes=notes)
+
     def __post_init__(self) -> None:
         require_slug(self.name)
         headings = [column.full_heading for column in self.columns]

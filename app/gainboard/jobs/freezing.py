@@ -21,7 +21,7 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.access.principals import Principal, Sender
 from gainboard.evaluation.access.visibility import View, open_collection, open_locked
-from gainboard.evaluation.boards.leaderboard import ALPHA, BOARDS_VERSION, BoardGroups, RankedRuns, leaderboard
+from gainboard.evaluation.boards.leaderboard import ALPHA, BOARDS_VERSION, Board, leaderboard
 from gainboard.evaluation.releases.document import FORM, MOST, Archived
 from gainboard.evaluation.releases.history import history
 from gainboard.evaluation.releases.releases import name_of
@@ -242,7 +242,7 @@ def _frozen(tx: Transaction, collection: Collection, held: Held) -> dict[str, An
 def _boards(workspace: Workspace, sender: Sender, name: str, wanted: Wanted) -> dict[str, Any]:
     first = leaderboard(workspace, sender, name, Question(tuple(wanted.metrics)), None)
     table = first.scores
-    labels = table.labels()
+    labels = table.labels
     if not first.rows:
         raise InvalidRequest(f"{name!r} has no run yet, so its release would have no board. Upload runs first.")
     others = {label: leaderboard(workspace, sender, name, Question(tuple(labels)), label) for label in labels[1:]}
@@ -252,8 +252,8 @@ def _boards(workspace: Workspace, sender: Sender, name: str, wanted: Wanted) -> 
         "boards": [_board(each) for each in (first, *others.values())],
         "topics": list(table.topics),
         "scores": {
-            label: dict(zip([run.name for run in table.runs], _numbers(scores), strict=True))
-            for label, scores in zip(labels, table.by_topic(), strict=True)
+            label: dict(zip(table.names, _numbers(scores), strict=True))
+            for label, scores in zip(labels, table.by_topic, strict=True)
         },
     }
 
@@ -263,23 +263,22 @@ def _numbers(scores: NDArray[np.float64]) -> Iterator[list[float | None]]:
         yield [None if math.isnan(score) else score for score in row]
 
 
-def _board(board: RankedRuns) -> dict[str, Any]:
-    labels, groups = board.scores.labels(), board.groups
-    tested = groups if isinstance(groups, BoardGroups) else None
+def _board(board: Board) -> dict[str, Any]:
+    labels, tested = board.scores.labels, board.tested
     return {
         "by": board.by,
         "topics": (board.topics_scored() or {}).get(board.by),
         "test": f"bootstrap range test of all pairs, {tested.draws} draws, {ALPHA:g}" if tested else None,
-        "no_groups_because": None if tested else groups,
+        "no_groups_because": None if tested else board.groups,
         "rows": [
             {
                 "rank": row.rank,
                 "run": row.run.name,
                 "team": row.run.team,
-                "means": dict(zip(labels, board.means_of(row), strict=True)),
-                "intervals": dict(zip(labels, board.intervals_of(row), strict=True)),
-                "groups": tested.letters.get(row.run.name) if tested else None,
-                "rank_set": tested.rank_sets.get(row.run.name) if tested else None,
+                "means": dict(zip(labels, row.means, strict=True)),
+                "intervals": dict(zip(labels, row.intervals, strict=True)),
+                "groups": row.letters,
+                "rank_set": row.rank_set,
             }
             for row in board.rows
         ],

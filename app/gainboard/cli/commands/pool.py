@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 from gainboard.cli.command import Example, Option, command, count
 from gainboard.cli.connecting import Collection
-from gainboard.cli.file_scoring import load_compiled
 from gainboard.cli.files import FileReader, total_size, without_suffix
 from gainboard.cli.jobs import wait_for
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
 from gainboard.cli.printing import fault_lines, format_rows, list_faults, print_utf8, printable
+from gainboard.cli.scored_files import load_compiled
 from gainboard.cli.submissions import NO_DETAILS, Submission, read_submissions
 from gainboard.client import Gainboard
 from gainboard.errors import BadSetting, GainboardError

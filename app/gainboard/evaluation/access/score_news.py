@@ -7,14 +7,14 @@ from operator import attrgetter
 
 import numpy as np
 
-from gainboard.evaluation.boards.leaderboard import RankedRuns
+from gainboard.evaluation.boards.leaderboard import Board
 from gainboard.evaluation.judgments.versions import JudgedVersion
 from gainboard.evaluation.scoring.scorer import kept_scores
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import qrels
 
 
-def shown_scores_changed_at(workspace: Workspace, board: RankedRuns) -> datetime | None:
+def shown_scores_changed_at(workspace: Workspace, board: Board) -> datetime | None:
     """Return when new judgments last changed a score of this rationed board, as it is rounded.
 
     None if they did not, and if scores are not rationed: then everybody sees the versions. Only scores that the team
@@ -33,5 +33,5 @@ def shown_scores_changed_at(workspace: Workspace, board: RankedRuns) -> datetime
         older = JudgedVersion.of(workspace, tx, published[-2])
     runs = [scores.runs[place] for place in places]
     before = kept_scores(workspace, scores.collection, older, runs, scores.metrics, is_chosen=False).means
-    now = scores.means()[:, places]
+    now = scores.means[:, places]
     return None if np.array_equal(disclosure.shown(before), now, equal_nan=True) else newest.published_at

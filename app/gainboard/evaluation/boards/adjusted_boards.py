@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.scoring.binding import is_custom
-from gainboard.evaluation.scoring.requests import Question, ScoreTable, score
-from gainboard.evaluation.scoring.scorer import ScoredRuns
+from gainboard.evaluation.scoring.requests import Question, StoredScores, score
+from gainboard.evaluation.scoring.scores import ScoreArrays
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, mean_all
 from gainboard.statistics.corrected_means import LEAST_OTHERS, LEAST_TRUSTED, TwiceJudged
@@ -66,7 +66,7 @@ def standard_of(form: Standardisation | None, reference: Sequence[str]) -> Stand
     return Standard(form, names)
 
 
-def standardise(scores: ScoreTable, standard: Standard) -> tuple[ScoreTable, Mapping[str, list[str]]]:
+def standardise(scores: StoredScores, standard: Standard) -> tuple[StoredScores, Mapping[str, list[str]]]:
     """Return the table with standardised scores, and by label the topics on which the reference runs score alike.
 
     These topics have no standardised scores. Raise InvalidRequest if a reference run is not among the runs, or has no
@@ -77,13 +77,13 @@ def standardise(scores: ScoreTable, standard: Standard) -> tuple[ScoreTable, Map
         message = f"The reference run {absent[0]!r} is not on this board. Name runs of the board: reference=RUN."
         raise InvalidRequest.at("query.reference", "unknown-run", message)
     references = np.array([place[name] for name in standard.reference], np.intp)
-    table, undefined, alike = scores.scored.scores.copy(), scores.scored.undefined.copy(), {}
+    table, undefined, alike = scores.by_topic.copy(), scores.arrays.undefined.copy(), {}
     for row, metric in enumerate(scores.metrics):
         if metric.is_geometric:
             message = f"Standardised scores have no geometric mean. Leave out mean=geometric of {metric.label}."
             raise InvalidRequest.at("query.metric", "geometric-mean", message)
-        defined = np.flatnonzero(~scores.scored.undefined[row])
-        by_topic = scores.scored.scores[row][:, defined]
+        defined = np.flatnonzero(~scores.arrays.undefined[row])
+        by_topic = scores.by_topic[row][:, defined]
         if (lacking := np.isnan(by_topic[references]).any(axis=1)).any():
             name = standard.reference[int(np.argmax(lacking))]
             message = f"{name!r} has no scores under {metric.label}, so it cannot be a reference run."
@@ -93,8 +93,8 @@ def standardise(scores: ScoreTable, standard: Standard) -> tuple[ScoreTable, Map
         lost = defined[np.isnan(standardised_scores[references[0]])]
         undefined[row, lost] = True
         alike[metric.label] = [scores.topics[topic] for topic in lost]
-    scored = ScoredRuns(table, mean_all(scores.metrics, table), undefined, scores.scored.topics_missing)
-    return replace(scores, scored=scored), alike
+    arrays = ScoreArrays(table, mean_all(scores.metrics, table), undefined, scores.arrays.topics_missing)
+    return replace(scores, arrays=arrays), alike
 
 
 ASSUMED: Final = "The trusted topics are a random sample of all topics."
@@ -230,7 +230,7 @@ class CorrectedBoard:
 
 
 def correct(
-    workspace: Workspace, sender: Sender, name: str, question: Question, scores: ScoreTable, by: str
+    workspace: Workspace, sender: Sender, name: str, question: Question, scores: StoredScores, by: str
 ) -> CorrectedBoard:
     """Return the answer to a question, corrected by the published version of the judgment set `by`.
 
@@ -252,9 +252,9 @@ def correct(
     for row, metric in enumerate(scores.metrics):
         require_correctable(metric, refuse)
         topics = TopicsJudgedTwice.of(
-            (scores.topics, ~scores.scored.undefined[row]), (trusted.topics, ~trusted.scored.undefined[row])
+            (scores.topics, ~scores.arrays.undefined[row]), (trusted.topics, ~trusted.arrays.undefined[row])
         )
         topics.require_enough(metric.label, refuse)
-        sample = topics.scores(scores.scored.scores[row][runs], trusted.scored.scores[row][same])
+        sample = topics.scores(scores.by_topic[row][runs], trusted.by_topic[row][same])
         by_metric.append(CorrectedMetric(topics, sample, runs, sample.weight() if len(runs) else 0.0))
     return CorrectedBoard(trusted.qrels, by_metric, len(scores.runs))

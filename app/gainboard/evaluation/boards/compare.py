@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
-from gainboard.evaluation.boards.pair_statistics import PairComparison, ScoredPairs, pair_up
+from gainboard.evaluation.boards.pair_statistics import PairComparison, compare_pairs, pair_up
 from gainboard.evaluation.scoring.binding import customs_of, require_scores_of
-from gainboard.evaluation.scoring.requests import Question, ScoreTable, score
+from gainboard.evaluation.scoring.requests import Question, StoredScores, score
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace
 
@@ -34,7 +31,7 @@ DIFFERENCE_SECONDS: Final = 6e-6
 class ComparedRuns:
     """Pairs of runs compared under each metric. `scores` has their runs, in the order of the request."""
 
-    scores: ScoreTable
+    scores: StoredScores
     pairs: Sequence[PairComparison]
 
 
@@ -73,49 +70,26 @@ def compare(
 
     runs = None if question.runs is None else [*question.runs, *baselines]
     scores = score(workspace, sender, name, replace(question, runs=runs, admit=admit, per_topic=True, most=MOST_SCORES))
-    names = [run.name for run in scores.runs]
-    if absent := [baseline for baseline in baselines if baseline not in names]:
+    if absent := [baseline for baseline in baselines if baseline not in scores.names]:
         raise NotFound(f"There is no run {absent[0]!r} in {name!r}, or this token may not see it.")
     for _, metric in customs_of(scores.metrics):
         require_scores_of(metric, scores.runs, "query.run")
-    pairs = pair_up(names, baselines)
-    _require_pairs(len(pairs), len(scores.metrics), len(scores.topics))
-    spend(len(scores.metrics) * len(pairs) * (PAIR_SECONDS + len(scores.topics) * DIFFERENCE_SECONDS))
-    scored = ScoredPairs(
-        scores.metrics,
-        names,
-        scores.topics,
-        # A positive difference is always better.
-        _upwards(scores, scores.by_topic()),
-        _upwards(scores, scores.means()),
-        scores.scored.undefined,
-        pairs,
-    )
-    return ComparedRuns(scores, list(scored.compared(margin)))
-
-
-def _upwards(scores: ScoreTable, table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the table with the scores of metrics that are better if lower negated: [metrics, ...]."""
-    turned = [row for row, metric in enumerate(scores.metrics) if metric.is_reversed]
-    if turned:
-        table = table.copy()
-        table[turned] = -table[turned]
-    return table
-
-
-def _require_pairs(pairs: int, metrics: int, topics: int) -> None:
+    pairs = pair_up(scores.names, baselines)
     if not pairs:
         message = "The collection has no run besides the baselines. Name fewer baselines."
         raise InvalidRequest.at("query.baseline", "no-runs", message)
-    if (compared := metrics * pairs) > MOST_PAIRS:
+    metrics, topics = len(scores.metrics), len(scores.topics)
+    if (compared := metrics * len(pairs)) > MOST_PAIRS:
         message = (
-            f"{metrics} metrics x {pairs} pairs are {compared:,} comparisons; at most {MOST_PAIRS:,} in "
+            f"{metrics} metrics x {len(pairs)} pairs are {compared:,} comparisons; at most {MOST_PAIRS:,} in "
             "one request. Name fewer metrics, baselines or runs."
         )
         raise InvalidRequest.at("query", "too-many", message)
     if (differences := compared * topics) > MOST_SCORES:
         message = (
-            f"{metrics} metrics x {pairs} pairs x {topics} topics are {differences:,} differences; "
+            f"{metrics} metrics x {len(pairs)} pairs x {topics} topics are {differences:,} differences; "
             f"at most {MOST_SCORES:,} in one request. Name fewer metrics, baselines or runs."
         )
         raise InvalidRequest.at("query", "too-many", message)
+    spend(compared * (PAIR_SECONDS + topics * DIFFERENCE_SECONDS))
+    return ComparedRuns(scores, list(compare_pairs(scores, pairs, margin)))

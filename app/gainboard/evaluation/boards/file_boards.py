@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gainboard.errors import BadInput
-from gainboard.evaluation.boards.leaderboard import BoardGroups, rank_by_mean, tested_groups
-from gainboard.evaluation.boards.pair_statistics import PairComparison, ScoredPairs, pair_up
+from gainboard.evaluation.boards.leaderboard import BoardGroups, tested_groups
+from gainboard.evaluation.boards.pair_statistics import PairComparison, compare_pairs, pair_up
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS
 from gainboard.evaluation.scoring.file_scores import score
+from gainboard.evaluation.scoring.scores import rank_by_mean
+from gainboard.notation.frames import Framed
 from gainboard.notation.sources import Table
-
-
-class _Columns(ABC):
-    """An answer with columns, and so with frames of both kinds."""
-
-    @abstractmethod
-    def columns(self) -> dict[str, list[Any]]:
-        """Return the columns by name. What is undefined is None, or NaN among scores."""
-
-    def to_pandas(self) -> Any:
-        """Return the columns as a frame. Raise ModuleNotFoundError without pandas."""
-        return import_module("pandas").DataFrame(self.columns())
-
-    def to_polars(self) -> Any:
-        """Return the columns as a frame. Raise ModuleNotFoundError without polars."""
-        return import_module("polars").DataFrame(self.columns(), infer_schema_length=None)
 
 
 class FileRank(NamedTuple):
@@ -46,7 +28,7 @@ class FileRank(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FileBoard(_Columns):
+class FileBoard(Framed):
     """Runs ranked by their means under the metric `by`: equal means share a rank, and runs without one are last."""
 
     by: str
@@ -86,26 +68,26 @@ def leaderboard(
     expressions = [metrics] if isinstance(metrics, str) else list(metrics)
     if by and not expressions and options.get("names", "gainboard") == "gainboard":
         expressions = list(DEFAULT_METRICS)
-    scores = score(qrels, runs, [*expressions, *([by] if by and by not in expressions else [])], **options)
-    chosen = scores.asked.get(by) if by else scores.metrics[0]
-    if chosen is None:
-        raise BadInput(f"{by!r} stands for several metrics, and one can rank. Use one of: {', '.join(scores.metrics)}.")
-    place = scores.metrics.index(chosen)
-    metric, means = scores.bound[place], scores.means[:, place]
-    ranked = rank_by_mean(scores.runs, -means if metric.is_reversed else means)
+    scored = score(qrels, runs, [*expressions, *([by] if by and by not in expressions else [])], **options)
+    scores, labels = scored.scores, scored.scores.labels
+    label = scores.label_by_expression.get(by) if by else labels[0]
+    if label is None:
+        raise BadInput(f"{by!r} stands for several metrics, and one can rank. Use one of: {', '.join(labels)}.")
+    row = labels.index(label)
+    metric, means = scores.metrics[row], scores.means[row]
+    ranked = rank_by_mean(scores.names, -means if metric.is_reversed else means)
     tested = [run for _, run in ranked if not math.isnan(means[run])]
-    groups = tested_groups(metric, [scores.runs[run] for run in tested], scores.by_topic[tested, place])
+    groups = tested_groups(metric, [scores.names[run] for run in tested], scores.by_topic[row, tested])
     letters, rank_sets = (groups.letters, groups.rank_sets) if isinstance(groups, BoardGroups) else ({}, {})
-    rows = [
-        FileRank(rank, name, dict(zip(scores.metrics, own, strict=True)), rank_sets.get(name), letters.get(name, ()))
-        for rank, run in ranked
-        for name, own in [(scores.runs[run], scores.means[run].tolist())]
-    ]
-    return FileBoard(chosen, scores.metrics, rows, groups, scores.notes)
+    rows = []
+    for rank, run in ranked:
+        name, means_of_run = scores.names[run], dict(zip(labels, scores.means[:, run].tolist(), strict=True))
+        rows.append(FileRank(rank, name, means_of_run, rank_sets.get(name), letters.get(name, ())))
+    return FileBoard(label, labels, rows, groups, scored.notes)
 
 
 @dataclass(frozen=True)
-class FilePairs(_Columns):
+class FilePairs(Framed):
     """Pairs of runs under each metric: differences by topic, intervals, tests, and topics that decide."""
 
     pairs: Sequence[PairComparison]
@@ -163,18 +145,16 @@ def compare(
     Raise BadInput for a baseline that is no run, for a margin that is not above 0, and for other than two runs without
     a baseline.
     """
-    scores = score(qrels, runs, metrics, **options)
+    scored = score(qrels, runs, metrics, **options)
     baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
-    if unknown := [name for name in baselines if name not in scores.runs]:
-        raise BadInput(f"There is no run {unknown[0]!r} to be a baseline. Available: {', '.join(scores.runs)}.")
+    if unknown := [name for name in baselines if name not in scored.runs]:
+        raise BadInput(f"There is no run {unknown[0]!r} to be a baseline. Available: {', '.join(scored.runs)}.")
     if margin is not None and not margin > 0:
         raise BadInput(f"The margin {margin} is not above 0. Use a number such as 0.02.")
-    if not (len(scores.runs) == 2 if not baselines else set(scores.runs) - set(baselines)):
+    if not (len(scored.runs) == 2 if not baselines else set(scored.runs) - set(baselines)):
         raise BadInput(
-            f"Two runs can be compared, but the number of runs is {len(scores.runs)}. Give two, or say with which run "
+            f"Two runs can be compared, but the number of runs is {len(scored.runs)}. Give two, or say with which run "
             "the others are compared: baseline=NAME."
         )
-    tables = np.ascontiguousarray(scores.by_topic.swapaxes(0, 1))
-    pairs = pair_up(scores.runs, baselines)
-    of = ScoredPairs(scores.bound, scores.runs, scores.topics, tables, scores.means.T, scores.undefined, pairs)
-    return FilePairs(list(of.compared(margin)), scores.notes)
+    pairs = pair_up(scored.runs, baselines)
+    return FilePairs(list(compare_pairs(scored.scores, pairs, margin)), scored.notes)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,8 @@ from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.boards.adjusted_boards import CorrectedBoard, Standard, correct, standardise
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, groups_of, judged_of
-from gainboard.evaluation.scoring.requests import MOST_SCORES, Question, ScoreTable, refuse_more_than, score
+from gainboard.evaluation.scoring.requests import MOST_SCORES, Question, StoredScores, refuse_more_than, score
+from gainboard.evaluation.scoring.scores import rank_by_mean
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
 from gainboard.metrics import BoundMetric
 from gainboard.statistics.bootstrap_range import (
@@ -29,7 +30,6 @@ from gainboard.statistics.bootstrap_range import (
     critical_difference,
     range_levels,
 )
-from gainboard.statistics.means import DECIMALS
 from gainboard.statistics.multiple_comparisons import rank_sets, significance_groups
 from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices
 from gainboard.store import audit
@@ -40,14 +40,6 @@ from gainboard.vocabulary import Action
 Floats = NDArray[np.float64]
 
 
-class Row(NamedTuple):
-    """A row of the leaderboard: a run's rank, and its index among the scored runs."""
-
-    rank: int
-    run: Run
-    column: int
-
-
 @dataclass(frozen=True)
 class GroupMeans:
     """The means of the board's runs over one topic group: float64 [metrics, runs], NaN if a run has none."""
@@ -56,21 +48,75 @@ class GroupMeans:
     means: Floats
     topics_scored: Mapping[str, int]
 
-    def means_of(self, row: Row) -> list[float]:
-        """Return a run's means, in the order of the metrics."""
-        means: list[float] = self.means[:, row.column].tolist()
-        return means
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a board: a run, its rank, and all that the board says of it. Numbers are in the order of the metrics."""
+
+    board: Board = field(repr=False)
+    rank: int
+    column: int
+    """The place of the run among the scored runs."""
+
+    @property
+    def run(self) -> Run:
+        """The run."""
+        return self.board.scores.runs[self.column]
+
+    @property
+    def is_late(self) -> bool:
+        """True if the run came after the release."""
+        late = self.board.late_from
+        return late is not None and self.run.created_at >= late
+
+    @property
+    def means(self) -> list[float]:
+        """The means, corrected if the board is."""
+        return self.board.means_by_run[self.column]
+
+    @property
+    def intervals(self) -> Sequence[tuple[float, float] | None]:
+        """The intervals of the means.
+
+        The width of an interval reveals something about single topics, so there is none while these are hidden. A
+        geometric mean has none, because the interval is about the arithmetic mean.
+        """
+        if self.board.scores.is_rationed:
+            return [None] * len(self.means)
+        return self.board.intervals_by_run[self.column]
+
+    @property
+    def by_group(self) -> list[list[float]]:
+        """The means over the topics of each group of the board."""
+        return [group.means[:, self.column].tolist() for group in self.board.by_group]
+
+    @property
+    def uncorrected(self) -> list[float]:
+        """The means under the cheap judgments alone; nothing if the board is not corrected."""
+        corrected = self.board.corrected
+        return corrected.uncorrected[:, self.column].tolist() if corrected else []
+
+    @property
+    def letters(self) -> tuple[str, ...] | None:
+        """The letters of the run's groups; None if the runs are not tested, or this one has no mean."""
+        return self.board.tested.letters.get(self.run.name) if self.board.tested else None
+
+    @property
+    def rank_set(self) -> tuple[int, int] | None:
+        """The best and the worst rank that the run may have; None as for letters."""
+        return self.board.tested.rank_sets.get(self.run.name) if self.board.tested else None
 
 
 @dataclass(frozen=True)
-class RankedRuns:
-    """Rows in order of the metric `by`: best first, equal means share a rank, runs without a mean last."""
+class Board:
+    """Runs in order of the metric `by`: best first, equal means share a rank, runs without a mean last."""
 
-    scores: ScoreTable
+    scores: StoredScores
     means: Floats
     """[metrics, runs]."""
     by: str
-    rows: Sequence[Row]
+    ranked: Sequence[tuple[int, int]]
+    """Rank and column of each row."""
     is_whole: bool
     """False if late runs are left out."""
     by_group: Sequence[GroupMeans] = ()
@@ -82,6 +128,26 @@ class RankedRuns:
     """True if each team has the best of its runs alone."""
     corrected: CorrectedBoard | None = None
     """The correction, if the means are corrected by trusted judgments: `means` and intervals are its own."""
+
+    @cached_property
+    def rows(self) -> Sequence[Row]:
+        """The runs, the best first."""
+        return [Row(self, rank, column) for rank, column in self.ranked]
+
+    @property
+    def place(self) -> int:
+        """The place of the metric that ranks among the metrics."""
+        return self.scores.labels.index(self.by)
+
+    @property
+    def metric(self) -> BoundMetric:
+        """The metric that ranks."""
+        return self.scores.metrics[self.place]
+
+    @cached_property
+    def late_from(self) -> datetime | None:
+        """The time from which runs are late."""
+        return late_from(self.scores.collection)
 
     @property
     def has_teams(self) -> bool:
@@ -95,33 +161,14 @@ class RankedRuns:
             return counts
         return dict(zip(counts, (metric.counted[1] for metric in self.corrected.by_metric), strict=True))
 
-    def means_of(self, row: Row) -> list[float]:
-        """Return a run's means, in the order of the metrics."""
-        return self._means[row.column]
-
-    def intervals_of(self, row: Row) -> Sequence[tuple[float, float] | None]:
-        """Return the intervals of a run's means, in the order of the metrics; None if there is none.
-
-        The width of an interval reveals something about single topics, so there is none while these are hidden. A
-        geometric mean has none, because the interval is about the arithmetic mean.
-        """
-        if self.scores.disclosure is not None:
-            return [None] * len(self.means)
-        return self._intervals[row.column]
-
-    def uncorrected_of(self, row: Row) -> list[float]:
-        """Return what a run's means were under the cheap judgments alone; nothing if the board is not corrected."""
-        return self.corrected.uncorrected[:, row.column].tolist() if self.corrected else []
-
     @cached_property
     def groups(self) -> BoardGroups | str:
         """The runs that are not told apart under the metric `by`; or a sentence that says why there are none."""
-        scores, place = self.scores, self.scores.labels().index(self.by)
-        if scores.disclosure is not None:
+        scores, place, metric = self.scores, self.place, self.metric
+        if scores.is_rationed:
             return "Scores are rationed while the judgments are hidden."
-        ranked = [row.column for row in self.rows if not math.isnan(self.means[place, row.column])]
-        names = [scores.runs[column].name for column in ranked]
-        metric = scores.metrics[place]
+        ranked = [column for _, column in self.ranked if not math.isnan(self.means[place, column])]
+        names = [scores.names[column] for column in ranked]
         if self.corrected is not None and len(ranked) > 1 and not metric.is_geometric:
             # There are enough topics, or there was no correction.
             corrected, sign = self.corrected.by_metric[place], -1 if metric.is_reversed else 1
@@ -129,18 +176,28 @@ class RankedRuns:
             sample = corrected.only(np.array(ranked, np.intp))
             ranges = sample.ranges(corrected.weight, affordable_resamples(len(ranked), topics), SEED)
             return BoardGroups(names, sign * self.means[place, ranked], topics, ranges)
-        return tested_groups(metric, names, scores.scored.scores[place][ranked])
+        return tested_groups(metric, names, scores.by_topic[place, ranked])
+
+    @property
+    def tested(self) -> BoardGroups | None:
+        """The test of all pairs; None if there is none."""
+        return None if isinstance(self.groups, str) else self.groups
+
+    @property
+    def tells(self) -> BoardGroups | None:
+        """The test of all pairs if it tells some runs apart: else every row would say the same."""
+        return self.tested if self.tested and self.tested.different_pairs else None
 
     @cached_property
-    def _means(self) -> list[list[float]]:
-        """The means by run, in the order of the metrics."""
+    def means_by_run(self) -> list[list[float]]:
+        """The means of each run, in the order of the metrics."""
         means: list[list[float]] = self.means.T.tolist()
         return means
 
     @cached_property
-    def _intervals(self) -> Sequence[Sequence[tuple[float, float] | None]]:
-        """The intervals by run, in the order of the metrics."""
-        lower, upper = self.corrected.intervals if self.corrected else self.scores.scored.intervals
+    def intervals_by_run(self) -> Sequence[Sequence[tuple[float, float] | None]]:
+        """The intervals of each run, in the order of the metrics: not to be shown while scores are rationed."""
+        lower, upper = self.corrected.intervals if self.corrected else self.scores.arrays.intervals
         geometric = np.array([metric.is_geometric for metric in self.scores.metrics], np.bool_)
         has_none = (np.isnan(lower) | geometric[:, np.newaxis]).T
         ends: list[list[tuple[float, float] | None]] = [
@@ -162,7 +219,7 @@ def leaderboard(
     *,
     best_per_team: bool = False,
     corrected_by: str | None = None,
-) -> RankedRuns:
+) -> Board:
     """Rank the collection's runs by the metric `by`, which is added to the request if it is not part of it.
 
     `by_group` names topic groups whose means are added, for principals who may see scores under any parameters; `all`
@@ -190,13 +247,12 @@ def leaderboard(
         scores, alike = standardise(scores, standard)
     label = scores.label_by_expression[by] if by else scores.metrics[0].label
     corrected = correct(workspace, sender, name, question, scores, corrected_by) if corrected_by else None
-    means = corrected.means if corrected else scores.means()
+    means = corrected.means if corrected else scores.means
     is_whole = question.late == "include" or late_from(scores.collection) is None
-    place = scores.labels().index(label)
+    place = scores.labels.index(label)
     sign = -1 if scores.metrics[place].is_reversed else 1
-    ranked = rank_by_mean([run.name for run in scores.runs], sign * means[place])
-    rows = [Row(rank, scores.runs[column], column) for rank, column in ranked]
-    rows = _best_of_teams(rows) if best_per_team else rows
+    ranked = rank_by_mean(scores.names, sign * means[place])
+    ranked = _best_of_teams(ranked, [run.team for run in scores.runs]) if best_per_team else ranked
     by_groups: list[GroupMeans] = []
     if by_group:
         with workspace.database.reading() as tx:
@@ -207,10 +263,10 @@ def leaderboard(
             whole = score(workspace, sender, name, replace(question, topics=None))
             whole = standardise(whole, standard)[0] if standard else whole
         by_groups = _group_means(whole, groups, scores.runs)
-    return RankedRuns(scores, means, label, rows, is_whole, by_groups, standard, alike, best_per_team, corrected)
+    return Board(scores, means, label, ranked, is_whole, by_groups, standard, alike, best_per_team, corrected)
 
 
-def _group_means(whole: ScoreTable, groups: Sequence[TopicGroup], runs: Sequence[Run]) -> list[GroupMeans]:
+def _group_means(whole: StoredScores, groups: Sequence[TopicGroup], runs: Sequence[Run]) -> list[GroupMeans]:
     """Return the means of the runs over each of the groups, from scores on all topics."""
     refuse_more_than(MOST_SCORES, len(whole.metrics), len(whole.runs), sum(len(group.topics) for group in groups))
     place = {run.id: column for column, run in enumerate(whole.runs)}
@@ -223,36 +279,21 @@ def _group_means(whole: ScoreTable, groups: Sequence[TopicGroup], runs: Sequence
         assert topics is not None, "these are some of the topics"
         means = np.full((len(whole.metrics), len(runs)), np.nan)
         means[:, here] = whole.means_over(topics)[:, there]
-        defined = np.count_nonzero(~whole.scored.undefined[:, topics], axis=1).tolist()
-        by_group.append(GroupMeans(chosen, means, dict(zip(whole.labels(), defined, strict=True))))
+        defined = np.count_nonzero(~whole.arrays.undefined[:, topics], axis=1).tolist()
+        by_group.append(GroupMeans(chosen, means, dict(zip(whole.labels, defined, strict=True))))
     return by_group
 
 
-def rank_by_mean(names: Sequence[str], means: Floats) -> list[tuple[int, int]]:
-    """Return rank and index of each run, in the order of a board: the highest mean first, and equal ones by name.
-
-    `means` is float64 [runs]. Equal means share a rank, and so do the runs without one (NaN), which are last.
-    """
-    # The same sum in another order may differ in its last bits, so 12 decimals decide, as in the analyses. NumPy's
-    # `round` would turn the largest uploaded scores into infinity.
-    keys = [(True, 0.0) if math.isnan(mean) else (False, -round(mean, DECIMALS)) for mean in means.tolist()]
-    ranked: list[tuple[int, int]] = []
-    for place, run in enumerate(sorted(range(len(keys)), key=lambda run: (keys[run], names[run])), start=1):
-        is_equal = bool(ranked) and keys[ranked[-1][1]] == keys[run]
-        ranked.append((ranked[-1][0] if is_equal else place, run))
-    return ranked
-
-
-def _best_of_teams(rows: Sequence[Row]) -> list[Row]:
+def _best_of_teams(ranked: Sequence[tuple[int, int]], teams: Sequence[str]) -> list[tuple[int, int]]:
     """Return the first row of each team, ranked among these. Rows that shared a rank share one again."""
-    best: list[Row] = []
-    teams: set[str] = set()
+    best: list[tuple[int, int]] = []
+    seen: set[str] = set()
     before: int | None = None
-    for row in rows:
-        if row.run.team not in teams:
-            teams.add(row.run.team)
-            best.append(row._replace(rank=best[-1].rank if row.rank == before else len(best) + 1))
-            before = row.rank
+    for rank, column in ranked:
+        if teams[column] not in seen:
+            seen.add(teams[column])
+            best.append((best[-1][0] if rank == before else len(best) + 1, column))
+            before = rank
     return best
 
 
@@ -270,10 +311,10 @@ LAST_CHANGES: WorkspaceCache[tuple[int, int], datetime | None] = WorkspaceCache(
 """The time of the last of these entries, by a collection's id and revision: each entry comes with a new revision."""
 
 
-def changed_at(workspace: Workspace, board: RankedRuns) -> datetime | None:
+def changed_at(workspace: Workspace, board: Board) -> datetime | None:
     """Return when the judgments, runs or settings behind a board last changed; None while scores are rationed."""
     scores = board.scores
-    if scores.disclosure is not None:
+    if scores.is_rationed:
         return None
     collection, version = scores.collection, scores.qrels
 

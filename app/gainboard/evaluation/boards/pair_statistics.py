@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.evaluation.scoring.scores import ScoreTable
 from gainboard.metrics import BoundMetric
 from gainboard.statistics.bootstrap_range import (
     BootstrapRange,
@@ -188,51 +189,41 @@ class PairComparison:
         }
 
 
-@dataclass(frozen=True)
-class ScoredPairs:
-    """Scores and the pairs to compare.
+def compare_pairs(
+    scores: ScoreTable, pairs: Sequence[tuple[int, int]], margin: float | None = None
+) -> Iterator[PairComparison]:
+    """Yield the comparison of each pair under each metric, metric by metric. `margin` asks for TOST.
 
-    `scores` is float64 [metrics, runs, topics], `means` [metrics, runs], `undefined` bool [metrics, topics]. `pairs`
-    are indexes of runs: the first run and the second.
+    Pairs are places of runs: the first run and the second. Levels are corrected for exactly these pairs, under each
+    metric. Scores of metrics that are better if lower are negated, so that a positive difference is always better.
     """
-
-    metrics: Sequence[BoundMetric]
-    names: Sequence[str]
-    topics: Sequence[str]
-    scores: Floats
-    means: Floats
-    undefined: NDArray[np.bool_]
-    pairs: Sequence[tuple[int, int]]
-
-    def compared(self, margin: float | None = None) -> Iterator[PairComparison]:
-        """Yield the comparison of each pair under each metric, metric by metric. `margin` asks for TOST.
-
-        Levels are corrected for exactly these pairs, under each metric.
-        """
-        for number, metric in enumerate(self.metrics):
-            nowhere = self.undefined[number]
-            defined = np.flatnonzero(~nowhere)
-            scores, topics = self.scores[number][:, defined], [self.topics[topic] for topic in defined.tolist()]
-            first, second = np.array(self.pairs, np.intp).T
-            # Chosen columns may lie apart in memory, and NumPy adds in the order of memory: the last bits would differ.
-            differences = np.ascontiguousarray(scores[first] - scores[second])
-            unit = unit_of(scores)
-            statistics = _statistics(metric, scores, differences, topics, margin, unit)
-            left_out = [self.topics[topic] for topic in np.flatnonzero(nowhere).tolist()]
-            means = self.means[number].tolist()
-            for (one, other), gaps, of_pair in zip(self.pairs, differences, statistics, strict=True):
-                # Rounded, so that differences that are equal except for rounding keep the order of topics.
-                order = np.argsort(-np.round(gaps / unit, DECIMALS), kind="stable")
-                columns = (scores[one, order].tolist(), scores[other, order].tolist(), gaps[order].tolist())
-                yield PairComparison(
-                    metric.label,
-                    (self.names[one], self.names[other]),
-                    (means[one], means[other]),
-                    list(map(TopicDifference, [topics[place] for place in order.tolist()], *columns)),
-                    left_out,
-                    of_pair,
-                    unit,
-                )
+    for metric, table, means, nowhere in zip(
+        scores.metrics, scores.by_topic, scores.means, scores.arrays.undefined, strict=True
+    ):
+        defined = np.flatnonzero(~nowhere)
+        by_run, topics = table[:, defined], [scores.topics[topic] for topic in defined.tolist()]
+        mean_of_run = means.tolist()
+        if metric.is_reversed:
+            by_run, mean_of_run = -by_run, (-means).tolist()
+        first, second = np.array(pairs, np.intp).T
+        # Chosen columns may lie apart in memory, and NumPy adds in the order of memory: the last bits would differ.
+        differences = np.ascontiguousarray(by_run[first] - by_run[second])
+        unit = unit_of(by_run)
+        statistics = _statistics(metric, by_run, differences, topics, margin, unit)
+        left_out = [scores.topics[topic] for topic in np.flatnonzero(nowhere).tolist()]
+        for (one, other), gaps, of_pair in zip(pairs, differences, statistics, strict=True):
+            # Rounded, so that differences that are equal except for rounding keep the order of topics.
+            order = np.argsort(-np.round(gaps / unit, DECIMALS), kind="stable")
+            columns = (by_run[one, order].tolist(), by_run[other, order].tolist(), gaps[order].tolist())
+            yield PairComparison(
+                metric.label,
+                (scores.names[one], scores.names[other]),
+                (mean_of_run[one], mean_of_run[other]),
+                list(map(TopicDifference, [topics[topic] for topic in order.tolist()], *columns)),
+                left_out,
+                of_pair,
+                unit,
+            )
 
 
 def pair_up(names: Sequence[str], baselines: Sequence[str]) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.evaluation.access.principals import Sender
-from gainboard.evaluation.boards.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.workspace import Workspace
 from gainboard.statistics.agreement import discordant_pairs
@@ -45,14 +45,14 @@ class SettingEffect:
         """The number of runs that change their place."""
         return sum(move != 0 for move in self.moves.values())
 
-    def kept_first(self, board: RankedRuns) -> int:
+    def kept_first(self, board: Board) -> int:
         """Return how many of the first runs keep their places."""
         ordered = [self.moves.get(row.run.name, 0) for row in board.rows]
         return next((place for place, move in enumerate(ordered) if move), len(ordered))
 
 
 def setting_effect(
-    workspace: Workspace, sender: Sender, name: str, question: Question, board: RankedRuns
+    workspace: Workspace, sender: Sender, name: str, question: Question, board: Board
 ) -> SettingEffect | None:
     """Compare a leaderboard, the answer to `question`, with the official one.
 
@@ -60,19 +60,18 @@ def setting_effect(
     request. Return None if the setting is the official one, if scores are rationed, if each team has its best run alone
     (another setting may make another run the best), if means are corrected, or if there are not two runs with a mean.
     """
-    if board.scores.disclosure is not None or board.best_per_team or board.corrected or len(board.rows) < 2:
+    if board.scores.is_rationed or board.best_per_team or board.corrected or len(board.rows) < 2:
         return None
     of_collection, _ = bind(board.scores.collection, Question())
-    metric = board.scores.metrics[board.scores.labels().index(board.by)].metric
     by = next(expression for expression, label in board.scores.label_by_expression.items() if label == board.by)
-    expression = next((bound.label for bound in of_collection if bound.metric is metric), by)
+    expression = next((bound.label for bound in of_collection if bound.metric is board.metric.metric), by)
     official = leaderboard(workspace, sender, name, replace(question, metrics=[expression], defaults={}), None)
     return _compare_boards(official, board) if official.by != board.by else None
 
 
-def _compare_boards(official: RankedRuns, board: RankedRuns) -> SettingEffect | None:
+def _compare_boards(official: Board, board: Board) -> SettingEffect | None:
     boards = (official, board)
-    means = np.stack([ranked.means[ranked.scores.labels().index(ranked.by)] for ranked in boards])
+    means = np.stack([ranked.means[ranked.place] for ranked in boards])
     if np.isnan(means).any():
         return None
     was, now = (competition_ranks(row) for row in means)

@@ -18,7 +18,7 @@ from gainboard.evaluation.judgments.versions import JudgedVersion, index_of, sel
 from gainboard.evaluation.runs.join import narrow
 from gainboard.evaluation.runs.stored_files import reread
 from gainboard.evaluation.scoring.matrices import Matrices
-from gainboard.evaluation.scoring.requests import ScoreTable
+from gainboard.evaluation.scoring.requests import StoredScores
 from gainboard.evaluation.scoring.scorer import judged_runs
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.scoring.turns import spend
@@ -71,7 +71,7 @@ def judged_shares(workspace: Workspace, principal: Principal, name: str, named: 
     return JudgedShares(version.qrels, chosen, np.stack([judged_share(run, depth) for run in judged]), len(every))
 
 
-def whole_shares(workspace: Workspace, view: View, table: ScoreTable) -> dict[str, float]:
+def whole_shares(workspace: Workspace, view: View, table: StoredScores) -> dict[str, float]:
     """Return the share of judged documents of each run of a score table, to any rank, by the run's name.
 
     It is empty for those who do not see the judgments.

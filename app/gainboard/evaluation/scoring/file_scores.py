@@ -6,8 +6,7 @@ import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from importlib import import_module
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -17,7 +16,7 @@ from gainboard.errors import BadInput, FaultyFile
 from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.runs.run_files import NO_LIMITS, judged_run_warnings, read_judgments, read_run_file
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names, undefined
-from gainboard.evaluation.scoring.score_texts import remarks_on_means
+from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable
 from gainboard.metrics import (
     BoundMetric,
     JudgedRun,
@@ -28,6 +27,7 @@ from gainboard.metrics import (
     query_parameters,
     score_all,
 )
+from gainboard.notation.frames import optional_package
 from gainboard.notation.remarks import warning_lines
 from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, named_runs
 from gainboard.trec import FileWarning, decompressed
@@ -41,25 +41,37 @@ BY_SCORE = RunOrder("score", ignore_identical_ids=False)
 class FileScores:
     """Scores of runs under metrics, by topic and in the mean. NaN stands where a metric is undefined."""
 
-    runs: Sequence[str]
-    metrics: Sequence[str]
-    """Labels, with all parameters."""
-    topics: Sequence[str]
-    by_topic: Floats
-    """float64 [runs, metrics, topics]."""
-    means: Floats
-    """float64 [runs, metrics]: over the topics for which a metric is defined."""
+    scores: ScoreTable
     notes: Sequence[str] = ()
     """The lines of `gainboard score` on standard error: warnings after the names of their runs, then remarks on means.
 
     Remarks are sentences, without the name of a file.
     """
-    asked: Mapping[str, str] = field(default_factory=dict)
-    """The label of each expression that was asked for."""
-    bound: Sequence[BoundMetric] = ()
-    """The metrics themselves."""
-    undefined: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), np.bool_))
-    """bool [metrics, topics]: true if no run has a score because the topic has no relevant document."""
+
+    @property
+    def runs(self) -> Sequence[str]:
+        """The names of the runs."""
+        return self.scores.names
+
+    @property
+    def metrics(self) -> Sequence[str]:
+        """Labels, with all parameters."""
+        return self.scores.labels
+
+    @property
+    def topics(self) -> Sequence[str]:
+        """The topics of the judgments."""
+        return self.scores.topics
+
+    @property
+    def by_topic(self) -> Floats:
+        """The scores: float64 [runs, metrics, topics]."""
+        return self.scores.by_topic.swapaxes(0, 1)
+
+    @property
+    def means(self) -> Floats:
+        """The means over the topics for which a metric is defined: float64 [runs, metrics]."""
+        return self.scores.means.T
 
     def __repr__(self) -> str:
         return f"<FileScores: {len(self.runs)} runs, {len(self.metrics)} metrics, {len(self.topics)} topics>"
@@ -72,9 +84,9 @@ class FileScores:
     def to_pandas(self, *, topics: bool = False) -> Any:
         """Return the means as a frame of runs x metrics; with `topics`, the scores with a second index of topics.
 
-        Raise ModuleNotFoundError without pandas.
+        Raise MissingPackage without pandas.
         """
-        pandas = import_module("pandas")  # only some people have it
+        pandas = optional_package("pandas")
         if not topics:
             return pandas.DataFrame(self.means, pandas.Index(self.runs, name="run"), list(self.metrics))
         index = pandas.MultiIndex.from_product([self.runs, self.topics], names=["run", "topic"])
@@ -84,9 +96,9 @@ class FileScores:
     def to_polars(self, *, topics: bool = False) -> Any:
         """Return the same as a frame of polars with a column `run` and, with `topics`, a column `topic`.
 
-        Raise ModuleNotFoundError without polars.
+        Raise MissingPackage without polars.
         """
-        polars = import_module("polars")
+        polars = optional_package("polars")
         if not topics:
             return polars.DataFrame({"run": self.runs, **dict(zip(self.metrics, self.means.T, strict=True))})
         rows = self.by_topic.swapaxes(1, 2).reshape(-1, len(self.metrics))
@@ -184,16 +196,16 @@ def score(
         raise BadInput("There is no run to score. Give a file, a folder, a frame, or a dictionary.")
     order = RunOrder(order_by, ignore_identical_ids)
     judged = {run.name: judgments.run(run.table, run.name, order) for run in tables}
-    scores = judgments.scores(bound, [run for run, _ in judged.values()])
-    means = np.array([mean_all(bound, scores[:, run]) for run in range(len(tables))])
-    topics, nowhere = judgments.index.topics.topics, undefined(bound, judgments.index.topics)
+    topics = judgments.index.topics
+    runs_of_topics = JudgedRuns.of([run for run, _ in judged.values()], topics.judgments)
+    by_topic = score_all(bound, runs_of_topics)
+    missing = np.count_nonzero(runs_of_topics.missing, axis=1)
+    arrays = ScoreArrays(by_topic, mean_all(bound, by_topic), undefined(bound, topics), missing)
+    scores = ScoreTable(bound, asked, list(judged), topics.topics, arrays)
     notes = list(warning_lines("qrels", judgments.warnings))
     for name, (_, warnings) in judged.items():
         notes += warning_lines(name, warnings)
-    notes += [f"{note}." for note in remarks_on_means(bound, topics, nowhere)]
-    labels = [metric.label for metric in bound]
-    by_topic = scores.swapaxes(0, 1)
-    return FileScores(list(judged), labels, topics, by_topic, means, notes, asked, bound, nowhere)
+    return FileScores(scores, [*notes, *(f"{remark}." for remark in scores.remarks())])
 
 
 @contextmanager

@@ -149,8 +149,8 @@ class Matrices:
     def _all_scores(self, label: str) -> Floats:
         def score() -> Floats:
             metric = self.metric(label)
-            scored = score_runs(self.workspace, self.collection, self._version, self.candidates, [metric])
-            table: Floats = scored.scores[0]
+            arrays = score_runs(self.workspace, self.collection, self._version, self.candidates, [metric])
+            table: Floats = arrays.by_topic[0]
             return -table if metric.is_reversed else table
 
         return self._tables.get(label, score)

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-
-import numpy as np
-from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.disclosure import Disclosure, charge, limit, presets
@@ -27,10 +23,11 @@ from gainboard.evaluation.scoring.binding import (
     in_ours,
     scale_of,
 )
-from gainboard.evaluation.scoring.scorer import ScoredRuns, kept_scores
+from gainboard.evaluation.scoring.scorer import kept_scores
+from gainboard.evaluation.scoring.scores import ScoreTable
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics import BoundMetric, Names, mean_all
+from gainboard.metrics import BoundMetric, Names
 from gainboard.store.database import may_take_long
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 from gainboard.vocabulary import LateShown
@@ -80,94 +77,48 @@ class Question:
 
 
 @dataclass(frozen=True)
-class ScoreTable:
-    """The answer to a request for scores. Its methods `means` and `by_topic` round hidden scores as required."""
+class StoredScores(ScoreTable):
+    """The answer to a request for scores of stored runs. Hidden scores are rounded as the policy requires."""
 
     collection: Collection
     qrels: Qrels
-    metrics: Sequence[BoundMetric]
-    label_by_expression: Mapping[str, str]
     runs: Sequence[Run]
     judged: JudgedTopics
     """The topics of the version, or those of the group."""
-    scored: ScoredRuns
-    """The scores in full precision."""
     disclosure: Disclosure | None = None
     """The limits on what is shown if the judgments are hidden, else None."""
     chosen: ChosenTopics | None = None
     """The topic group that the scores are about; None if they are about all topics."""
 
     @property
-    def topics(self) -> Sequence[str]:
-        """The topics of the scores."""
-        return self.judged.topics
+    def is_rationed(self) -> bool:
+        return self.disclosure is not None
 
-    @cached_property
+    @property
     def topics_missing(self) -> Sequence[int | None]:
         """The number of topics that each run lacks: of the declared ones if the judgments are hidden."""
         if self.disclosure is not None:
             return [self.disclosure.topics_missing[run.id] for run in self.runs]
-        missing: list[int] = self.scored.topics_missing.tolist()
+        missing: list[int] = self.arrays.topics_missing.tolist()
         return missing
 
     @property
     def shown_version(self) -> int | None:
         """The number of the qrels version; None while the judgments are hidden from whoever asks."""
-        return self.qrels.version if self.disclosure is None else None
+        return None if self.is_rationed else self.qrels.version
 
     @property
     def decimals(self) -> int | None:
         """The decimal places that the policy shows; None for all."""
         return self.disclosure.decimals if self.disclosure else None
 
-    def labels(self) -> list[str]:
-        """Return the labels of the metrics, which contain the parameters."""
-        return [metric.label for metric in self.metrics]
-
-    def topics_undefined(self) -> dict[str, list[str]] | None:
-        """Return the topics left out of the mean, by label. Return None if the judgments are hidden.
-
-        These topics would reveal judgments.
-        """
-        if self.disclosure is not None:
-            return None
-        rows = zip(self.labels(), self.scored.undefined, strict=True)
-        return {label: [self.topics[topic] for topic in row.nonzero()[0]] for label, row in rows}
-
-    def topics_scored(self) -> dict[str, int] | None:
-        """Return the number of topics in the mean, by label. Return None if the judgments are hidden."""
-        if self.disclosure is not None:
-            return None
-        return dict(zip(self.labels(), np.count_nonzero(~self.scored.undefined, axis=1).tolist(), strict=True))
-
     @property
     def withheld(self) -> Mapping[str, str]:
         """The runs without scores because the judgments are hidden: the reason, by name of the run."""
         return self.disclosure.withheld if self.disclosure else {}
 
-    def means_over(self, topics: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the means over some of the topics, by their places: float64 [metrics, runs].
 
-        Whoever asks must see scores under any parameters, because these means are not rounded.
-        """
-        return mean_all(self.metrics, np.ascontiguousarray(self.scored.scores[:, :, topics]))
-
-    def means(self) -> NDArray[np.float64]:
-        """Return the means over the defined topics, in the precision that may be shown: float64 [metrics, runs].
-
-        A mean is NaN if there are no defined topics.
-        """
-        return self.disclosure.shown(self.scored.means) if self.disclosure else self.scored.means
-
-    def by_topic(self) -> NDArray[np.float64]:
-        """Return the scores in the precision that may be shown: float64 [metrics, runs, topics].
-
-        A score is NaN if the metric is undefined for the topic.
-        """
-        return self.disclosure.shown(self.scored.scores) if self.disclosure else self.scored.scores
-
-
-def score(workspace: Workspace, sender: Sender, name: str, question: Question) -> ScoreTable:
+def score(workspace: Workspace, sender: Sender, name: str, question: Question) -> StoredScores:
     """Score runs of a collection.
 
     Raises Refused if the sender may not see the scores, and BadInput if the request is invalid.
@@ -200,8 +151,24 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         chosen, unpaid = charge(workspace, view, bound, qrels, chosen, not question.as_many_as_may)
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
     version, is_chosen = JudgedVersion(qrels, topics), bool(question.metrics or question.also or question.defaults)
-    scored = kept_scores(workspace, view.collection, version, chosen, bound, is_chosen=is_chosen)
-    return ScoreTable(view.collection, qrels, bound, label_by_expression, chosen, topics, scored, disclosure, group)
+    arrays = kept_scores(workspace, view.collection, version, chosen, bound, is_chosen=is_chosen)
+    if disclosure is not None:
+        # From here on, nothing of the answer has more decimals than may be shown.
+        shown = disclosure.shown
+        arrays = replace(arrays, by_topic=shown(arrays.by_topic), means=shown(arrays.means))
+    return StoredScores(
+        metrics=bound,
+        label_by_expression=label_by_expression,
+        names=[run.name for run in chosen],
+        topics=topics.topics,
+        arrays=arrays,
+        collection=view.collection,
+        qrels=qrels,
+        runs=chosen,
+        judged=topics,
+        disclosure=disclosure,
+        chosen=group,
+    )
 
 
 def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from hashlib import sha256
 from threading import Lock
 from typing import Final, NamedTuple
@@ -26,10 +26,10 @@ from gainboard.evaluation.judgments.versions import JudgedVersion, index_of
 from gainboard.evaluation.runs.join import JudgedTopics, judge, unpack_run
 from gainboard.evaluation.runs.stored_files import reread
 from gainboard.evaluation.scoring.binding import CustomMetric, customs_of, undefined
+from gainboard.evaluation.scoring.scores import ScoreArrays
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, mean_all, score_all
-from gainboard.statistics import mean_intervals
 from gainboard.store import runs
 from gainboard.store.database import may_take_long
 from gainboard.store.records import Collection, Run
@@ -187,37 +187,11 @@ class _Memory:
         return True
 
 
-@dataclass(frozen=True)
-class ScoredRuns:
-    """The scores of runs under some metrics, as they are kept.
-
-    - `scores` float64 [metrics, runs, topics]: NaN where a metric is undefined.
-    - `means` float64 [metrics, runs]: the means of the scores over topics.
-    - `undefined` bool [metrics, topics]: true if the metric is undefined for the topic, so that no run has a score.
-    - `topics_missing` int64 [runs]: the number of topics that each run lacks.
-    """
-
-    scores: Floats
-    means: Floats
-    undefined: NDArray[np.bool_]
-    topics_missing: NDArray[np.int64]
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of the large arrays."""
-        return self.scores.nbytes + self.undefined.nbytes
-
-    @cached_property
-    def intervals(self) -> tuple[Floats, Floats]:
-        """The lower and the upper ends of the confidence intervals of the means, float64 [metrics, runs] both."""
-        return mean_intervals(self.scores)
-
-
 MOST_SCORED_BYTES = 10 << 20
 SCORE_SECONDS = 1.5e-6
 """The approximate time for one score of one run on one topic, in the middle of the catalogue."""
-SCORED_RUNS: WorkspaceCache[tuple[int, bytes], ScoredRuns] = WorkspaceCache(
-    MOST_SCORED_BYTES, lambda scored: scored.nbytes + (1 << 10)
+SCORED_RUNS: WorkspaceCache[tuple[int, bytes], ScoreArrays] = WorkspaceCache(
+    MOST_SCORED_BYTES, lambda arrays: arrays.nbytes + (1 << 10)
 )
 """Scores by the id of the qrels version, and by a hash of runs, metrics and topics.
 
@@ -235,7 +209,7 @@ def kept_scores(
     bound: Sequence[BoundMetric],
     *,
     is_chosen: bool = True,
-) -> ScoredRuns:
+) -> ScoreArrays:
     """Return scores, means and missing topics of the chosen runs. Recent requests are answered from memory.
 
     `is_chosen` says whether the request names the metrics or their parameters (see `spend`). Kept scores stay valid,
@@ -249,13 +223,13 @@ def kept_scores(
     labels = "\n".join(metric.label for metric in bound).encode()
     key = (version.qrels.id, sha256(ids.tobytes() + b"%d " % len(places) + places + labels).digest())
     kept = SCORED_RUNS.of(workspace)
-    if (scored := kept.find(key)) is None:
+    if (arrays := kept.find(key)) is None:
         spend(len(bound) * len(chosen) * len(topics.topics) * SCORE_SECONDS, is_chosen=is_chosen)
-        scored = score_runs(workspace, collection, version, chosen, bound)
+        arrays = score_runs(workspace, collection, version, chosen, bound)
         # The cache keeps the last value whatever its size, and would remove all others for this one.
-        if scored.nbytes <= MOST_SCORED_BYTES:
-            kept.keep(key, scored)
-    return scored
+        if arrays.nbytes <= MOST_SCORED_BYTES:
+            kept.keep(key, arrays)
+    return arrays
 
 
 def score_runs(
@@ -264,7 +238,7 @@ def score_runs(
     version: JudgedVersion,
     chosen: Sequence[Run],
     bound: Sequence[BoundMetric],
-) -> ScoredRuns:
+) -> ScoreArrays:
     """Return scores, means and missing topics of the chosen runs, which are not kept."""
     topics = version.topics
     scores = np.empty((len(bound), len(chosen), len(topics.topics)))
@@ -289,7 +263,7 @@ def score_runs(
             nowhere[row] = metric.undefined(topics.topics)  # some runs may have no score at all
     else:
         nowhere = undefined(bound, topics)
-    return ScoredRuns(scores, mean_all(bound, scores), nowhere, missing)
+    return ScoreArrays(scores, mean_all(bound, scores), nowhere, missing)
 
 
 def mean_scores(

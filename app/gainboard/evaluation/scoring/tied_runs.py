@@ -10,7 +10,7 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation.judgments.versions import JudgedVersion
 from gainboard.evaluation.runs.stored_files import reread
 from gainboard.evaluation.scoring.binding import customs_of
-from gainboard.evaluation.scoring.requests import ScoreTable
+from gainboard.evaluation.scoring.requests import StoredScores
 from gainboard.evaluation.scoring.scorer import judged_runs
 from gainboard.evaluation.scoring.ties import RunTies, TiedScores, TiesAsked, is_drawn, refuse_by_intent, tied_scores
 from gainboard.evaluation.scoring.turns import spend
@@ -41,7 +41,7 @@ class ScoredTies(NamedTuple):
     scores: TiedScores
 
 
-def score_ties(workspace: Workspace, table: ScoreTable, asked: TiesAsked) -> list[ScoredTies]:
+def score_ties(workspace: Workspace, table: StoredScores, asked: TiesAsked) -> list[ScoredTies]:
     """Return the ties of each run of the table, and scores under the table's metrics.
 
     Whoever asks must see the judgments (`View.require_judgments`). Raise InvalidRequest if too many files must be read,
@@ -78,7 +78,7 @@ def score_ties(workspace: Workspace, table: ScoreTable, asked: TiesAsked) -> lis
     ]
 
 
-def _refuse_too_many_draws(table: ScoreTable, tied: Sequence[TiedRun]) -> None:
+def _refuse_too_many_draws(table: StoredScores, tied: Sequence[TiedRun]) -> None:
     drawn = [metric.label for metric in table.metrics if is_drawn(metric)]
     documents = sum(int(run.size[run.begin[run.is_mixed]].sum()) for run in tied)
     if drawn and documents > MOST_DRAWN:
@@ -90,7 +90,7 @@ def _refuse_too_many_draws(table: ScoreTable, tied: Sequence[TiedRun]) -> None:
     spend(len(drawn) * documents * DRAWN_SECONDS)
 
 
-def _refuse_too_many_orders(table: ScoreTable, tied: Sequence[TiedRun]) -> None:
+def _refuse_too_many_orders(table: StoredScores, tied: Sequence[TiedRun]) -> None:
     tried = [metric.label for metric in table.metrics if not metric.metric.sorted_is_best]
     orders = sum(run.count_orders(topic) or 0 for run in tied for topic in run.mixed_topics) if tried else 0
     if orders > MOST_ORDERS:

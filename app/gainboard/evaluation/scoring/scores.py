@@ -1,0 +1,174 @@
+"""Scores of runs under metrics: one table for stored runs and for files, with the forms in which it is printed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.exhibits import csv_line
+from gainboard.metrics import BoundMetric, Scale, mean_all, notes_on_names, trec_eval_name
+from gainboard.notation.remarks import why_left_out
+
+Floats = NDArray[np.float64]
+_TOPICS_NAMED = 10
+DECIMALS = 12
+
+
+@dataclass(frozen=True)
+class ScoreArrays:
+    """The numbers of a table of scores, which can be kept: they do not depend on who asks.
+
+    - `by_topic` float64 [metrics, runs, topics]: NaN where a metric is undefined.
+    - `means` float64 [metrics, runs]: the means over the topics for which a metric is defined, NaN if there are none.
+    - `undefined` bool [metrics, topics]: true if the metric is undefined for the topic, so that no run has a score.
+    - `topics_missing` int64 [runs]: the number of topics that each run lacks.
+    """
+
+    by_topic: Floats
+    means: Floats
+    undefined: NDArray[np.bool_]
+    topics_missing: NDArray[np.int64]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the large arrays."""
+        return self.by_topic.nbytes + self.undefined.nbytes
+
+    @cached_property
+    def intervals(self) -> tuple[Floats, Floats]:
+        """The lower and the upper ends of the confidence intervals of the means, float64 [metrics, runs] both."""
+        from gainboard.statistics import mean_intervals  # noqa: PLC0415 (it takes as long as to score a small file)
+
+        return mean_intervals(self.by_topic)
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Scores of runs under metrics, by topic and in the mean, in the precision that may be shown."""
+
+    metrics: Sequence[BoundMetric]
+    label_by_expression: Mapping[str, str]
+    """The label of each expression that was asked for."""
+    names: Sequence[str]
+    """The names of the runs."""
+    topics: Sequence[str]
+    arrays: ScoreArrays
+
+    @property
+    def by_topic(self) -> Floats:
+        """The scores: float64 [metrics, runs, topics]."""
+        return self.arrays.by_topic
+
+    @property
+    def means(self) -> Floats:
+        """The means over topics: float64 [metrics, runs]."""
+        return self.arrays.means
+
+    @property
+    def is_rationed(self) -> bool:
+        """True while the judgments are hidden: then nothing is said of single topics."""
+        return False
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The labels of the metrics, which contain the parameters."""
+        return [metric.label for metric in self.metrics]
+
+    def topics_undefined(self) -> dict[str, list[str]] | None:
+        """Return the topics left out of the mean, by label. Return None if scores are rationed."""
+        if self.is_rationed:
+            return None
+        rows = zip(self.labels, self.arrays.undefined, strict=True)
+        return {label: [self.topics[topic] for topic in row.nonzero()[0]] for label, row in rows}
+
+    def topics_scored(self) -> dict[str, int] | None:
+        """Return the number of topics in the mean, by label. Return None if scores are rationed."""
+        if self.is_rationed:
+            return None
+        return dict(zip(self.labels, np.count_nonzero(~self.arrays.undefined, axis=1).tolist(), strict=True))
+
+    def means_over(self, topics: NDArray[np.intp]) -> Floats:
+        """Return the means over some of the topics, by their places: float64 [metrics, runs]."""
+        return mean_all(self.metrics, np.ascontiguousarray(self.by_topic[:, :, topics]))
+
+    def remarks(self) -> Iterator[str]:
+        """Yield what a reader of the means should know: names that mean something else elsewhere, topics left out.
+
+        The sentences have no full stop.
+        """
+        yield from (note.removesuffix(".") for note in notes_on_names(self.metrics))
+        left_out: dict[tuple[str, ...], list[str]] = {}
+        for label, topics in (self.topics_undefined() or {}).items():
+            left_out.setdefault(tuple(topics), []).append(label)
+        for undefined, labels in left_out.items():
+            if undefined:
+                more = f" and {len(undefined) - _TOPICS_NAMED} more" if len(undefined) > _TOPICS_NAMED else ""
+                means = "all means" if len(labels) == len(self.metrics) else f"the means of {', '.join(labels)}"
+                count, named = f"{len(undefined)} of {len(self.topics)} topics", ", ".join(undefined[:_TOPICS_NAMED])
+                yield f"{count} are left out of {means}, {why_left_out(labels)}: {named}{more}"
+
+    def run_as_json(self, run: int, *, per_topic: bool) -> dict[str, Any]:
+        """Return a run's scores as JSON has them, over HTTP and offline: undefined ones are None."""
+        shown: dict[str, Any] = {"mean": dict(zip(self.labels, _or_none(self.means[:, run]), strict=True))}
+        if per_topic:
+            shown["topics"] = {
+                label: dict(zip(self.topics, _or_none(scores), strict=True))
+                for label, scores in zip(self.labels, self.by_topic[:, run], strict=True)
+            }
+        return shown
+
+    def csv(self, *, per_topic: bool) -> Iterator[str]:
+        """Yield lines of CSV, by run and metric. A mean's topic is `all`; scores of topics come before their mean."""
+        yield "run,topic,metric,value\r\n"
+        for column, run in enumerate(self.names):
+            for row, label in enumerate(self.labels):
+                if per_topic:
+                    for topic, value in zip(self.topics, self.by_topic[row, column].tolist(), strict=True):
+                        yield csv_line((run, topic, label, value))
+                yield csv_line((run, "all", label, float(self.means[row, column])))
+
+    def trec_eval(self, tags: Sequence[str], scale: Scale, *, per_topic: bool) -> Iterator[str]:
+        """Yield lines of trec_eval for each run, by its tag. Undefined scores have no line.
+
+        A metric with the same definition has trec_eval's own name, and the others have their labels.
+        """
+        names = [trec_eval_name(metric, scale) or metric.label for metric in self.metrics]
+        counts = self.topics_scored()
+        for run, tag in enumerate(tags):
+            for topic, scores in zip(self.topics, self.by_topic[:, run].T.tolist(), strict=True) if per_topic else ():
+                for name, value in zip(names, scores, strict=True):
+                    if not math.isnan(value):
+                        yield f"{name:<22s}\t{topic}\t{value:6.4f}\n"
+            yield f"{'runid':<22s}\tall\t{tag}\n"
+            if counts is not None:
+                yield f"{'num_q':<22s}\tall\t{max(counts.values())}\n"
+            for name, mean in zip(names, self.means[:, run].tolist(), strict=True):
+                if not math.isnan(mean):
+                    yield f"{name:<22s}\tall\t{mean:6.4f}\n"
+
+
+def rank_by_mean(names: Sequence[str], means: Floats) -> list[tuple[int, int]]:
+    """Return rank and index of each run, in the order of a board: the highest mean first, and equal ones by name.
+
+    `means` is float64 [runs]. Equal means share a rank, and so do the runs without one (NaN), which are last.
+    """
+    # The same sum in another order may differ in its last bits, so 12 decimals decide, as in the analyses. NumPy's
+    # `round` would turn the largest uploaded scores into infinity.
+    keys = [(True, 0.0) if math.isnan(mean) else (False, -round(mean, DECIMALS)) for mean in means.tolist()]
+    ranked: list[tuple[int, int]] = []
+    for place, run in enumerate(sorted(range(len(keys)), key=lambda run: (keys[run], names[run])), start=1):
+        is_equal = bool(ranked) and keys[ranked[-1][1]] == keys[run]
+        ranked.append((ranked[-1][0] if is_equal else place, run))
+    return ranked
+
+
+def _or_none(scores: Floats) -> list[float | None]:
+    values: list[float | None] = scores.tolist()
+    # Most rows have no undefined score, and are not looked at one by one.
+    return [None if math.isnan(value or 0) else value for value in values] if np.isnan(scores).any() else values
