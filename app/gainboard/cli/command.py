@@ -31,7 +31,7 @@ SERVER = "server"
 
 
 class Option:
-    """What a type cannot say of an option: its help, its flags (by default the parameter's name), and how it is read.
+    """An option, as far as a type cannot say it: its help, its flags (by default the parameter's name), how it is read.
 
     `splits` reads several values of a list from one word. Options of one `group` have its title above them. One of
     those that are `either` must be said, and no more than one.
@@ -212,7 +212,7 @@ class _Part(NamedTuple):
     kind: Any
     said: Sequence[Option | Several]
     parts: Sequence[_Part]
-    """Those of a group."""
+    """The fields of a group."""
     is_required: bool
 
 

@@ -6,7 +6,6 @@ client.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -27,7 +26,6 @@ if TYPE_CHECKING:  # commands on files print tables, too, and start without Pyda
 
 DIGITS = 4
 """The decimal places of the scores in a table."""
-FORMATS = ("table", "csv", "json")
 _CONTROLS = re.compile("[\x7f-\x9f]")
 """Control characters that JSON may contain unescaped."""
 _GAP = "  "
@@ -49,11 +47,6 @@ COLLECTION_HINTS = {
 
 
 Format = Annotated[Literal["table", "csv", "json"], Option("the format (default: table)", "-f", "--format")]
-
-
-def format_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option for the format of the output."""
-    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="the format (default: table)")
 
 
 def print_utf8() -> None:

@@ -22,7 +22,7 @@ from gainboard.cli.options import (
     Defaults,
     PerTopic,
     Quiet,
-    metric_help,
+    metric_option,
     require_one_input,
     split_expressions,
 )
@@ -64,7 +64,7 @@ class FilesToScore:
         Argument("run files, plain, .gz or .zst, or folders of them", metavar="RUN_FILE"),
         Option("the runs, in place of arguments", metavar="RUN_FILE", nargs="+"),
     ]
-    metrics: Annotated[Sequence[str], metric_help("AP, Q, nDCG@10")] = ()
+    metrics: Annotated[Sequence[str], metric_option("AP, Q, nDCG@10")] = ()
     names: Annotated[Names, TOOL] = "gainboard"
     per_topic: PerTopic = False
     quiet: Quiet = False

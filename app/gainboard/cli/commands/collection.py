@@ -32,8 +32,10 @@ def _read_levels(text: str) -> int | Sequence[str]:
     """Return names or a number. Refuse a level without a name, which would move the others to lower levels."""
     if not all(map(str.strip, text.split(","))):
         refuse(f"{text!r} has a level without a name. Write all names, for example B,A,S")
-    levels: Any = parse_value(text)
-    return [levels] if isinstance(levels, str) else levels
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    levels = parse_value(text)
+    return levels if isinstance(levels, list) else [text]
 
 
 _LEVELS = Option("names of the relevant levels, lowest first (B,A,S), or their number", read=_read_levels)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from gainboard.cli.command import Example, Option, command
 from gainboard.cli.connecting import NamedCollection
-from gainboard.cli.options import metric_help
+from gainboard.cli.options import metric_option
 from gainboard.cli.printing import Format, print_one
 
 
@@ -19,7 +19,7 @@ from gainboard.cli.printing import Format, print_one
 def freeze(
     at: NamedCollection,
     *,
-    metrics: Annotated[Sequence[str], metric_help("the collection's")] = (),
+    metrics: Annotated[Sequence[str], metric_option("the collection's")] = (),
     title: Annotated[str, Option("the title (default: the collection's)")] = "",
     creators: Annotated[Sequence[str], Option("whom to cite; repeatable", "--creator", metavar="NAME")] = (),
     license: Annotated[str, Option("the licence of the data, such as the address of its text")] = "",

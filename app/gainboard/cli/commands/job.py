@@ -10,7 +10,7 @@ from gainboard.cli.connecting import Collection
 from gainboard.cli.jobs import Kind, Noun, ResultForm, Wait, WorkParameters, print_work, run_work
 from gainboard.cli.jobs import kinds as describe_kinds
 from gainboard.cli.loading import Campaign
-from gainboard.cli.options import metric_help
+from gainboard.cli.options import metric_option
 from gainboard.cli.printing import Format
 from gainboard.client import Gainboard, Job
 from gainboard.vocabulary import JobState
@@ -38,7 +38,7 @@ def run(
     at: Campaign,
     kind: Kind,
     *,
-    metrics: Annotated[Sequence[str], metric_help("none; most kinds need some")] = (),
+    metrics: Annotated[Sequence[str], metric_option("none; most kinds need some")] = (),
     parameters: WorkParameters = (),
     wait: Wait = False,
     form: ResultForm,

@@ -26,7 +26,7 @@ def put(
         str | None, Option("what a missing score is: a number, zero or drop-topic", metavar="VALUE")
     ] = None,
     form: Annotated[
-        Literal["csv", "trec_eval", "json"] | None, Option("the form of the file (default: guessed)", "--as")
+        Literal["json", "csv", "trec_eval"] | None, Option("the form of the file (default: guessed)", "--as")
     ] = None,
     measure: Annotated[str | None, Option("the measure to read, if the file has several")] = None,
     run: Annotated[str | None, Option("the run of a file of trec_eval that names none")] = None,

@@ -16,7 +16,7 @@ from gainboard.cli.options import Data, read_settings
     Example("GAINBOARD_OBJECTS=s3://bucket/gainboard gainboard move database", "back into it"),
 )
 def move(
-    to: Annotated[Literal["objects", "database"], Argument("where the files are to be")], *, data: Data = None
+    to: Annotated[Literal["database", "objects"], Argument("where the files are to be")], *, data: Data = None
 ) -> int:
     """Move the content of all files to the folder or object store of GAINBOARD_OBJECTS, or back into the database. The
     service may run meanwhile. Each file is compared with its hash before it is moved. If the command is interrupted,
