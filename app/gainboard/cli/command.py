@@ -175,15 +175,25 @@ class Group(NamedTuple):
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser in which an argument disappears where an option of its name is said: `score --qrels QRELS RUN_FILE`."""
+    """A parser in which an argument disappears where an option of its name is said: `score --qrels QRELS RUN_FILE`.
+
+    Arguments of a list may also stand between options: `submit one.txt --team lemur two.txt`.
+    """
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse as usual."""
+        """Parse as usual, but for these two rules."""
         said = {action.dest for word in args or () for action in self._find_options(word.partition("=")[0])}
         for action in [each for each in self._positionals._group_actions if each.dest in said]:
             self._positionals._group_actions.remove(action)
             self._actions.remove(action)
-        return super().parse_known_args(args, namespace)
+        parsed, rest = super().parse_known_args(args, namespace)
+        lists = [action for action in self._positionals._group_actions if action.nargs in ("+", "*")]
+        # argparse gives a list the first arguments that stand together, and leaves the others.
+        if rest and lists and not any(word.startswith("-") and word != "-" for word in rest):
+            more = [self._get_value(lists[-1], word) for word in rest]
+            setattr(parsed, lists[-1].dest, [*(getattr(parsed, lists[-1].dest) or ()), *more])
+            rest = []
+        return parsed, rest
 
     def _find_options(self, word: str) -> Iterator[argparse.Action]:
         actions = self._option_string_actions

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, BinaryIO, cast
+from typing import Annotated, BinaryIO, Final, cast
 
 from gainboard.cli.command import Option, count, refuse
 from gainboard.cli.options import STANDARD_INPUT
@@ -43,6 +43,7 @@ _HEAD = 16
 _LEVEL_NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}")
 
 
+RUN_FILES: Final = Option("run files, in place of arguments", metavar="RUN_FILE", nargs="+")
 _reading = partial(Option, group="reading")
 
 

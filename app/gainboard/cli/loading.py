@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import lzma
-import re
 import sys
 import tarfile
 import tempfile
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, cast
 
 from gainboard.cli.command import Option
 from gainboard.cli.connecting import Collection, tell_of_refusal
+from gainboard.cli.options import read_version
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 NAME = "files"
 """The name of the collection, unless -c gives another one: results have it."""
-_VERSION = re.compile(r"[1-9][0-9]{0,8}")
 BZIP2: Final = b"BZh"
 XZ: Final = b"\xfd7zXZ\x00"
 UNREADABLE = (
@@ -67,11 +66,11 @@ class Campaign(Collection):
         """Return the version of the judgments that is named. Raise BadSetting for a file without runs."""
         if self.runs or self.qrels is None:
             return None
-        if not _VERSION.fullmatch(self.qrels):
+        if (version := read_version(self.qrels)) is None:
             raise BadSetting(
                 f"--qrels {self.qrels!r} is not the number of a version. To score files, name runs with --runs."
             )
-        return int(self.qrels)
+        return version
 
     @contextmanager
     def connect(self, trusted: str | None = None) -> Iterator[Gainboard]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 _COMMA = re.compile(r",(?![^()]*\))")
 """A comma outside an expression such as `Q(beta=1,gains=3:2:1)`."""
+_VERSION = re.compile(r"[1-9][0-9]{0,8}")
 HOST, PORT = "127.0.0.1", 8000
 """The default address of a server, and of the commands that ask one."""
 LAST_PORT = 65535
@@ -65,6 +66,11 @@ def require_one_input(names: Sequence[str]) -> None:
     """Raise BadSetting if two of the files are standard input, which can be read only once."""
     if list(names).count(STANDARD_INPUT) > 1:
         raise BadSetting("Two files are `-`, but standard input can be read only once. Name one of them as a file.")
+
+
+def read_version(text: str | None) -> int | None:
+    """Return the version of judgments that digits alone name; None for the name of a file, which may be `./2`."""
+    return int(text) if text is not None and _VERSION.fullmatch(text) else None
 
 
 def read_settings(data: Path | None) -> Settings:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gainboard import acceleration
 from gainboard.cli.command import Argument, Option
-from gainboard.cli.files import FileReader, Reading, short_names, text_size, total_size, without_suffix
+from gainboard.cli.files import RUN_FILES, FileReader, Reading, short_names, text_size, total_size, without_suffix
 from gainboard.cli.options import (
     STANDARD_INPUT,
     TOOL,
@@ -57,12 +57,12 @@ class FilesToScore:
     qrels: Annotated[
         str,
         Argument("judgments in TREC's or NTCIR's layout; - is standard input"),
-        Option("the judgments; then all arguments are runs", metavar="QRELS"),
+        Option("judgments; all arguments are then runs", metavar="QRELS"),
     ]
     runs: Annotated[
         Sequence[str],
         Argument("run files, plain, .gz or .zst, or folders of them", metavar="RUN_FILE"),
-        Option("the runs, in place of arguments", metavar="RUN_FILE", nargs="+"),
+        RUN_FILES,
     ]
     metrics: Annotated[Sequence[str], metric_option("AP, Q, nDCG@10")] = ()
     names: Annotated[Names, TOOL] = "gainboard"

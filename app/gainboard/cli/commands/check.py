@@ -6,13 +6,16 @@ import json as json_format
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from gainboard.cli.command import Argument, Example, Misuse, Option, command
 from gainboard.cli.connecting import Collection
-from gainboard.cli.files import FileReader, Reading, expand_folders, limits_here, total_size
-from gainboard.cli.options import require_one_input
+from gainboard.cli.files import RUN_FILES, FileReader, Reading, expand_folders, limits_here, total_size
+from gainboard.cli.options import read_version, require_one_input
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
 from gainboard.cli.printing import COLLECTION_HINTS, FILE_HINTS, fault_lines, list_faults, print_utf8
 from gainboard.cli.scored_files import check_topics
@@ -119,10 +122,13 @@ def check(
     runs: Annotated[
         Sequence[str],
         Argument("run files, plain, .gz or .zst, or folders; - is standard input", metavar="RUN_FILE"),
-        Option("the same", metavar="RUN_FILE", nargs="+"),
+        RUN_FILES,
     ] = (),
     *,
-    qrels: Annotated[str | None, Option("judgments, which are checked as well", metavar="QRELS")] = None,
+    qrels: Annotated[
+        str | None,
+        Option("judgments, which are checked as well: a file, or with -c the number of a version", metavar="QRELS"),
+    ] = None,
     json: Annotated[bool, Option("print everything as JSON")] = False,
     reading: Reading,
 ) -> int:
@@ -142,25 +148,30 @@ def check(
     files = expand_folders(runs, qrels)
     require_one_input([*files, *(file for file in (qrels, reading.iprob) if file)])
     reader, declared = FileReader.of(reading, limits_here()), None
-    if at.named or os.environ.get("GAINBOARD_COLLECTION"):
-        with at.connect() as gainboard:
+    with ExitStack() as stack:
+        qrels_file = qrels
+        if at.named or os.environ.get("GAINBOARD_COLLECTION"):
+            gainboard = stack.enter_context(at.connect())
             collection = gainboard.collection(at.collection)
-        if collection.topics is None:
-            print(
-                f"note: {collection.name} declares no topics, so those of the runs were not compared", file=sys.stderr
+            if collection.topics is None:
+                note = f"{collection.name} declares no topics, so those of the runs were not compared"
+                print(f"note: {note}", file=sys.stderr)
+            declared = Declared(collection.name, frozenset(collection.topics or ()))
+            reader = replace(
+                reader,
+                levels=collection.levels,
+                depth=collection.depth,
+                order=RunOrder(collection.order_by, collection.ignore_identical_ids),
+                intents=collection.intents,
             )
-        declared = Declared(collection.name, frozenset(collection.topics or ()))
-        reader = replace(
-            reader,
-            levels=collection.levels,
-            depth=collection.depth,
-            order=RunOrder(collection.order_by, collection.ignore_identical_ids),
-            intents=collection.intents,
-        )
-    index, checked = None, []
-    if qrels is not None:
-        index, about = _check_qrels(reader, qrels)
-        checked.append(about)
+            if version := read_version(qrels):
+                folder = stack.enter_context(TemporaryDirectory(prefix="gainboard-"))
+                qrels = f"version {version} of {collection.name}"
+                qrels_file = str(gainboard.save_qrels_file(collection.name, version, Path(folder) / "qrels"))
+        index, checked = None, []
+        if qrels is not None and qrels_file is not None:
+            index, about = _check_qrels(reader, qrels_file, qrels)
+            checked.append(about)
     task, size = RunChecking(reader, qrels, index, declared), total_size(files)
     processes = choose_processes(files, size)
     checked += process_files(task, files, label="checking", size=size, processes=processes)
@@ -173,10 +184,10 @@ def check(
     return 1 if any(file.faults_total for file in checked) else 0
 
 
-def _check_qrels(reader: FileReader, name: str) -> tuple[QrelsIndex | None, CheckedFile]:
+def _check_qrels(reader: FileReader, path: str, name: str) -> tuple[QrelsIndex | None, CheckedFile]:
     checked = CheckedFile(name, "qrels")
     try:
-        file = reader.qrels(name, PlainCount())
+        file = reader.qrels(path, PlainCount())
     except GainboardError as error:
         return None, checked.refused(error)
     levels = file.judgments.count_levels()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gainboard.cli.command import Argument, Example, Option, command
-from gainboard.cli.loading import NAME, loaded
+from gainboard.cli.loading import NAME, RUNS, loaded
 from gainboard.cli.progress import interruptible
 from gainboard.errors import BadSetting
 
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     Example("gainboard view --data kept", "what was loaded before"),
 )
 def view(
-    qrels: Annotated[str | None, Argument("the judgments")] = None,
-    runs: Annotated[Sequence[str], Argument("runs, folders, archives, or a CSV of runs", metavar="RUN")] = (),
+    qrels: Annotated[
+        str | None, Argument("the judgments"), Option("judgments; all arguments are then runs", metavar="QRELS")
+    ] = None,
+    runs: Annotated[Sequence[str], Argument("runs, folders, archives, or a CSV of runs", metavar="RUN"), RUNS] = (),
     *,
     collection: Annotated[str, Option("the collection (default: files)", "-c", "--collection", metavar="NAME")] = NAME,
     data: Annotated[Path | None, Option("keep the database in this folder, to look again", metavar="DIR")] = None,
