@@ -7,14 +7,15 @@
 A type says how words are read: `bool` is a switch, `bool | None` has also a `--no-` form, lists may be repeated, and a
 `Literal` has choices. Numbers, times and paths are read as such; other types are text. What a type cannot say stands
 beside it, as an `Option` or an `Argument`. A parameter with both is an argument, which disappears where the option is
-said. A dataclass is a group of parameters that several commands share. `Several` are options with computed names.
+said. A dataclass is a group of parameters that several commands share. `**query: Unpack[...]` has the options of a
+query of the API, in the API's words.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections.abc
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import is_dataclass
 from datetime import datetime
 from functools import cache, partial
@@ -216,7 +217,7 @@ def written(name: str) -> str:
 
 
 class _Part(NamedTuple):
-    """A parameter of a function, or a field of a group."""
+    """A parameter of a function, or a field of a group or of a query."""
 
     name: str
     kind: Any
@@ -228,13 +229,52 @@ class _Part(NamedTuple):
 
 @cache
 def _parts(of: Callable[..., Any]) -> list[_Part]:
-    hints, parts = get_type_hints(of, include_extras=True), []
+    hints = get_type_hints(of, include_extras=True)
+    parts: list[_Part] = []
     for name, parameter in signature(of).parameters.items():
         hint = hints[name]
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            parts += _query_parts(get_args(hint)[0], {part.name for part in _leaves(parts)})
+            continue
         kind, *said = get_args(hint) if get_origin(hint) is Annotated else (hint,)
         of_group = _parts(hint) if is_dataclass(hint) and isinstance(hint, type) else []
         parts.append(_Part(name, kind, said, of_group, parameter.default is Parameter.empty))
     return parts
+
+
+def _query_parts(query: Any, taken: Set[str]) -> Iterator[_Part]:
+    """Yield the fields of a query, and the parameters of metrics in it; but not those that the command reads itself."""
+    from gainboard.notation.queries import fields_of, parameters_type  # noqa: PLC0415 (with typing_extensions)
+
+    for name, field in fields_of(query).items():
+        if name not in taken:
+            text = field.said.description
+            text = text if text[0] in "`" or text[1].isupper() else text[0].lower() + text[1:]
+            text += f" (default: {field.said.default})" if field.said.default else ""
+            text += "; may be repeated" if field.is_list else ""
+            kind = Sequence[field.type] if field.is_list else field.type  # type: ignore[name-defined]
+            yield _Part(name, kind, [Option(text, metavar=field.said.metavar or None)], (), False)
+    if (kind := parameters_type(query)) is not None:
+        several = any(get_origin(each) is collections.abc.Sequence for each in get_args(kind))
+        for name, (kind, option) in parameter_options(several=several).items():
+            yield _Part(name, kind, [option], (), False)
+
+
+def parameter_options(*, several: bool) -> Mapping[str, tuple[Any, Option]]:
+    """Return an option for each parameter that any metric has, with its type: a default, or several values to try."""
+    from gainboard.metrics import query_parameters  # noqa: PLC0415 (with NumPy, which commands about jobs do without)
+
+    title = "defaults for parameters of metrics, used where an expression does not give the parameter"
+    title = "parameters, each of which may be repeated with several values" if several else title
+    each_is = "Each is" if several else "It is"
+    return {
+        # argparse formats the help with `%`.
+        name: (
+            Sequence[str] if several else str,
+            Option(f"{each.description} {each_is} {each.limits}.".replace("%", "%%"), group=title),
+        )
+        for name, each in query_parameters().items()
+    }
 
 
 def _leaves(parts: Iterable[_Part]) -> Iterator[_Part]:
@@ -243,7 +283,7 @@ def _leaves(parts: Iterable[_Part]) -> Iterator[_Part]:
 
 
 def _add_options(parser: argparse.ArgumentParser, parts: Iterable[_Part]) -> None:
-    """Add all arguments, then all options, those of titled groups last."""
+    """Add all arguments, then all options, the format after others, and those of titled groups last."""
     options: list[tuple[str, Any, Option, bool]] = []
     for name, kind, said, _, is_required in _leaves(parts):
         for each in said:
@@ -251,7 +291,7 @@ def _add_options(parser: argparse.ArgumentParser, parts: Iterable[_Part]) -> Non
                 options += ((key, *value, False) for key, value in each.options().items())
             else:
                 options.append((name, kind, each, is_required and each is said[0]))
-    options.sort(key=lambda each: not isinstance(each[2], Argument))
+    options.sort(key=lambda each: (not isinstance(each[2], Argument), each[0] == "format"))
     titles = dict.fromkeys(option.group for _, _, option, _ in options)
     either: Any = None
     for title in sorted(titles, key=lambda title: (title != "", title == SERVER)):

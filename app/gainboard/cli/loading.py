@@ -55,6 +55,8 @@ class Campaign(Collection):
 
     qrels: Annotated[str | None, QRELS] = None
     runs: Annotated[Sequence[str], RUNS] = ()
+    corrected_by: str | None = None
+    """A file of judgments on some of the topics, which becomes another judgment set (see `set_name`)."""
 
     @property
     def collection(self) -> str:
@@ -73,10 +75,9 @@ class Campaign(Collection):
         return version
 
     @contextmanager
-    def connect(self, trusted: str | None = None) -> Iterator[Gainboard]:
+    def connect(self) -> Iterator[Gainboard]:
         """Connect to the server, or to a service of its own into which the files are loaded.
 
-        `trusted` is a file of judgments on some of the topics, which becomes another judgment set (see `set_name`).
         Raise BadSetting for files that cannot be used, and what `Server.connect` raises.
         """
         if not self.runs:
@@ -85,7 +86,7 @@ class Campaign(Collection):
             return
         if self.qrels is None:
             raise BadSetting("Give both --qrels and --runs, or neither: then a collection of a server is meant.")
-        with loaded(self.collection, self.qrels, self.runs, trusted=trusted) as gainboard:
+        with loaded(self.collection, self.qrels, self.runs, trusted=self.corrected_by) as gainboard:
             yield gainboard
 
 

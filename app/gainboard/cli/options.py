@@ -10,10 +10,11 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gainboard.cli.command import Option, Several, count, refuse
+from gainboard.cli.command import Option, Several, count, parameter_options, refuse
 from gainboard.errors import BadSetting
 from gainboard.notation.sources import as_utf8
 from gainboard.vocabulary import LateShown
@@ -107,9 +108,6 @@ Port = Annotated[
 Quiet = Annotated[bool, Option("no warnings and notes; faults are printed all the same")]
 PerTopic = Annotated[bool, Option("also the scores of each topic", "-q", "--per-topic")]
 RunNames = Annotated[Sequence[str], Option("a run; may be repeated", "--run", metavar="RUN")]
-TopicGroup = Annotated[
-    str | None, Option("a topic group: scores over its topics alone (default: all)", "--topics", metavar="GROUP")
-]
 JudgmentSet = Annotated[str | None, Option("a judgment set (default: the official one)", metavar="SET")]
 Late = Annotated[
     LateShown | None, Option("exclude leaves out runs that came after the release (default: include)", "--late")
@@ -124,20 +122,4 @@ def metric_option(default: str) -> Option:
 
 Metrics = Annotated[Sequence[str], metric_option("those of the collection")]
 TOOL = Option("the tool whose names -m uses: each means what that tool computes (default: gainboard)")
-
-
-def _parameter_options(title: str, kind: Any, said: str) -> Mapping[str, tuple[Any, Option]]:
-    """Return an option for each parameter that any metric has; `said` introduces the values that it may have."""
-    from gainboard.metrics import query_parameters  # noqa: PLC0415 (with NumPy, which commands about jobs do without)
-
-    return {
-        # argparse formats the help with `%`.
-        name: (kind, Option(f"{each.description} {said} {each.limits}.".replace("%", "%%"), group=title))
-        for name, each in query_parameters().items()
-    }
-
-
-_DEFAULTS = "defaults for parameters of metrics, used where an expression does not give the parameter"
-_VALUES = "parameters, each of which may be repeated with several values"
-Defaults = Annotated[Mapping[str, str], Several(lambda: _parameter_options(_DEFAULTS, str, "It is"))]
-Values = Annotated[Mapping[str, Sequence[str]], Several(lambda: _parameter_options(_VALUES, Sequence[str], "Each is"))]
+Defaults = Annotated[Mapping[str, str], Several(partial(parameter_options, several=False))]

@@ -1,4 +1,4 @@
-"""`--qrels` and `--runs` mean the same in each command: digits are a version of a collection that is named, else a file."""
+"""`--qrels` and `--runs` mean the same in each command: digits are a version where a collection is named, or a file."""
 
 import json
 

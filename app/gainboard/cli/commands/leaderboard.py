@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from gainboard.cli.command import Example, Option, command
 from gainboard.cli.loading import Campaign, set_name
-from gainboard.cli.options import TOOL, Defaults, JudgmentSet, Late, Metrics, TopicGroup
+from gainboard.cli.options import Metrics
 from gainboard.cli.printing import (
     DIGITS,
     format_table,
@@ -22,11 +23,52 @@ from gainboard.cli.printing import (
 from gainboard.cli.progress import has_colours
 from gainboard.errors import BadSetting
 from gainboard.exhibits import Column, Table
-from gainboard.metrics import Names
+from gainboard.notation.queries import LeaderboardOptions
 
 if TYPE_CHECKING:
     from gainboard.api.models.scores import LeaderboardRow
     from gainboard.client.answers import Leaderboard
+
+
+@dataclass(frozen=True)
+class CorrectableCampaign(Campaign):
+    """A campaign whose means under cheap judgments may be corrected by those of people on some topics."""
+
+    corrected_by: Annotated[
+        str | None,
+        Option(
+            "a judgment set of people, on a random sample of the topics, that corrects the means under --judgments; "
+            "with --runs, a file of judgments, which corrects those under --qrels",
+            metavar="NAME",
+        ),
+    ] = None
+
+    def find_correcting_set(self, judgments: str | None) -> str | None:
+        """Return the judgment set that corrects the means.
+
+        Raise BadSetting if --corrected-by is a file beside a server, or a set of judgments beside files.
+        """
+        if not (by := self.corrected_by):
+            return None
+        if self.runs and judgments:
+            raise BadSetting(
+                f"--judgments {judgments} is a set of a server. With --runs, name the cheap judgments as a file: "
+                f"--qrels FILE --corrected-by {by}"
+            )
+        if self.runs and not Path(by).is_file():
+            raise BadSetting(
+                f"--corrected-by {by} is no file. With --runs, name a file of trusted judgments on some topics: "
+                "--qrels model.txt --corrected-by people.txt"
+            )
+        # A set may be called as a file is, but hardly with a suffix or in a folder.
+        if not self.runs and Path(by).is_file() and (Path(by).suffix or len(Path(by).parts) > 1):
+            raise BadSetting(
+                f"--corrected-by {by} is a file, but a server's collection has judgment sets. Upload the file, and "
+                f"name the set: gainboard qrels put {by} --judgments people, then --corrected-by people. For files "
+                "alone, name the runs with --runs."
+            )
+        # The set of these judgments is named by their file, as runs are.
+        return set_name(by) if self.runs else by
 
 
 @command(
@@ -51,65 +93,23 @@ if TYPE_CHECKING:
     Example("gainboard leaderboard -c web -m Q -m AP --by AP --format csv", "with the ends of each interval"),
 )
 def leaderboard(
-    at: Campaign,
+    at: CorrectableCampaign,
     *,
     metrics: Metrics = (),
-    names: Annotated[Names, TOOL] = "gainboard",
-    by: Annotated[str | None, Option("the metric to rank by (default: the first)", metavar="METRIC")] = None,
-    by_group: Annotated[
-        Sequence[str],
-        Option(
-            "a topic group, for a column with the means over its topics; may be repeated; all: every group",
-            metavar="GROUP",
-        ),
-    ] = (),
-    standardise: Annotated[
-        str | None,
-        Option(
-            "standardise the scores of each topic over the reference runs: normal, linear or empirical",
-            metavar="FORM",
-        ),
-    ] = None,
-    reference: Annotated[Sequence[str], Option("a reference run; may be repeated; two or more", metavar="RUN")] = (),
-    best_per_team: Annotated[bool, Option("show of each team its best run alone")] = False,
-    corrected_by: Annotated[
-        str | None,
-        Option(
-            "a judgment set of people, on a random sample of the topics, that corrects the means under --judgments; "
-            "with --runs, a file of judgments, which corrects those under --qrels",
-            metavar="NAME",
-        ),
-    ] = None,
-    top: Annotated[int | None, Option("the first rows alone (default: all)", metavar="ROWS")] = None,
-    topics: TopicGroup = None,
-    judgments: JudgmentSet = None,
-    late: Late = None,
-    parameters: Defaults,
     format: Annotated[
         Literal["table", "csv", "json", "latex", "markdown"],
         Option("the format (default: table); latex compiles as it is", "-f", "--format"),
     ] = "table",
+    **query: Unpack[LeaderboardOptions],
 ) -> None:
     """Rank the runs of a collection by one metric, with their means under other metrics beside it. Runs that share a
     letter under `groups` are not told apart (bootstrap range test, alpha 0.05), which does not show that they are
     equal. The rank set of a run has the ranks that it may have by the same test.
     """
-    if corrected_by is not None:
-        _require_correctable(at, corrected_by, judgments)
-    query: dict[str, Any] = {"by": by, "topics": topics, "judgments": judgments, "late": late, "names": names}
-    with at.connect(trusted=corrected_by) as gainboard:
-        query |= {
-            "qrels": at.version,
-            "by_group": by_group,
-            "standardise": standardise,
-            "reference": reference,
-            "best_per_team": best_per_team or None,
-            # The set of these judgments is named by their file, as runs are.
-            "corrected_by": set_name(corrected_by) if corrected_by and at.runs else corrected_by,
-            "top": top,
-            **parameters,
-        }
-        if format in ("latex", "markdown"):
+    query["corrected_by"] = at.find_correcting_set(query.get("judgments"))
+    with at.connect() as gainboard:
+        query["qrels"] = at.version
+        if format == "latex" or format == "markdown":
             print(gainboard.leaderboard_text(at.collection, metrics, format=format, **query), end="")
             return
         board = gainboard.leaderboard(at.collection, metrics, **query)
@@ -124,27 +124,6 @@ def leaderboard(
         for line in _remarks_on(board):
             print(line, file=sys.stderr)
         print(format_table(_table(board, bool(at.runs)), weights=has_colours(sys.stdout)), end="")
-
-
-def _require_correctable(at: Campaign, by: str, judgments: str | None) -> None:
-    """Raise BadSetting if --corrected-by is a file beside a server, or a set of judgments beside files."""
-    if at.runs and judgments:
-        raise BadSetting(
-            f"--judgments {judgments} is a set of a server. With --runs, name the cheap judgments as a file: "
-            f"--qrels FILE --corrected-by {by}"
-        )
-    if at.runs and not Path(by).is_file():
-        raise BadSetting(
-            f"--corrected-by {by} is no file. With --runs, name a file of trusted judgments on some topics: "
-            "--qrels model.txt --corrected-by people.txt"
-        )
-    # A set may be called as a file is, but hardly with a suffix or in a folder.
-    if not at.runs and Path(by).is_file() and (Path(by).suffix or len(Path(by).parts) > 1):
-        raise BadSetting(
-            f"--corrected-by {by} is a file, but a server's collection has judgment sets. Upload the file, and name "
-            f"the set: gainboard qrels put {by} --judgments people, then --corrected-by people. For files alone, name "
-            "the runs with --runs."
-        )
 
 
 def _remarks_on(board: Leaderboard) -> Iterator[str]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from gainboard.cli.command import Argument, Example, Option, Told, command
 from gainboard.cli.connecting import Collection, tell_of_refusal, tell_of_warnings, uploading
-from gainboard.cli.options import Defaults, JudgmentSet, Metrics, RunNames, require_one_input
+from gainboard.cli.options import JudgmentSet, Metrics, RunNames, require_one_input
 from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, Format, print_json, print_many, print_rows
 from gainboard.client import Gainboard
 from gainboard.errors import BadSetting, GainboardError
+from gainboard.notation.queries import ImpactOptions
 from gainboard.vocabulary import Columns
 
 if TYPE_CHECKING:
@@ -178,28 +179,16 @@ def impact(
     at: Collection,
     version: Version,
     *,
-    against: Annotated[int | None, Option("(default: the published one)", metavar="VERSION")] = None,
-    alpha: Annotated[float | None, Option("significance level (default: 0.05)")] = None,
     metrics: Metrics = (),
     runs: RunNames = (),
-    parameters: Defaults,
     format: Format = "table",
-    judgments: JudgmentSet = None,
+    **query: Unpack[ImpactOptions],
 ) -> None:
     """Show what a version, such as a draft, changes against another one: judgments, means, ranks, and the pairs of runs
     whose significant difference appears, disappears or reverses (organisers).
     """
     with at.connect() as gainboard:
-        answer = gainboard.impact(
-            at.collection,
-            version,
-            judgments=judgments,
-            against=against,
-            metrics=metrics,
-            runs=runs,
-            alpha=alpha,
-            **parameters,
-        )
+        answer = gainboard.impact(at.collection, version, metrics=metrics, runs=runs, **query)
     if format == "json":
         print_json(answer.model_dump(mode="json"))
         return

@@ -11,8 +11,8 @@ from gainboard.cli.files import expand_folders
 from gainboard.cli.progress import has_colours
 from gainboard.cli.scored_files import FORMS, FilesToScore, bind_metrics, score_files
 from gainboard.errors import BadSetting
-from gainboard.evaluation.scoring.ties import TiesAsked
-from gainboard.metrics import BoundMetric, Names, Scale
+from gainboard.metrics import BoundMetric, Scale
+from gainboard.vocabulary import Names, TiesAsked
 
 
 @command(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from gainboard.cli.command import Example, Option, command
 from gainboard.cli.loading import Campaign
-from gainboard.cli.options import TOOL, Defaults, JudgmentSet, Late, Metrics, PerTopic, RunNames, TopicGroup
+from gainboard.cli.options import Metrics, PerTopic, RunNames
 from gainboard.cli.printing import (
     DIGITS,
     format_table,
@@ -21,7 +21,7 @@ from gainboard.cli.printing import (
 from gainboard.cli.progress import has_colours
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.latex import as_latex
-from gainboard.metrics import Names
+from gainboard.notation.queries import ScoringOptions
 from gainboard.notation.remarks import why_left_out
 
 if TYPE_CHECKING:
@@ -38,33 +38,34 @@ def scores(
     at: Campaign,
     *,
     metrics: Metrics = (),
-    names: Annotated[Names, TOOL] = "gainboard",
     run_names: RunNames = (),
-    topics: TopicGroup = None,
-    judgments: JudgmentSet = None,
-    late: Late = None,
+    topics: Annotated[
+        str | None, Option("a topic group: scores over its topics alone (default: all)", metavar="GROUP")
+    ] = None,
     per_topic: PerTopic = False,
-    parameters: Defaults,
     format: Annotated[
         Literal["table", "csv", "json", "trec_eval", "latex"], Option("the format (default: table)", "-f", "--format")
     ] = "table",
+    **query: Unpack[ScoringOptions],
 ) -> None:
     """Score stored runs under any parameters. `gainboard score` does the same with files.
 
     Topics left out of a mean are printed on standard error, and are part of the JSON.
     """
-    query: dict[str, Any] = {"topics": topics or per_topic, "judgments": judgments, "late": late, "names": names}
+    chosen = topics or per_topic
     with at.connect() as gainboard:
-        query |= {"qrels": at.version, **parameters}
+        query["qrels"] = at.version
         if format == "trec_eval":
-            for run in run_names or [run.name for run in gainboard.runs(at.collection, late=late)]:
-                text = gainboard.scores_text(at.collection, metrics, format="trec_eval", runs=run, **query)
+            for run in run_names or [run.name for run in gainboard.runs(at.collection, late=query.get("late"))]:
+                text = gainboard.scores_text(
+                    at.collection, metrics, format="trec_eval", runs=run, topics=chosen, **query
+                )
                 print(text, end="", flush=True)
             return
         if format == "csv":
-            print(gainboard.scores_text(at.collection, metrics, format="csv", runs=run_names, **query), end="")
+            print(gainboard.scores_text(at.collection, metrics, runs=run_names, topics=chosen, **query), end="")
             return
-        answer = gainboard.scores(at.collection, metrics, runs=run_names, **query)
+        answer = gainboard.scores(at.collection, metrics, runs=run_names, topics=chosen, **query)
     if format == "json":
         print_json(answer.to_dict())
         return

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from gainboard.cli.command import Example, command
 from gainboard.cli.loading import Campaign
-from gainboard.cli.options import JudgmentSet, Late, Metrics, RunNames, TopicGroup, Values
+from gainboard.cli.options import Metrics, RunNames
 from gainboard.cli.printing import DIGITS, Format, print_json, print_rows, tell_of_topics, tell_of_version
+from gainboard.notation.queries import SweepOptions
 
 
 @command(
@@ -18,26 +21,15 @@ def sweep(
     *,
     metrics: Metrics = (),
     run_names: RunNames = (),
-    topics: TopicGroup = None,
-    judgments: JudgmentSet = None,
-    late: Late = None,
-    parameters: Values,
     format: Format = "table",
+    **query: Unpack[SweepOptions],
 ) -> None:
     """Score stored runs under every combination of the given parameter values. Each row has the means of one run under
     one combination.
     """
     with at.connect() as gainboard:
-        answer = gainboard.sweep(
-            at.collection,
-            metrics,
-            runs=run_names,
-            topics=topics,
-            judgments=judgments,
-            qrels=at.version,
-            late=late,
-            **parameters,
-        )
+        query["qrels"] = at.version
+        answer = gainboard.sweep(at.collection, metrics, runs=run_names, **query)
     if format == "json":
         print_json(answer.to_dict())
         return
