@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -67,6 +68,15 @@ def require_one_input(names: Sequence[str]) -> None:
     """Raise BadSetting if two of the files are standard input, which can be read only once."""
     if list(names).count(STANDARD_INPUT) > 1:
         raise BadSetting("Two files are `-`, but standard input can be read only once. Name one of them as a file.")
+
+
+@contextmanager
+def readable(path: str | Path, verb: str = "read") -> Iterator[None]:
+    """Raise BadSetting if the block cannot read a file, or do with it what the verb says."""
+    try:
+        yield
+    except (OSError, UnicodeError) as error:
+        raise BadSetting(f"Cannot {verb} {path}: {getattr(error, 'strerror', None) or error}.") from error
 
 
 def read_version(text: str | None) -> int | None:

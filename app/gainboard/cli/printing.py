@@ -60,7 +60,13 @@ def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) ->
     if form == "json":
         print_json([each.model_dump(mode="json") for each in items])
         return
-    print_rows(columns, [[_member(each, name) for name in columns] for each in items], form)
+
+    def member(item: Any, name: str) -> Value:
+        for part in name.split("."):
+            item = getattr(item, part) if item is not None else None
+        return _cell(item)
+
+    print_rows(columns, [[member(item, name) for name in columns] for item in items], form)
 
 
 def print_rows(
@@ -108,7 +114,8 @@ def print_json(value: Any) -> None:
 
 def format_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]], digits: Mapping[str, int] | None = None) -> str:
     """Return a table for people: numbers at the right, with their column's decimal places, or short."""
-    cells = [[each if isinstance(each, float) else _printable_cell(each) for each in row] for row in rows]
+    plain = ([_cell(value) for value in row] for row in rows)
+    cells = [[printable(cell) if isinstance(cell, str) else cell for cell in row] for row in plain]
     columns = [Column(printable(heading), digits=(digits or {}).get(heading)) for heading in headings]
     return format_table(Table("listing", "", columns, cells))
 
@@ -123,12 +130,6 @@ def printable_lines(text: str, indent: int = 0) -> str:
     return "\n".join(" " * indent + printable(line) for line in text.splitlines())
 
 
-def _printable_cell(value: Any) -> Value:
-    """Return a value as a cell for people, on one line, without characters that would control a terminal."""
-    plain = _cell(value)
-    return printable(plain) if isinstance(plain, str) else plain
-
-
 def _cell(value: Any) -> Value:
     """Return a value as a cell of a table."""
     if isinstance(value, bool):
@@ -140,13 +141,6 @@ def _cell(value: Any) -> Value:
     if isinstance(value, list | tuple):
         return ", ".join(str(_cell(each)) for each in value)
     return value if isinstance(value, str | int | float) else None
-
-
-def _member(item: BaseModel, name: str) -> Value:
-    found: Any = item
-    for part in name.split("."):
-        found = getattr(found, part) if found is not None else None
-    return _cell(found)
 
 
 def _members(of: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Value]]:

@@ -16,9 +16,9 @@ from uuid import uuid4
 
 from gainboard.cli.folders import DOCUMENT, document_of, pack_files
 from gainboard.cli.jobs import wait_shown
+from gainboard.cli.options import readable
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
-from gainboard.errors import BadSetting
 from gainboard.exhibits import csv_line
 
 if TYPE_CHECKING:
@@ -69,11 +69,8 @@ def _drawn(names: set[str], prefix: str) -> dict[str, str]:
 
 def write_map(pseudonyms: Pseudonyms, path: Path) -> None:
     """Write the map as CSV. Raise BadSetting if that fails."""
-    try:
-        with path.open("x", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([("kind", "name", "pseudonym"), *pseudonyms.rows()])
-    except OSError as error:
-        raise BadSetting(f"Cannot write {path}: {error.strerror or error}.") from error
+    with readable(path, "write"), path.open("x", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("kind", "name", "pseudonym"), *pseudonyms.rows()])
 
 
 def pseudonymised(folder: Path, pseudonyms: Pseudonyms, packed: Path) -> None:
@@ -91,12 +88,12 @@ def pseudonymised(folder: Path, pseudonyms: Pseudonyms, packed: Path) -> None:
         with ProgressLine("loading"):
             _load(gainboard, folder, document, pseudonyms)
         with ProgressLine("computing") as progress:
-            asked = [*document["results"], *document["reports"]]
-            for done, each in enumerate(asked):
-                progress.at(done, len(asked))
-                _ask(gainboard, name, folder, each, pseudonyms)
-        own = document["release"]
-        release = gainboard.freeze(name, title=own["title"], metrics=document["metrics"], license=own["license"])
+            works = [*document["results"], *document["reports"]]
+            for done, work in enumerate(works):
+                progress.at(done, len(works))
+                _run_again(gainboard, name, folder, work, pseudonyms)
+        old = document["release"]
+        release = gainboard.freeze(name, title=old["title"], metrics=document["metrics"], license=old["license"])
         gainboard.save_archive(name, release.number, packed, log=False)
 
 
@@ -146,19 +143,21 @@ def _with_tag(run: Path, tag: bytes) -> Iterator[bytes]:
                 yield b" ".join((*columns[:-1], tag)) + b"\n"
 
 
-def _ask(gainboard: LocalGainboard, name: str, folder: Path, each: Mapping[str, Any], pseudonyms: Pseudonyms) -> None:
+def _run_again(
+    gainboard: LocalGainboard, name: str, folder: Path, work: Mapping[str, Any], pseudonyms: Pseudonyms
+) -> None:
     """Run a job or report again. What cannot be run is left out, and told."""
     from gainboard.client.errors import ClientError  # noqa: PLC0415
 
     try:
-        if "kind" in each:
-            depended = json.loads((folder / f"data/results/{each['id']}/depends_on.json").read_bytes())
-            job = gainboard.job(name, each["kind"], **pseudonyms.applied(depended["params"]))
-            wait_shown(job, each["kind"])
+        if "kind" in work:
+            depended = json.loads((folder / f"data/results/{work['id']}/depends_on.json").read_bytes())
+            job = gainboard.job(name, work["kind"], **pseudonyms.applied(depended["params"]))
+            wait_shown(job, work["kind"])
         else:
-            about = each["about"]
+            about = work["about"]
             of_version = {"qrels": {name: about["qrels_version"]}, "judgments": {name: about["judgment_set"]}}
-            report = gainboard.report(each["name"], name, **pseudonyms.applied(each["params"]), **of_version)
-            wait_shown(report, each["name"])
+            report = gainboard.report(work["name"], name, **pseudonyms.applied(work["params"]), **of_version)
+            wait_shown(report, work["name"])
     except ClientError as error:
-        print(printable(f"left out {each.get('kind', each.get('name'))} {each['id'][:12]}: {error}"), file=sys.stderr)
+        print(printable(f"left out {work.get('kind', work.get('name'))} {work['id'][:12]}: {error}"), file=sys.stderr)

@@ -8,7 +8,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +25,7 @@ from gainboard.cli.folders import (
 from gainboard.cli.jobs import wait_shown
 from gainboard.cli.loading import RUNS, found_files
 from gainboard.cli.printing import printable
-from gainboard.cli.result_files import DEPENDS_ON, INDEX, RESULT, exhibits_of, index_of
+from gainboard.cli.result_files import DEPENDS_ON, INDEX, NOT_MADE, RESULT, index_of, makers_of
 from gainboard.client import Problem
 from gainboard.errors import BadInput, BadSetting
 
@@ -196,7 +195,7 @@ def _files_beside(work: Job | Report, folder: Path, *, lists_all: bool) -> Itera
 
     With `lists_all`, files that are not there, and those that are of no result, are named, too.
     """
-    makers = {name: (place, make) for place, name, make in _makers(work)}
+    makers = {name: (place, make) for place, name, make in makers_of(work)}
     paths = folder.rglob("*") if lists_all else ()
     files = {path.relative_to(folder).as_posix() for path in paths if path.is_file()}
     strange = {path for path in files if path not in (RESULT, DEPENDS_ON) and not path.startswith("score-matrix-")}
@@ -215,27 +214,11 @@ def _files_beside(work: Job | Report, folder: Path, *, lists_all: bool) -> Itera
         yield FileComparison(path, "not compared", "it is no table or figure of the result")
 
 
-def _makers(work: Job | Report) -> Iterator[tuple[str, str, Callable[[], str]]]:
-    """Yield the folder of each table and figure in a release, its file's name, and what makes its content."""
-    tables, figures = exhibits_of(work)
-    printed = {each.name for each in work.latest.tables or () if each.latex is not None}
-
-    def csv_of(name: str) -> str:
-        return work.table(name).csv
-
-    for name in tables:
-        yield "tables/", f"{name}.csv", partial(csv_of, name)
-        if name in printed:
-            yield "tables/", f"{name}.tex", partial(work.latex, name)
-    for name in figures:
-        yield "figures/", f"{name}.svg", partial(work.figure, name)
-
-
 def _compared_file(path: str, there: bytes, make: Callable[[], str]) -> FileComparison:
     try:
         return compare_file(path, there, make().encode())
     except Problem as problem:
-        if problem.type not in ("not-found", "no-result"):
+        if problem.type not in NOT_MADE:
             raise
         return FileComparison(path, "not compared", f"this version makes none here: {problem}")
 
