@@ -120,23 +120,17 @@ def settings(subject: Subject) -> Iterator[Finding]:
         yield Finding("problem", subject.refused, "Correct it first: no command can open the database before.")
         return
     for name in Settings.model_fields:
-        if source := _source(subject, name):
-            yield Finding("ok", f"{PREFIX}{name.upper()} = {_format_setting(subject.settings, name)} ({source})")
-
-
-def _source(subject: Subject, name: str) -> str:
-    if name == "data" and subject.data is not None:
-        return "--data"
-    return "environment" if subject.environment.get(PREFIX + name.upper()) else ""
-
-
-def _format_setting(settings: Settings, name: str) -> str:
-    value = getattr(settings, name)
-    if value is None:
-        return "none"
-    if isinstance(value, SecretStr):
-        return f"{HIDDEN}, not shown"
-    return without_secrets(value) if name == "database_url" else str(value) or "empty"
+        is_option = name == "data" and subject.data is not None
+        if not is_option and not subject.environment.get(PREFIX + name.upper()):
+            continue
+        value = getattr(subject.settings, name)
+        if value is None:
+            shown = "none"
+        elif isinstance(value, SecretStr):
+            shown = f"{HIDDEN}, not shown"
+        else:
+            shown = without_secrets(value) if name == "database_url" else str(value) or "empty"
+        yield Finding("ok", f"{PREFIX}{name.upper()} = {shown} ({'--data' if is_option else 'environment'})")
 
 
 def without_secrets(url: str) -> str:
@@ -377,16 +371,12 @@ def run_checks(environment: Mapping[str, str], data: Path | None, *, thorough: b
     """Run all checks, and yield their findings with their names. Nothing is changed."""
     with ExitStack() as open_things:
         subject = _open_database(open_things, Subject(environment, data, thorough))
-        for each in CHECKS:
-            for finding in _run_check(each, subject):
-                yield each.__name__.replace("_", " "), finding
-
-
-def _run_check(each: Check, subject: Subject) -> Iterator[Finding]:
-    try:
-        yield from each(subject)
-    except (GainboardError, DBAPIError, OSError) as error:
-        yield Finding("problem", f"could not be checked: {getattr(error, 'orig', error)}")
+        for check in CHECKS:
+            name = check.__name__.replace("_", " ")
+            try:
+                yield from ((name, finding) for finding in check(subject))
+            except (GainboardError, DBAPIError, OSError) as error:
+                yield name, Finding("problem", f"could not be checked: {getattr(error, 'orig', error)}")
 
 
 def _open_database(open_things: ExitStack, subject: Subject) -> Subject:

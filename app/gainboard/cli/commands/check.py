@@ -96,9 +96,15 @@ class RunChecking:
         checked = CheckedFile(name, "run")
         try:
             file = self.reading.run(name, self.index, count)
-            checked = replace(
-                checked, warnings=[*file.warnings, *_warnings_about_name(file.tag)], facts=_facts_of_run(file)
-            )
+            facts: dict[str, Any] = {"tag": file.tag or "none", "topics": len(file.topics), "retrieved": file.retrieved}
+            if file.joined is not None:
+                judgeable = int(file.joined.run.retrieved.sum())
+                facts["unjudged_share"] = file.joined.unjudged / judgeable if judgeable else None
+            checked = replace(checked, warnings=file.warnings, facts=facts)
+            try:
+                name_from_tag(file.tag)
+            except NameRequired as error:  # which an upload would be refused for, unless a name is given
+                checked = replace(checked, warnings=[*checked.warnings, FileWarning(error.slug, error.message)])
             if self.qrels is not None and self.index is not None:
                 about = check_topics(file, self.index, self.qrels)
                 checked = replace(checked, warnings=[*checked.warnings, *about])
@@ -198,23 +204,6 @@ def _check_qrels(reader: FileReader, path: str, name: str) -> tuple[QrelsIndex |
         "per_level": {str(level): levels[level] for level in sorted(levels)},
     }
     return reader.index(file), replace(checked, warnings=file.warnings, facts=facts)
-
-
-def _facts_of_run(file: RunFile) -> dict[str, Any]:
-    facts: dict[str, Any] = {"tag": file.tag or "none", "topics": len(file.topics), "retrieved": file.retrieved}
-    if file.joined is None:
-        return facts
-    judgeable = int(file.joined.run.retrieved.sum())
-    return facts | {"unjudged_share": file.joined.unjudged / judgeable if judgeable else None}
-
-
-def _warnings_about_name(tag: str) -> list[FileWarning]:
-    """Return the service's warning for a run whose tag cannot be its name, unless a name is given."""
-    try:
-        name_from_tag(tag)
-    except NameRequired as error:
-        return [FileWarning(error.slug, error.message)]
-    return []
 
 
 def _format_fact(value: Any) -> str:

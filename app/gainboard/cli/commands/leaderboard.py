@@ -22,11 +22,10 @@ from gainboard.cli.printing import (
 )
 from gainboard.cli.progress import has_colours
 from gainboard.errors import BadSetting
-from gainboard.exhibits import Column, Table
+from gainboard.exhibits import Cell, Column, Table
 from gainboard.notation.queries import LeaderboardOptions
 
 if TYPE_CHECKING:
-    from gainboard.api.models.scores import LeaderboardRow
     from gainboard.client.answers import Leaderboard
 
 
@@ -166,16 +165,11 @@ def _table(board: Leaderboard, is_of_files: bool) -> Table:
     columns = [*texts, *(Column(label, digits=digits) for label in labels)]
     columns += [Column(f"{label}, {name}", digits=digits) for name in groups for label in labels]
     columns += [Column(f"{label}, {board.judgment_set} alone", digits=digits) for label in alone]
-    rows = [
-        [row.rank, row.name, *([team] if has_teams else []), *mean, *_remarks(row, is_grouped, has_late)]
-        for row, team, mean in zip(board.rows, teams, means, strict=True)
-    ]
+    rows: list[list[Cell]] = []
+    for row, team, mean in zip(board.rows, teams, means, strict=True):
+        rows.append([row.rank, row.name, *([team] if has_teams else []), *mean])
+        rows[-1] += ["-".join(map(str, row.rank_set or ())), "".join(row.groups or ())] if is_grouped else []
+        rows[-1] += ["yes" if row.late else "no"] if has_late else []
     columns += [Column("rank set"), Column("groups", align="left")] if is_grouped else []
     columns += [Column("late", align="left")] if has_late else []
     return Table("leaderboard", f"Runs by {board.by}", columns, rows, mark="the highest mean under a metric")
-
-
-def _remarks(row: LeaderboardRow, is_grouped: bool, has_late: bool) -> list[str]:
-    places = "-".join(map(str, row.rank_set or ()))
-    groups = [places, "".join(row.groups or ())] if is_grouped else []
-    return [*groups, *(["yes" if row.late else "no"] if has_late else [])]

@@ -246,8 +246,16 @@ def _pool_files(pooled: PooledRuns, judging: Judging, depths: Sequence[int]) -> 
     reading = FileReader(None, None, form.read_depth, order, NO_LIMITS)
     judged = [reading.qrels(file, PlainCount()).judgments for file in pooled.without]
     numbers = {team: number for number, team in enumerate(sorted({run.team for run in runs}))}
+    topics = None
+    if pooled.topics is not None:
+        try:
+            topics = Path(pooled.topics).read_text(encoding="utf-8-sig").split()
+        except (OSError, UnicodeError) as error:
+            raise BadSetting(
+                f"--topics {pooled.topics}: cannot be read as a list of topics, one on a line: {error}."
+            ) from error
     tops = _read_tops(reading, [run.file for run in runs])
-    pool = make_pool(tops, [numbers[run.team] for run in runs], form, _read_topics(pooled.topics), judged)
+    pool = make_pool(tops, [numbers[run.team] for run in runs], form, topics, judged)
     rows = [(each.depth, int(each.documents.sum()), *_spread(each.documents.tolist())) for each in pool.costs]
     return MadePool(pool.topics, len(runs), rows)
 
@@ -267,15 +275,6 @@ def _read_tops(reading: FileReader, files: Sequence[str]) -> list[TopDocuments]:
     if len(tops) < len(files):
         raise BadSetting("No pool was made. Correct the faulty runs, or leave them out.")
     return tops
-
-
-def _read_topics(file: str | None) -> list[str] | None:
-    if file is None:
-        return None
-    try:
-        return Path(file).read_text(encoding="utf-8-sig").split()
-    except (OSError, UnicodeError) as error:
-        raise BadSetting(f"--topics {file}: cannot be read as a list of topics, one on a line: {error}.") from error
 
 
 def _spread(by_topic: Sequence[int]) -> tuple[float, int, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from gainboard.cli.command import Example, Option, command
@@ -11,8 +10,7 @@ from gainboard.cli.files import expand_folders
 from gainboard.cli.progress import has_colours
 from gainboard.cli.scored_files import FORMS, FilesToScore, bind_metrics, score_files
 from gainboard.errors import BadSetting
-from gainboard.metrics import BoundMetric, Scale
-from gainboard.vocabulary import Names, TiesAsked
+from gainboard.vocabulary import TiesAsked
 
 
 @command(
@@ -51,16 +49,9 @@ def score(
     if scored is None:
         return 1
     if sort:
-        scored = scored.best_first(_find_label(scored.metrics, sort, scored.scale, files.parameters, files.names))
+        wanted = [metric.label for metric in bind_metrics([sort], scored.scale, files.parameters, files.names)[0]]
+        if len(wanted) != 1 or wanted[0] not in scored.labels:
+            raise BadSetting(f"--sort {sort} is not one of the metrics. Available: {', '.join(scored.labels)}")
+        scored = scored.best_first(wanted[0])
     sys.stdout.writelines(FORMS[format](scored, has_colours(sys.stdout)))
     return 1 if scored.refused else 0
-
-
-def _find_label(
-    metrics: Sequence[BoundMetric], expression: str, scale: Scale, query: Mapping[str, str], names: Names
-) -> str:
-    """Return the label of the metric that an expression means. Raise BadSetting if it means none of them."""
-    wanted, labels = bind_metrics([expression], scale, query, names)[0], [metric.label for metric in metrics]
-    if len(wanted) != 1 or wanted[0].label not in labels:
-        raise BadSetting(f"--sort {expression} is not one of the metrics. Available: {', '.join(labels)}")
-    return wanted[0].label

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gainboard.cli.command import Argument, Example, Option, command
 from gainboard.cli.connecting import Collection, uploading
-from gainboard.cli.options import STANDARD_INPUT
+from gainboard.cli.options import STANDARD_INPUT, readable
 from gainboard.cli.printing import Format, print_json, print_many, print_utf8
 from gainboard.errors import BadSetting
 
@@ -53,21 +54,15 @@ def put(
     """Store a topic group in place of the one with its name (organisers). Topics are arguments, or in a file, separated
     by white space.
     """
-    topics = [*topics, *(_read(file).split() if file else [])]
+    if file:
+        with readable(file):
+            # UTF-8, whatever the locale is
+            content = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
+            topics = [*topics, *content.decode().split()]
     if not topics:
         raise BadSetting("The group has no topics. Name them, or a file with them: --file FILE.")
     with at.connect() as gainboard:
         _tell(gainboard.put_topic_group(at.collection, group, topics))
-
-
-def _read(path: str) -> str:
-    try:
-        if path == STANDARD_INPUT:
-            return sys.stdin.buffer.read().decode()  # UTF-8, whatever the locale is
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeError) as error:
-        raise BadSetting(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}.") from error
 
 
 @command(

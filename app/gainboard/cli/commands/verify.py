@@ -24,6 +24,7 @@ from gainboard.cli.folders import (
 )
 from gainboard.cli.jobs import wait_shown
 from gainboard.cli.loading import RUNS, found_files
+from gainboard.cli.options import readable
 from gainboard.cli.printing import printable
 from gainboard.cli.result_files import DEPENDS_ON, INDEX, NOT_MADE, RESULT, index_of, makers_of
 from gainboard.client import Problem
@@ -119,10 +120,10 @@ def _read_dependencies(file: Path, result: Mapping[str, Any]) -> dict[str, Any]:
 def _other_version(result: Mapping[str, Any], depended: Mapping[str, Any]) -> str | None:
     from gainboard.analyses.job_kinds import find_kind  # noqa: PLC0415  # imports all that computes
 
-    own = [(depended["kind"], it.get("engine_version")) for it in (depended, result)] if "kind" in depended else []
-    for each in depended.get("chapters", ()):
-        own += each["engine_versions"].items()
-    for kind, version in own:
+    versions = [(depended["kind"], it.get("engine_version")) for it in (depended, result)] if "kind" in depended else []
+    for chapter in depended.get("chapters", ()):
+        versions += chapter["engine_versions"].items()
+    for kind, version in versions:
         try:
             here = find_kind(kind).engine_version
         except KeyError as error:
@@ -137,28 +138,28 @@ def _files_in(data: Path | None, name: str) -> list[Path]:
 
 
 def _by_hash(files: Iterable[Path]) -> dict[str, Path]:
-    return {_sha256(file): file for file in files}
-
-
-def _sha256(file: Path) -> str:
+    """Return files by the SHA-256 of their unpacked contents."""
     from gainboard.cli.files import unpacked  # noqa: PLC0415
 
-    digest = hashlib.sha256()
-    try:
-        with file.open("rb") as source:
-            for piece in unpacked(source):
-                digest.update(piece)
-    except BadInput as error:
-        raise BadSetting(f"{file} cannot be read. {error.message}") from error
-    except OSError as error:
-        raise BadSetting(f"Cannot read {file}: {error.strerror or error}.") from error
-    return digest.hexdigest()
+    by_hash = {}
+    for file in files:
+        digest = hashlib.sha256()
+        try:
+            with readable(file), file.open("rb") as source:
+                for piece in unpacked(source):
+                    digest.update(piece)
+        except BadInput as error:
+            if isinstance(error, BadSetting):
+                raise
+            raise BadSetting(f"{file} cannot be read. {error.message}") from error
+        by_hash[digest.hexdigest()] = file
+    return by_hash
 
 
-def _found(what: str, wanted: Sequence[Mapping[str, Any]], given: Mapping[str, Path]) -> list[Path]:
-    """Return the wanted files in their order. Raise BadSetting if one of them is not among the given ones."""
+def _find_files(what: str, wanted: Sequence[Mapping[str, Any]], files: Mapping[str, Path]) -> list[Path]:
+    """Return the wanted files in their order. Raise BadSetting if one of them is not among the files by hash."""
     hashes = [each["csv_sha256" if what == "score_matrices" else "sha256"] for each in wanted]
-    if missing := [place for place, sha256 in enumerate(hashes) if sha256 not in given]:
+    if missing := [number for number, sha256 in enumerate(hashes) if sha256 not in files]:
         first, (noun, option) = wanted[missing[0]], WHAT[what]
         version = f"version {first['version']} of " if "version" in first else ""
         raise BadSetting(
@@ -166,15 +167,15 @@ def _found(what: str, wanted: Sequence[Mapping[str, Any]], given: Mapping[str, P
             f"{printable(version + str(first.get('name') or first.get('judgments')))} with the SHA-256 "
             f"{hashes[missing[0]]}. Nothing was computed: the result is about other files. Name them with {option}."
         )
-    return [given[sha256] for sha256 in hashes]
+    return [files[sha256] for sha256 in hashes]
 
 
 @contextmanager
 def _compute(
-    depended: Mapping[str, Any], given: Mapping[str, Mapping[str, Path]], temporary: Path
+    depended: Mapping[str, Any], files: Mapping[str, Mapping[str, Path]], temporary: Path
 ) -> Iterator[Job | Report]:
     """Yield the same request to a service of this command alone, which has these files, once it is computed."""
-    packed = [_packed(each, given, temporary) for each in _collections(depended)]
+    packed = [_pack(each, files, temporary) for each in _collections(depended)]
     from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
 
     with LocalGainboard() as gainboard:
@@ -224,32 +225,30 @@ def _compared_file(path: str, there: bytes, make: Callable[[], str]) -> FileComp
 
 
 def _collections(depended: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield what a result depends on of each of its collections."""
-    if "chapters" in depended:
-        sets = depended["params"].get("judgments")
-        yield from (_with_published(each, sets if isinstance(sets, dict) else {}) for each in depended["chapters"])
-        return
-    match depended["params"].get("topics"):
-        case {"group": str(group), "topics": list(topics)}:
-            yield {**depended, "topic_groups": {group: topics}}
-        case _:
-            yield {**depended, "topic_groups": {}}
-
-
-def _with_published(chapter: Mapping[str, Any], sets: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a report depends on of a collection, with a version for each that it knows of.
+    """Yield what a result depends on of each of its collections, for a report with a version for each that it knows of.
 
     It uses some of them, and of the others it tells the number alone. Any judgments can stand for these.
     """
-    name = chapter["collection"]["name"]
-    own = [each for each in chapter["qrels"] if each["judgments"] == sets.get(name)]
-    if not own:
-        raise BadSetting(f"{DEPENDS_ON} names no version of the judgments of {name}. Export it again.")
-    others = set(chapter["published"]) - {each["version"] for each in own}
-    return {**chapter, "qrels": [*chapter["qrels"], *({**own[0], "version": number} for number in sorted(others))]}
+    if "chapters" not in depended:
+        match depended["params"].get("topics"):
+            case {"group": str(group), "topics": list(topics)}:
+                yield {**depended, "topic_groups": {group: topics}}
+            case _:
+                yield {**depended, "topic_groups": {}}
+        return
+    sets = depended["params"].get("judgments")
+    for chapter in depended["chapters"]:
+        name = chapter["collection"]["name"]
+        judgments = sets.get(name) if isinstance(sets, dict) else None
+        versions = [version for version in chapter["qrels"] if version["judgments"] == judgments]
+        if not versions:
+            raise BadSetting(f"{DEPENDS_ON} names no version of the judgments of {name}. Export it again.")
+        others = set(chapter["published"]) - {version["version"] for version in versions}
+        stand_ins = ({**versions[0], "version": number} for number in sorted(others))
+        yield {**chapter, "qrels": [*chapter["qrels"], *stand_ins]}
 
 
-def _packed(depended: Mapping[str, Any], given: Mapping[str, Mapping[str, Path]], temporary: Path) -> Path:
+def _pack(depended: Mapping[str, Any], files: Mapping[str, Mapping[str, Path]], temporary: Path) -> Path:
     """Write what a result depends on of a collection as the folder of a release, packed."""
     paths: dict[str, Path | bytes] = {}
     for what, path in (
@@ -258,7 +257,7 @@ def _packed(depended: Mapping[str, Any], given: Mapping[str, Mapping[str, Path]]
         ("score_matrices", "data/score-matrices/{name}-{version}.csv"),
     ):
         wanted = depended.get(what, ())
-        for each, file in zip(wanted, _found(what, wanted, given[what]), strict=True):
+        for each, file in zip(wanted, _find_files(what, wanted, files[what]), strict=True):
             paths[path.format(**each)] = file
     settings = dict(depended["collection"])
     names = levels if isinstance(levels := settings.pop("levels"), list) else None
@@ -272,14 +271,14 @@ def _packed(depended: Mapping[str, Any], given: Mapping[str, Mapping[str, Path]]
 def _compare(result: Mapping[str, Any], computed: Mapping[str, Any]) -> int:
     from gainboard.analyses.verify import ABSENT, compare  # noqa: PLC0415
 
-    found = compare(result, computed)
-    print(found.message)
-    for each in found.differences:
+    verdict = compare(result, computed)
+    print(verdict.message)
+    for each in verdict.differences:
         # Text may look like the number in whose place it stands.
         is_text = isinstance(each.stored, str) and each.stored != ABSENT
         stored = f"the text {each.stored!r}" if is_text else each.stored
         print(printable(f"{each.place}: {stored} in the file, {each.computed} computed"), file=sys.stderr)
-    return 1 if found.outcome == "different" else 0
+    return 1 if verdict.outcome == "different" else 0
 
 
 def _verify_folder(folder: Path, runs: Sequence[str], temporary: Path) -> int:
