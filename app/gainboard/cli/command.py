@@ -55,10 +55,14 @@ class Option:
 
     def settings(self, name: str, kind: Any, *, is_required: bool) -> dict[str, Any]:
         """Return the settings of argparse for a parameter of this type."""
-        inner, is_list, may_be_none = _take_apart(kind)
+        members = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+        kinds = [member for member in members if member is not type(None)]
+        is_list = len(kinds) == 1 and get_origin(kinds[0]) is collections.abc.Sequence
+        inner = get_args(kinds[0])[0] if is_list else kinds[0]
+        # Only what is said is in the namespace, so defaults stand in the signature alone.
         settings: dict[str, Any] = {"help": self.help, "default": argparse.SUPPRESS}
         if inner is bool:
-            return settings | {"action": argparse.BooleanOptionalAction if may_be_none else "store_true"}
+            return settings | {"action": argparse.BooleanOptionalAction if kinds != [*members] else "store_true"}
         choices = self.choices or (get_args(inner) if get_origin(inner) is Literal else None)
         settings |= {"choices": choices, "metavar": self.metavar, "type": self.read or _READERS.get(inner)}
         if self.metavar is None and choices is None:
@@ -118,24 +122,21 @@ class Command(NamedTuple):
 
     def add_to(self, commands: Any) -> None:
         """Add the command's parser to an argparse group of subparsers."""
+        widest = max((len(example.line) for example in self.examples if example.why), default=0)
+        lines = [f"  {line:{widest}}  {why}".rstrip() for line, why in self.examples]
+        epilog = "\n".join(["examples:", *lines]) if lines else None
         # No argument can begin with NUL, so argparse takes none for an option.
         settings = {"prefix_chars": "\0", "add_help": False} if self.reads_options else {}
         parser = commands.add_parser(
             self.name,
             help=short(self.help),
             description=cleandoc(self.function.__doc__ or ""),
-            epilog=self._list_examples(),
+            epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             **settings,
         )
         _add_options(parser, self._parts())
         parser.set_defaults(run_command=partial(self._run, parser))
-
-    def _list_examples(self) -> str | None:
-        if not self.examples:
-            return None
-        widest = max((len(example.line) for example in self.examples if example.why), default=0)
-        return "examples:\n" + "\n".join(f"  {line:{widest}}  {why}".rstrip() for line, why in self.examples)
 
     def _parts(self) -> list[_Part]:
         return [part for part in _parts(self.function) if part.name not in self.about]
@@ -320,14 +321,6 @@ def _values(parts: Iterable[_Part], said: Mapping[str, Any]) -> dict[str, Any]:
         elif said.get(part.name) is not None:
             values[part.name] = said[part.name]
     return values
-
-
-def _take_apart(kind: Any) -> tuple[Any, bool, bool]:
-    """Return the type of a value, and whether there may be several values, or none."""
-    members = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    inner = [member for member in members if member is not type(None)]
-    is_list = len(inner) == 1 and get_origin(inner[0]) in (list, collections.abc.Sequence)
-    return (get_args(inner[0])[0] if is_list else inner[0]), is_list, len(inner) < len(members)
 
 
 def whole_number(text: str) -> int:

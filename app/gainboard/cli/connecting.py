@@ -72,8 +72,12 @@ class Server:
     @cached_property
     def target(self) -> Target:
         """Find the target in the command line, the environment and the configuration file. Raise BadSetting."""
-        path, is_named = _config_path(self.config)
-        file = _read(path, is_named)
+        named = self.config or os.environ.get("GAINBOARD_CONFIG")
+        home = Path(os.environ.get("XDG_CONFIG_HOME") or "")
+        # The XDG specification says that a relative path is ignored.
+        home = home if home.is_absolute() else Path("~/.config").expanduser()
+        path = Path(named) if named else home / "gainboard" / "config.toml"
+        file = _read(path, is_named=bool(named))
         settings: dict[str, SourcedSetting] = {}
         for name, said in (("server", self.server), ("token", self.token), ("collection", self.named)):
             variable = f"GAINBOARD_{name.upper()}"
@@ -149,17 +153,7 @@ class NamedCollection(Server):
     ] = None
 
 
-def _config_path(said: Path | None) -> tuple[Path, bool]:
-    """Return the path of the configuration file, and whether the user has named it."""
-    if named := said or os.environ.get("GAINBOARD_CONFIG"):
-        return Path(named), True
-    folder = os.environ.get("XDG_CONFIG_HOME")
-    # The XDG specification says that a relative path is ignored.
-    base = Path(folder) if folder and Path(folder).is_absolute() else Path("~/.config").expanduser()
-    return base / "gainboard" / "config.toml", False
-
-
-def _read(path: Path, is_named: bool) -> dict[str, str]:
+def _read(path: Path, *, is_named: bool) -> dict[str, str]:
     try:
         with path.open("rb") as file:
             settings = tomllib.load(file)
@@ -186,15 +180,15 @@ def _read(path: Path, is_named: bool) -> dict[str, str]:
 def describe_problem(problem: Problem) -> str:
     """Return a refusal in full: the reason, every fault that the server names, and the type of problem."""
     request = f", request {problem.request_id}" if problem.status >= 500 and problem.request_id else ""
-    places = [] if problem.tells_all else [f"  {place}" for place in describe_faults(problem)]
-    return "\n".join([printable(problem.detail), *places, f"(problem {printable(problem.type)}{request})"])
+    faults = [] if problem.tells_all else [f"  {fault}" for fault in describe_faults(problem)]
+    return "\n".join([printable(problem.detail), *faults, f"(problem {printable(problem.type)}{request})"])
 
 
 def describe_faults(problem: Problem) -> Iterator[str]:
     """Yield the faults with their locations: the line of a file, or a part of the request."""
-    for each in problem.errors:
-        place = each.get("line") or each.get("location") or ""
-        yield printable(": ".join(str(part) for part in (place, each.get("code"), each.get("message")) if part))
+    for error in problem.errors:
+        where = error.get("line") or error.get("location") or ""
+        yield printable(": ".join(str(part) for part in (where, error.get("code"), error.get("message")) if part))
     if (hidden := problem.errors_total - len(problem.errors)) > 0:
         yield f"and {'at least ' if _is_minimum(problem) else ''}{hidden} more"
 
@@ -241,9 +235,9 @@ def tell_of_warnings(file: str, warnings: Sequence[Warned]) -> None:
         print(printable(line), file=sys.stderr)
 
 
-def _file_fault(found: Mapping[str, Any]) -> Fault:
-    lines = tuple(found["lines"]) if found.get("lines") else None
-    return Fault(found["code"], found["message"], found["line"], lines=lines, last_line=found.get("last_line"))
+def _file_fault(error: Mapping[str, Any]) -> Fault:
+    lines = tuple(error["lines"]) if error.get("lines") else None
+    return Fault(error["code"], error["message"], error["line"], lines=lines, last_line=error.get("last_line"))
 
 
 def _is_minimum(problem: Problem) -> bool:

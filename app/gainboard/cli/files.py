@@ -213,8 +213,8 @@ class TwoFiles:
         message, lines = fault.message, None
         if fault.lines is not None:
             before = fault.lines[0] - self._lines
-            place = f"line {before}" if before > 0 else f"line {fault.lines[0]} of {self._first}"
-            message = message.replace(f"on line {fault.lines[0]}.", f"on {place}.", 1)
+            where = f"line {before}" if before > 0 else f"line {fault.lines[0]} of {self._first}"
+            message = message.replace(f"on line {fault.lines[0]}.", f"on {where}.", 1)
             lines = (before, line) if before > 0 else None
         yield replace(
             fault,
@@ -271,7 +271,11 @@ def too_large(setting: str, limit: int) -> TooLarge:
 def open_counted(name: str, count: Count) -> Iterator[BinaryIO]:
     """Open a file that can be read again from its start, and count the bytes read. Raise BadSetting."""
     if name.startswith(DATASET):
-        yield io.BytesIO(_of_dataset(name))
+        try:
+            content = qrels_of_dataset(as_utf8(name.removeprefix(DATASET)))
+        except BadInput as error:
+            raise BadSetting(str(error)) from error
+        yield io.BytesIO(content)
         return
     try:
         with sys.stdin.buffer if name == STANDARD_INPUT else open(name, "rb") as file:
@@ -286,13 +290,6 @@ def open_counted(name: str, count: Count) -> Iterator[BinaryIO]:
                 yield cast(BinaryIO, _CountedFile(copy, count))
     except OSError as error:
         raise BadSetting(f"Cannot be read: {error.strerror or error}") from error
-
-
-def _of_dataset(name: str) -> bytes:
-    try:
-        return qrels_of_dataset(as_utf8(name.removeprefix(DATASET)))
-    except BadInput as error:
-        raise BadSetting(str(error)) from error
 
 
 class _CountedFile:
@@ -320,17 +317,17 @@ def expand_folders(names: Sequence[str], qrels: str | None = None) -> list[str]:
 
     Raise BadSetting for a folder without run files.
     """
-    found: list[str] = []
+    expanded: list[str] = []
     for name in names:
         if not os.path.isdir(name):
-            found.append(name)
+            expanded.append(name)
             continue
-        is_judged = qrels is not None and os.path.isfile(qrels)
-        files = [each for each in run_files(Path(name)) if not (is_judged and os.path.samefile(each, str(qrels)))]
+        has_qrels = qrels is not None and os.path.isfile(qrels)
+        files = [path for path in run_files(Path(name)) if not (has_qrels and os.path.samefile(path, str(qrels)))]
         if not files:
             raise BadSetting(f"The folder {name} has no run files. Name run files, or a folder with some.")
-        found += map(str, files)
-    return list(dict.fromkeys(found))
+        expanded += map(str, files)
+    return list(dict.fromkeys(expanded))
 
 
 def find_tag(name: str) -> str:
@@ -357,10 +354,10 @@ def text_size(names: Sequence[str]) -> int:
 
 def short_names(names: Sequence[str]) -> list[str]:
     """Return short names for the runs: file names without folders and suffixes, if these are distinct."""
-    shown = [as_utf8(name) for name in names]
-    short = [without_suffix(Path(name).name) for name in shown]
+    whole = [as_utf8(name) for name in names]
+    short = [without_suffix(Path(name).name) for name in whole]
     times = Counter(short)
-    return [brief if times[brief] == 1 else name for brief, name in zip(short, shown, strict=True)]
+    return [brief if times[brief] == 1 else name for brief, name in zip(short, whole, strict=True)]
 
 
 def without_suffix(name: str) -> str:

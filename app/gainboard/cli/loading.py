@@ -90,17 +90,6 @@ class Campaign(Collection):
             yield gainboard
 
 
-def _require_bounded(zipped: zipfile.ZipFile, size: int) -> None:
-    """Raise TooLarge for a zip archive that unpacks to more than a limit. No member gives more than it says."""
-    from gainboard.cli.files import limits_here, too_large  # noqa: PLC0415 (with NumPy)
-
-    limits, told = limits_here(), sum(each.file_size for each in zipped.infolist())
-    if told > limits.decompressed_bytes:
-        raise too_large("GAINBOARD_MAX_DECOMPRESSED_BYTES", limits.decompressed_bytes)
-    if told > limits.ratio_after + limits.ratio * size:
-        raise too_large("GAINBOARD_MAX_RATIO", limits.ratio)
-
-
 @contextmanager
 def loaded(
     name: str,
@@ -121,13 +110,15 @@ def loaded(
     from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory(prefix="gainboard-") as unpacked:
-        found = _runs(runs, Path(unpacked))
-        judged = as_qrels(qrels)  # a dataset's are read once
-        for file in (*([Path(judged)] if isinstance(judged, str) else ()), *(cast(Path, run.table) for run in found)):
+        named = _find_runs(runs, Path(unpacked))
+        judgments = as_qrels(qrels)  # a dataset's are read once
+        for file in ([Path(judgments)] if isinstance(judgments, str) else []) + [
+            cast(Path, run.table) for run in named
+        ]:
             if not file.exists():
                 raise BadSetting(f"There is no file {file}. Check the name.")
         with LocalGainboard(data, for_browsers=for_browsers) as gainboard:
-            _load(gainboard, name, qrels, judged, found, trusted)
+            _load(gainboard, name, qrels, judgments, named, trusted)
             yield gainboard
 
 
@@ -138,11 +129,11 @@ def set_name(file: str) -> str:
 
 
 def _load(
-    gainboard: LocalGainboard, name: str, qrels: str, judged: Source, runs: Sequence[NamedRun], trusted: str | None
+    gainboard: LocalGainboard, name: str, qrels: str, source: Source, runs: Sequence[NamedRun], trusted: str | None
 ) -> None:
     from gainboard.client.errors import Problem  # noqa: PLC0415
 
-    sets: list[tuple[str, Source, str | None]] = [(qrels, judged, None)]
+    sets: list[tuple[str, Source, str | None]] = [(qrels, source, None)]
     sets += [(trusted, trusted, set_name(trusted))] if trusted else []
     reading, levels = qrels, 1
     try:
@@ -166,46 +157,42 @@ def _load(
             if not isinstance(added, str):
                 progress.clear()
                 left_out += 1
-                _tell(run, added)
+                file = str(cast(Path, run.table))
+                if isinstance(added, OSError):
+                    print(printable(f"{file}: cannot be read: {added.strerror or added}"), file=sys.stderr)
+                else:
+                    tell_of_refusal(file, added)
     if left_out == len(runs):
         raise BadSetting("No run was loaded. Correct them, and try again.")
     if left_out:
         print(f"gainboard: {len(runs) - left_out} of {len(runs)} runs loaded, the others are faulty", file=sys.stderr)
 
 
-def _tell(run: NamedRun, error: Any) -> None:
-    file = str(cast(Path, run.table))
-    if isinstance(error, OSError):
-        print(printable(f"{file}: cannot be read: {error.strerror or error}"), file=sys.stderr)
-    else:
-        tell_of_refusal(file, error)
-
-
-def found_files(given: Sequence[str], unpacked: Path) -> list[Path]:
+def find_files(names: Sequence[str], unpacked: Path) -> list[Path]:
     """Return the files that `--runs` names; those of archives are unpacked into a folder. Raise BadSetting if none."""
-    return [cast(Path, run.table) for run in _runs(given, unpacked)]
+    return [cast(Path, run.table) for run in _find_runs(names, unpacked)]
 
 
-def _runs(given: Sequence[str], unpacked: Path) -> list[NamedRun]:
+def _find_runs(names: Sequence[str], unpacked: Path) -> list[NamedRun]:
     plain: list[Any] = []
-    for number, name in enumerate(given):
+    for number, name in enumerate(names):
         path = Path(name)
         if path.is_file() and (_is_zip_of_files(path) or _is_tar(path)):
-            plain += _unpacked(path, unpacked / str(number))
+            plain += _unpack(path, unpacked / str(number))
         elif not (is_table(name) and path.exists()):
             plain.append(path)
     # A file at the top of an archive is in no folder that could name a team.
-    tops = {unpacked / str(number) for number in range(len(given))}
-    found = [replace(run, team=run.name) if Path(str(run.table)).parent in tops else run for run in named_runs(plain)]
-    for name in filter(is_table, given):
-        rows = read_table(name, NO_DETAILS, [str(run.table) for run in found])
+    tops = {unpacked / str(number) for number in range(len(names))}
+    runs = [replace(run, team=run.name) if Path(str(run.table)).parent in tops else run for run in named_runs(plain)]
+    for name in filter(is_table, names):
+        rows = read_table(name, NO_DETAILS, [str(run.table) for run in runs])
         files = {row.file for row in rows}
         listed = named_runs([{row.name or run_name(Path(row.file)): Path(row.file)} for row in rows])
-        found = [run for run in found if str(run.table) not in files]
-        found += [replace(run, team=row.team or run.team) for run, row in zip(listed, rows, strict=True)]
-    if not found:
+        runs = [run for run in runs if str(run.table) not in files]
+        runs += [replace(run, team=row.team or run.team) for run, row in zip(listed, rows, strict=True)]
+    if not runs:
         raise BadSetting("No run is named. Name files, folders or archives of runs.")
-    return found
+    return runs
 
 
 def _is_zip_of_files(path: Path) -> bool:
@@ -235,7 +222,7 @@ def _is_tar(path: Path) -> bool:
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
     """Yield the content of a file, decompressed if it is compressed. Raise TooLarge."""
-    from gainboard.cli.files import limits_here, too_large, unpacked  # noqa: PLC0415 (with NumPy)
+    from gainboard.cli.files import unpacked  # noqa: PLC0415 (with NumPy)
     from gainboard.trec.bodies import PIECE  # noqa: PLC0415 (as above)
 
     head = file.read(len(XZ))
@@ -244,18 +231,26 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
     if other is None:
         yield from unpacked(file)
         return
-    limits, size = limits_here(), 0
+    size = 0
     with other:
         while piece := other.read(PIECE):
             size += len(piece)
-            if size > limits.decompressed_bytes:
-                raise too_large("GAINBOARD_MAX_DECOMPRESSED_BYTES", limits.decompressed_bytes)
-            if size > limits.ratio_after + limits.ratio * file.tell():
-                raise too_large("GAINBOARD_MAX_RATIO", limits.ratio)
+            _require_bounded(size, file.tell())
             yield piece
 
 
-def _unpacked(archive: Path, to: Path) -> list[Path]:
+def _require_bounded(content: int, packed: int) -> None:
+    """Raise TooLarge if so many bytes unpack to more than a limit."""
+    from gainboard.cli.files import limits_here, too_large  # noqa: PLC0415 (with NumPy)
+
+    limits = limits_here()
+    if content > limits.decompressed_bytes:
+        raise too_large("GAINBOARD_MAX_DECOMPRESSED_BYTES", limits.decompressed_bytes)
+    if content > limits.ratio_after + limits.ratio * packed:
+        raise too_large("GAINBOARD_MAX_RATIO", limits.ratio)
+
+
+def _unpack(archive: Path, to: Path) -> list[Path]:
     """Return the files of an archive, unpacked into a folder. Raise BadSetting, before a limit is exceeded."""
     from gainboard.trec.bodies import extract, require_plain_tar  # noqa: PLC0415 (with NumPy)
 
@@ -263,7 +258,8 @@ def _unpacked(archive: Path, to: Path) -> list[Path]:
     try:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as zipped:
-                _require_bounded(zipped, archive.stat().st_size)
+                # No member gives more than it says.
+                _require_bounded(sum(member.file_size for member in zipped.infolist()), archive.stat().st_size)
                 zipped.extractall(to)  # which leaves out `..` and roots
         else:
             with archive.open("rb") as file, tempfile.TemporaryFile(dir=to) as plain:
@@ -275,7 +271,7 @@ def _unpacked(archive: Path, to: Path) -> list[Path]:
         raise BadSetting(f"Cannot unpack {archive}. {error.message}") from error
     except (*UNREADABLE, BadInput) as error:
         raise BadSetting(f"Cannot unpack {archive}: {error}.") from error
-    files = sorted(each for each in to.rglob("*") if each.is_file() and not each.name.startswith((".", "__MACOSX")))
+    files = sorted(path for path in to.rglob("*") if path.is_file() and not path.name.startswith((".", "__MACOSX")))
     if not files:
         raise BadSetting(f"The archive {archive} has no files. Name one with runs.")
     return files

@@ -11,7 +11,6 @@ from gainboard.cli.connecting import Collection, tell_of_refusal, tell_of_warnin
 from gainboard.cli.options import JudgmentSet, Metrics, RunNames, require_one_input
 from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, Format, print_json, print_many, print_rows
-from gainboard.client import Gainboard
 from gainboard.errors import BadSetting, GainboardError
 from gainboard.notation.queries import ImpactOptions
 from gainboard.vocabulary import Columns
@@ -73,7 +72,16 @@ def put(
             tell_of_refusal(file, error)
             raise Told from error
     with at.connect() as gainboard:
-        job = None if pool is None else _find_pool(gainboard, at.collection, pool)
+        job = None
+        if pool is not None:
+            pools = gainboard.jobs(collection=at.collection, kind="pool")
+            matching = [each.id for each in pools if each.id.startswith(pool)]
+            if len(matching) != 1:
+                raise BadSetting(
+                    f"--pool {pool}: {len(matching)} pools of {at.collection!r} have an id that begins so. To see the "
+                    "ids: gainboard job list --kind pool -f json"
+                )
+            job = matching[0]
         with uploading(file, located) as source:
             version = gainboard.put_qrels(
                 at.collection,
@@ -85,18 +93,6 @@ def put(
             )
     tell_of_warnings(file, version.warnings)
     _tell(version, at.collection)
-
-
-def _find_pool(gainboard: Gainboard, collection: str, beginning: str) -> str:
-    """Return the id of the pool's job from its first characters. Raise BadSetting unless one job has them."""
-    jobs = gainboard.jobs(collection=collection, kind="pool")
-    matching = [job.id for job in jobs if job.id.startswith(beginning)]
-    if len(matching) != 1:
-        raise BadSetting(
-            f"--pool {beginning}: {len(matching)} pools of {collection!r} have an id that begins so. To see the "
-            "ids: gainboard job list --kind pool -f json"
-        )
-    return matching[0]
 
 
 @command("list the versions", Example("gainboard qrels list -c web"))
@@ -124,25 +120,20 @@ def get(
     complete.
     """
     with at.connect() as gainboard:
-        number = version or _find_version(gainboard, at.collection, judgments)
+        if version is None and judgments is None:
+            version = gainboard.collection(at.collection).qrels_version
+        elif version is None:
+            sets = {each.name: each.qrels_version for each in gainboard.judgment_sets(at.collection)}
+            version = sets.get(str(judgments))
+        if version is None:
+            raise BadSetting(
+                f"{at.collection} has no judgments that you may see. Organisers upload them: gainboard qrels put "
+                f"FILE -c {at.collection}"
+            )
         if output is None:
-            sys.stdout.buffer.write(gainboard.qrels_file(at.collection, number, judgments=judgments))
+            sys.stdout.buffer.write(gainboard.qrels_file(at.collection, version, judgments=judgments))
         else:
-            gainboard.save_qrels_file(at.collection, number, output, judgments=judgments)
-
-
-def _find_version(gainboard: Gainboard, collection: str, judgments: str | None) -> int:
-    """Return the version of the judgments that answers. Raise BadSetting if there is none."""
-    if judgments is None:
-        version = gainboard.collection(collection).qrels_version
-    else:
-        version = {each.name: each.qrels_version for each in gainboard.judgment_sets(collection)}.get(judgments)
-    if version is None:
-        raise BadSetting(
-            f"{collection} has no judgments that you may see. Organisers upload them: gainboard qrels put "
-            f"FILE -c {collection}"
-        )
-    return version
+            gainboard.save_qrels_file(at.collection, version, output, judgments=judgments)
 
 
 @command("publish a version")

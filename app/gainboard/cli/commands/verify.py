@@ -7,7 +7,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +23,7 @@ from gainboard.cli.folders import (
     require_folder,
 )
 from gainboard.cli.jobs import wait_shown
-from gainboard.cli.loading import RUNS, found_files
+from gainboard.cli.loading import RUNS, find_files
 from gainboard.cli.options import readable
 from gainboard.cli.printing import printable
 from gainboard.cli.result_files import DEPENDS_ON, INDEX, NOT_MADE, RESULT, index_of, makers_of
@@ -81,7 +81,7 @@ def verify(
             return 1
         release = around(file)
         data = release / "data" if release else None
-        run_files = [*(found_files(runs, temporary) if runs else ()), *_files_in(data, "runs")]
+        run_files = [*(find_files(runs, temporary) if runs else ()), *_files_in(data, "runs")]
         matrices = [*scores, *file.parent.glob("score-matrix-*.csv"), *_files_in(data, "score-matrices")]
         files = {
             "qrels": _by_hash([*qrels, *_files_in(data, "qrels")]),
@@ -283,14 +283,25 @@ def _compare(result: Mapping[str, Any], computed: Mapping[str, Any]) -> int:
 
 def _verify_folder(folder: Path, runs: Sequence[str], temporary: Path) -> int:
     """Make the folder of a release again in a service of this command alone, and compare all files."""
+    from gainboard.analyses.job_kinds import find_kind  # noqa: PLC0415
+    from gainboard.evaluation.boards.leaderboard import BOARDS_VERSION  # noqa: PLC0415
+    from gainboard.metrics import SCORING_VERSION  # noqa: PLC0415
+
     require_folder(folder)
     document = _read_document(folder / DOCUMENT)
-    if (why := _other_release(document)) is not None:
-        print(f"all files: not compared, because {why}")
-        return 1
-    run_files = _by_hash(found_files(runs, temporary) if runs else ())
-    compared = list(ReleaseFolder(folder, run_files, temporary).compare())
-    return max(tell(compared), int(_has_other_engine(document)))
+    for name, here in (("scoring_version", SCORING_VERSION), ("boards_version", BOARDS_VERSION)):
+        if (version := document["made_by"].get(name, 0)) != here:
+            why = f"the release was made by {name.replace('_', ' ')} {version!r} (here {here}), not comparable"
+            print(f"all files: not compared, because {why}")
+            return 1
+    run_files = _by_hash(find_files(runs, temporary) if runs else ())
+    code = tell(list(ReleaseFolder(folder, run_files, temporary).compare()))
+    for result in document["results"]:
+        with suppress(KeyError):
+            if result["engine_version"] == find_kind(result["kind"]).engine_version:
+                continue
+        return 1  # what another version of an engine computed was not compared
+    return code
 
 
 def _read_document(file: Path) -> dict[str, Any]:
@@ -309,25 +320,3 @@ def _read_document(file: Path) -> dict[str, Any]:
             "again."
         ) from error
     return document
-
-
-def _other_release(document: Mapping[str, Any]) -> str | None:
-    from gainboard.evaluation.boards.leaderboard import BOARDS_VERSION  # noqa: PLC0415
-    from gainboard.metrics import SCORING_VERSION  # noqa: PLC0415
-
-    for name, here in (("scoring_version", SCORING_VERSION), ("boards_version", BOARDS_VERSION)):
-        if (made_by := document["made_by"].get(name, 0)) != here:
-            return f"the release was made by {name.replace('_', ' ')} {made_by!r} (here {here}), not comparable"
-    return None
-
-
-def _has_other_engine(document: Mapping[str, Any]) -> bool:
-    from gainboard.analyses.job_kinds import find_kind  # noqa: PLC0415
-
-    def version_here(kind: str) -> int | None:
-        try:
-            return find_kind(kind).engine_version
-        except KeyError:
-            return None
-
-    return any(each["engine_version"] != version_here(each["kind"]) for each in document["results"])
