@@ -172,8 +172,8 @@ class Group(NamedTuple):
         """Add the group's parser, and those of its commands, to an argparse group of subparsers."""
         parser = commands.add_parser(self.name, help=short(self.help), description=self.help)
         subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-        for each in self.commands:
-            each.add_to(subparsers)
+        for member in self.commands:
+            member.add_to(subparsers)
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -185,7 +185,7 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse as usual, but for these two rules."""
         said = {action.dest for word in args or () for action in self._find_options(word.partition("=")[0])}
-        for action in [each for each in self._positionals._group_actions if each.dest in said]:
+        for action in [argument for argument in self._positionals._group_actions if argument.dest in said]:
             self._positionals._group_actions.remove(action)
             self._actions.remove(action)
         parsed, rest = super().parse_known_args(args, namespace)
@@ -256,7 +256,7 @@ def _query_parts(query: Any, taken: Set[str]) -> Iterator[_Part]:
             kind = Sequence[field.type] if field.is_list else field.type  # type: ignore[name-defined]
             yield _Part(name, kind, [Option(text, metavar=field.said.metavar or None)], (), False)
     if (kind := parameters_type(query)) is not None:
-        several = any(get_origin(each) is collections.abc.Sequence for each in get_args(kind))
+        several = any(get_origin(alternative) is collections.abc.Sequence for alternative in get_args(kind))
         for name, (kind, option) in parameter_options(several=several).items():
             yield _Part(name, kind, [option], (), False)
 
@@ -272,9 +272,9 @@ def parameter_options(*, several: bool) -> Mapping[str, tuple[Any, Option]]:
         # argparse formats the help with `%`.
         name: (
             Sequence[str] if several else str,
-            Option(f"{each.description} {each_is} {each.limits}.".replace("%", "%%"), group=title),
+            Option(f"{parameter.description} {each_is} {parameter.limits}.".replace("%", "%%"), group=title),
         )
-        for name, each in query_parameters().items()
+        for name, parameter in query_parameters().items()
     }
 
 
@@ -287,12 +287,12 @@ def _add_options(parser: argparse.ArgumentParser, parts: Iterable[_Part]) -> Non
     """Add all arguments, then all options, the format after others, and those of titled groups last."""
     options: list[tuple[str, Any, Option, bool]] = []
     for name, kind, said, _, is_required in _leaves(parts):
-        for each in said:
-            if isinstance(each, Several):
-                options += ((key, *value, False) for key, value in each.options().items())
+        for marker in said:
+            if isinstance(marker, Several):
+                options += ((key, *value, False) for key, value in marker.options().items())
             else:
-                options.append((name, kind, each, is_required and each is said[0]))
-    options.sort(key=lambda each: (not isinstance(each[2], Argument), each[0] == "format"))
+                options.append((name, kind, marker, is_required and marker is said[0]))
+    options.sort(key=lambda option: (not isinstance(option[2], Argument), option[0] == "format"))
     titles = dict.fromkeys(option.group for _, _, option, _ in options)
     either: Any = None
     for title in sorted(titles, key=lambda title: (title != "", title == SERVER)):

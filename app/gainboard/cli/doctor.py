@@ -146,9 +146,9 @@ def without_secrets(url: str) -> str:
 @check
 def unknown_variables(subject: Subject) -> Iterator[Finding]:
     """Find variables that look like settings but are not."""
-    known = [PREFIX + name.upper() for name in Settings.model_fields]
+    names = [PREFIX + name.upper() for name in Settings.model_fields]
     for name in Settings.unknown(subject.environment):
-        near = get_close_matches(name, known, 1, 0.85)
+        near = get_close_matches(name, names, 1, 0.85)
         advice = f"Is {near[0]} meant?" if near else "It is ignored."
         yield Finding("note", f"{name} is not a setting", advice)
 
@@ -175,23 +175,23 @@ def database(subject: Subject) -> Iterator[Finding]:
 @check
 def schema(subject: Subject) -> Iterator[Finding]:
     """Check that the schema is this version's."""
-    if (found := subject.schema) is None:
+    if (there := subject.schema) is None:
         return
-    if found.found == found.newest:
-        yield Finding("ok", f"{found.found}, this version's")
-    elif found.found is None:
+    if there.found == there.newest:
+        yield Finding("ok", f"{there.found}, this version's")
+    elif there.found is None:
         yield Finding("note", "the database has no Gainboard tables yet", "The first start creates them.")
-    elif found.is_known:
-        said = f"{found.found}, but this version's is {found.newest}"
+    elif there.is_known:
+        said = f"{there.found}, but this version's is {there.newest}"
         yield Finding(
             "note",
             said,
             "Run `gainboard backup` first. Then the next start, or `gainboard migrate`, upgrades the schema.",
         )
-    elif found.found in FOLDED:
-        yield Finding("problem", f"{found.found}, from before the first release", ADVICE)
+    elif there.found in FOLDED:
+        yield Finding("problem", f"{there.found}, from before the first release", ADVICE)
     else:
-        said = f"{found.found} is unknown to Gainboard {gainboard.__version__}: a later version wrote it"
+        said = f"{there.found} is unknown to Gainboard {gainboard.__version__}: a later version wrote it"
         yield Finding("problem", said, "Install that version or a later one, or restore a backup.")
 
 
@@ -311,12 +311,12 @@ def rights(subject: Subject) -> Iterator[Finding]:
         advice = f"Run Gainboard as the folder's owner, or give the folder to this user: {folder}."
         yield Finding("problem", f"this user may not write into {folder}", advice)
     closed = []
-    for place in filter(Path.exists, _stored_in(subject)):
-        if not (wider := list(machine.find_exposed(place))):
-            closed.append(str(place))
+    for stored in filter(Path.exists, _stored_in(subject)):
+        if not (wider := list(machine.find_exposed(stored))):
+            closed.append(str(stored))
             continue
         (path, mode), more = wider[0], f" and {len(wider) - 1:,} more" if wider[1:] else ""
-        advice = f"chmod {'-R ' if place.is_dir() else ''}go= {shlex.quote(str(place))}"
+        advice = f"chmod {'-R ' if stored.is_dir() else ''}go= {shlex.quote(str(stored))}"
         yield Finding("note", f"other users may use {path} ({mode}){more}, and it has the judgments", advice)
     if closed:
         yield Finding("ok", f"only this user may use {', '.join(closed)}")
@@ -342,7 +342,7 @@ def disk(subject: Subject) -> Iterator[Finding]:
     if path is None or not path.parent.is_dir():
         return
     folder, free = path.parent, shutil.disk_usage(path.parent).free
-    taken = sum(each.stat().st_size for each in folder.glob(f"{path.name}*"))
+    taken = sum(file.stat().st_size for file in folder.glob(f"{path.name}*"))
     room = f"{free / 1e9:,.1f} GB free, the database takes {taken / 1e9:,.3f} GB"
     if free < LEAST_FREE:
         yield Finding("problem", room, "Uploads are refused with 503 when the disk is full. Free some space.")
@@ -364,7 +364,7 @@ def file_system(folder: Path) -> str | None:
     mounted = [(row[1].encode().decode("unicode_escape"), row[2]) for row in rows]
     resolved = folder.resolve()
     above = [(where, kind) for where, kind in mounted if resolved.is_relative_to(where)]
-    return max(above, key=lambda found: len(found[0]))[1] if above else None
+    return max(above, key=lambda row: len(row[0]))[1] if above else None
 
 
 def run_checks(environment: Mapping[str, str], data: Path | None, *, thorough: bool) -> Iterator[tuple[str, Finding]]:

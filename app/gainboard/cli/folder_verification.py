@@ -51,7 +51,9 @@ def compare_file(path: str, there: bytes, expected: bytes) -> FileComparison:
     try:
         texts = there.decode(), expected.decode()
     except UnicodeDecodeError:
-        at = next((place for place, pair in enumerate(zip(there, expected, strict=False)) if pair[0] != pair[1]), None)
+        at = next(
+            (number for number, pair in enumerate(zip(there, expected, strict=False)) if pair[0] != pair[1]), None
+        )
         at = min(len(there), len(expected)) if at is None else at
         return FileComparison(path, "differs", f"from byte {at + 1} on")
     ours, theirs = map(_NUMBER.split, texts)
@@ -64,7 +66,7 @@ def _is_close(one: str, other: str) -> bool:
     if one == other:
         return True
     # Counts and names have no last digits.
-    if not all("." in each and _NUMBER.fullmatch(each) for each in (one, other)):
+    if not all("." in text and _NUMBER.fullmatch(text) for text in (one, other)):
         return False
     numbers = float(one), float(other)
     return all(map(math.isfinite, numbers)) and math.isclose(*numbers, rel_tol=1e-12, abs_tol=0)
@@ -88,7 +90,7 @@ def _line_difference(there: str, expected: str) -> str:
     number = next((at for at, pair in enumerate(zip(lines, wanted, strict=False)) if pair[0] != pair[1]), None)
     if number is None:
         number = min(len(lines), len(wanted))
-        ours, theirs = (each[number] if number < len(each) else "no line" for each in (lines, wanted))
+        ours, theirs = (texts[number] if number < len(texts) else "no line" for texts in (lines, wanted))
     else:
         ours, theirs = lines[number], wanted[number]
     first = next((at for at, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), 0)
@@ -113,7 +115,7 @@ class ReleaseFolder:
         """The place of its history, or in older folders of the audit log; None if it has neither."""
         from gainboard.evaluation.releases.history import HISTORY, WHOLE_LOG  # noqa: PLC0415
 
-        return next((each for each in (HISTORY, WHOLE_LOG) if (self.path / each).is_file()), None)
+        return next((name for name in (HISTORY, WHOLE_LOG) if (self.path / name).is_file()), None)
 
     def compare(self) -> Iterator[FileComparison]:
         """Make the folder again, and yield the comparison of each file. Raise BadSetting if that is impossible."""
@@ -272,9 +274,9 @@ class Excuses:
 
 def tell(compared: Sequence[FileComparison], stream: TextIO | None = None) -> int:
     """Print the comparison of each file, and what they come to. Return the exit code: 1 if a file differs."""
-    for each in compared:
-        print(each, file=stream)
-    counts = {outcome: sum(each.outcome == outcome for each in compared) for outcome in get_args(Outcome)}
+    for comparison in compared:
+        print(comparison, file=stream)
+    counts = {outcome: sum(comparison.outcome == outcome for comparison in compared) for outcome in get_args(Outcome)}
     told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
     print(f"{len(compared)} files: {told}", file=sys.stderr)
     return 1 if counts["differs"] else 0

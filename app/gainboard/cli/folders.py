@@ -32,7 +32,8 @@ def require_folder(folder: Path) -> None:
 def around(path: Path) -> Path | None:
     """Return the folder of the release in which a file is; None if it is in none."""
     return next(
-        (each for each in path.resolve().parents if (each / SUMS).is_file() and (each / DOCUMENT).is_file()), None
+        (folder for folder in path.resolve().parents if (folder / SUMS).is_file() and (folder / DOCUMENT).is_file()),
+        None,
     )
 
 
@@ -103,7 +104,7 @@ def document_of(
     times = ((now + timedelta(microseconds=tick)).isoformat() for tick in count())
     settings = dict(settings)
     name, uuid = settings.pop("name"), settings.pop("uuid")
-    in_order = sorted(judgments, key=lambda each: (each["judgments"], each["version"]))
+    in_order = sorted(judgments, key=lambda version: (version["judgments"], version["version"]))
     of_judgments = {**dict.fromkeys(("topics", "judged", "relevant"), 0), "per_level": {}}
     of_runs = {"tag": "", "pooled": True, "late": False, **dict.fromkeys(("topic_count", "retrieved"), 0)}
     of_runs |= dict.fromkeys(("description", "metadata_sha256", "type", "priority"))
@@ -116,12 +117,12 @@ def document_of(
         },
         "made_by": {"environment": "", "scoring_version": 0},
         "settings": {**dict.fromkeys(NOT_SAID), "title": "", "public": False, "created_at": next(times), **settings},
-        "runs": [_fill(FrozenRun, each, of_runs | {"created_at": next(times)}) for each in runs],
+        "runs": [_fill(FrozenRun, run, of_runs | {"created_at": next(times)}) for run in runs],
         "judgments": [
-            _fill(FrozenJudgments, each, of_judgments | {"published_at": (at := next(times)), "created_at": at})
-            for each in in_order
+            _fill(FrozenJudgments, version, of_judgments | {"published_at": (at := next(times)), "created_at": at})
+            for version in in_order
         ],
-        "score_matrices": [{**each, "created_at": next(times)} for each in matrices],
+        "score_matrices": [{**matrix, "created_at": next(times)} for matrix in matrices],
         "topic_groups": groups,
         "board_version": {"judgments": "official", "version": 1},  # there are no boards
         **dict.fromkeys(("results", "reports", "metrics", "boards", "topics"), ()),

@@ -92,9 +92,9 @@ def _print_table(work: JobOrReport, name: str | None) -> None:
     print(format_rows(list(columns), list(zip(*columns.values(), strict=True))), end="")
     tables, figures = exhibits_of(work)
     chosen = name or next(iter(tables))
-    for note in next((each.notes for each in work.latest.tables or () if each.name == chosen), ()):
+    for note in next((table.notes for table in work.latest.tables or () if table.name == chosen), ()):
         print(f"note: {printable(note)}", file=sys.stderr)
-    if others := [each for each in tables if each != chosen]:
+    if others := [name for name in tables if name != chosen]:
         print(f"other tables (--table NAME): {', '.join(others)}", file=sys.stderr)
     if figures:
         print(f"figures (--output DIR): {', '.join(figures)}", file=sys.stderr)
@@ -129,7 +129,7 @@ class Noun:
         values = dict(parameters)
         if all(isinstance(value, list) for value in values.values()):
             return values
-        schemas = {each.name: each.params for each in self.list_kinds(gainboard)}
+        schemas = {each_kind.name: each_kind.params for each_kind in self.list_kinds(gainboard)}
         return with_lists(values, schemas.get(kind, {}).get("properties", {}))
 
     def find_by_beginning(self, at: Server, gainboard: Gainboard, id: str) -> JobOrReport:
@@ -155,9 +155,9 @@ class Noun:
 def kinds(noun: Noun, at: Server, kind: Annotated[str | None, Argument("describe only this kind")] = None) -> None:
     """List the kinds that can be run; with a name, describe the kind and each of its parameters."""
     with at.connect() as gainboard:
-        by_name = {each.name: each for each in noun.list_kinds(gainboard)}
+        by_name = {each_kind.name: each_kind for each_kind in noun.list_kinds(gainboard)}
     if kind is None:
-        print("\n\n".join(f"{name}\n{printable_lines(each.definition, 2)}" for name, each in by_name.items()))
+        print("\n\n".join(f"{name}\n{printable_lines(each_kind.definition, 2)}" for name, each_kind in by_name.items()))
         return
     if (described := by_name.get(kind)) is None:
         raise BadSetting(f"There is no kind {kind!r}. Available: {', '.join(by_name)}.")
@@ -229,7 +229,7 @@ def cancel(noun: Noun, at: Server, id: Id) -> None:
             if problem.type != RowDamaged.slug:
                 raise
             # Only lists show what is damaged.
-            work = next(each for each in noun.list_all(gainboard) if each.id.startswith(id))
+            work = next(work for work in noun.list_all(gainboard) if work.id.startswith(id))
         print(work.cancel().state)
 
 

@@ -54,7 +54,7 @@ def with_lists(values: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[st
 
     def is_item(name: str, value: Any) -> bool:
         schema = schemas.get(name, {})
-        types = {each.get("type") for each in schema.get("anyOf", [schema])}
+        types = {alternative.get("type") for alternative in schema.get("anyOf", [schema])}
         return value is not None and not isinstance(value, list) and types - {"null"} == {"array"}
 
     return {name: [value] if is_item(name, value) else value for name, value in values.items()}

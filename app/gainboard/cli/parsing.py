@@ -56,5 +56,5 @@ def _command(name: str) -> Command | Group:
     """Return the command of a module that has its name, or the group of the commands that a module defines."""
     module = import_module(f"{commands.__name__}.{_module(name)}")
     defined = [value for value in vars(module).values() if isinstance(value, Command)]
-    alone = [each for each in defined if each.name == name]
+    alone = [command for command in defined if command.name == name]
     return alone[0] if alone else Group(name, module.__doc__, defined)

@@ -26,7 +26,7 @@ from gainboard.store.database import Database
 
 def commands_page() -> str:
     """Return every command with its arguments and options, in Markdown."""
-    return "\n".join(line for each in every_command(parser()) for line in section_of(each))
+    return "\n".join(line for command in every_command(parser()) for line in section_of(command))
 
 
 def settings_page() -> str:
@@ -68,8 +68,8 @@ def every_command(within: argparse.ArgumentParser) -> Iterator[argparse.Argument
     if not groups:
         yield within
     for group in groups:
-        for each in group.choices.values():
-            yield from every_command(each)
+        for command in group.choices.values():
+            yield from every_command(command)
 
 
 def section_of(command: argparse.ArgumentParser) -> Iterator[str]:

@@ -58,7 +58,7 @@ def print_utf8() -> None:
 def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) -> None:
     """Print items of one kind. Columns are members; `policy.phase` is a member of a member. JSON has all members."""
     if form == "json":
-        print_json([each.model_dump(mode="json") for each in items])
+        print_json([item.model_dump(mode="json") for item in items])
         return
 
     def member(item: Any, name: str) -> Value:
@@ -109,7 +109,7 @@ def print_json(value: Any) -> None:
     """Print a value as JSON. Characters that would control a terminal are escaped, as JSON allows."""
     print_utf8()
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    print(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    print(_CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", text))
 
 
 def format_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]], digits: Mapping[str, int] | None = None) -> str:
@@ -122,7 +122,7 @@ def format_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]], digits: 
 
 def printable(text: str) -> str:
     """Return text from outside on one line, safe for a terminal: escape sequences are visible and have no effect."""
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def printable_lines(text: str, indent: int = 0) -> str:
@@ -137,9 +137,9 @@ def _cell(value: Any) -> Value:
     if isinstance(value, datetime):
         return value.isoformat(timespec="seconds")
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {_cell(each)}" for name, each in value.items())
+        return ", ".join(f"{name}: {_cell(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(str(_cell(each)) for each in value)
+        return ", ".join(str(_cell(item)) for item in value)
     return value if isinstance(value, str | int | float) else None
 
 
@@ -148,7 +148,7 @@ def _members(of: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Val
         if isinstance(value, Mapping) and value:
             yield from _members(value, f"{before}{name}.")
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-            yield from _members({str(place): each for place, each in enumerate(value)}, f"{before}{name}.")
+            yield from _members({str(number): item for number, item in enumerate(value)}, f"{before}{name}.")
         else:
             yield before + name, _cell(value)
 

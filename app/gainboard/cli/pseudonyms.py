@@ -52,9 +52,9 @@ class Pseudonyms:
     def applied(self, value: Any, key: str = "") -> Any:
         """Return parameters with pseudonyms in place of names."""
         if isinstance(value, Mapping):
-            return {name: self.applied(each, name) for name, each in value.items()}
+            return {name: self.applied(item, name) for name, item in value.items()}
         if isinstance(value, list):
-            return [self.applied(each, key) for each in value]
+            return [self.applied(item, key) for item in value]
         if isinstance(value, str) and key in NAMED_IN:
             return self.runs.get(value) or self.teams.get(value) or value
         return value
@@ -104,7 +104,7 @@ def _load(gainboard: LocalGainboard, folder: Path, document: Mapping[str, Any], 
         path = f"data/qrels/{version['judgments']}-{version['version']}.txt"
         files[path] = folder / path
     runs = []
-    for run in sorted(document["runs"], key=lambda each: pseudonyms.runs[each["name"]]):
+    for run in sorted(document["runs"], key=lambda run: pseudonyms.runs[run["name"]]):
         own = pseudonyms.runs[run["name"]]
         content = b"".join(_with_tag(folder / f"data/runs/{run['name']}.txt", own.encode()))
         files[f"data/runs/{own}.txt"] = content

@@ -75,8 +75,8 @@ def write_files(work: JobOrReport, folder: Path) -> None:
 def exhibits_of(work: JobOrReport) -> tuple[dict[str, str], dict[str, str]]:
     """Return the captions of the tables and of the figures, by name. Raise BadSetting if a name is no file name."""
     shown = work.latest if work.latest.tables is not None else work.refresh()
-    tables = {each.name: each.caption for each in shown.tables or ()}
-    figures = {each.name: each.caption for each in shown.figures or ()}
+    tables = {table.name: table.caption for table in shown.tables or ()}
+    figures = {figure.name: figure.caption for figure in shown.figures or ()}
     # These become names of files here, and a server must not choose where we write.
     if odd := [name for name in (*tables, *figures) if not _FILE_NAME.match(name)]:
         raise BadSetting(
@@ -108,7 +108,7 @@ def _files(work: JobOrReport, not_drawn: list[str]) -> Iterator[tuple[str, str]]
 def makers_of(work: JobOrReport) -> Iterator[tuple[str, str, Callable[[], str]]]:
     """Yield the folder of each table and figure in a release, its file's name, and what makes its content."""
     tables, figures = exhibits_of(work)
-    printed = {each.name for each in work.latest.tables or () if each.latex is not None}
+    printed = {table.name for table in work.latest.tables or () if table.latex is not None}
     for name in tables:
         yield "tables/", f"{name}.csv", lambda name=name: work.table(name).csv  # type: ignore[misc]
         if name in printed:
@@ -120,10 +120,10 @@ def makers_of(work: JobOrReport) -> Iterator[tuple[str, str, Callable[[], str]]]
 def _score_matrices(work: JobOrReport, depended: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the uploaded scores that a result depends on, where `gainboard verify` finds them; but not deleted ones."""
     wanted = depended.get("score_matrices", ())
-    found = work.uploaded_scores() if wanted else {}
-    for each in wanted:
-        name, version = str(each["name"]), int(each["version"])
-        if (text := found.get(f"custom:{name}(version={version})")) is None:
+    scores = work.uploaded_scores() if wanted else {}
+    for matrix in wanted:
+        name, version = str(matrix["name"]), int(matrix["version"])
+        if (text := scores.get(f"custom:{name}(version={version})")) is None:
             print(printable(f"custom:{name} was deleted, so its scores are left out"), file=sys.stderr)
         elif _FILE_NAME.match(name):
             yield f"score-matrix-{name}-{version}.csv", text

@@ -76,10 +76,10 @@ class Declared:
 
     def warnings(self, file: RunFile) -> list[FileWarning]:
         """Return the service's warnings about the topics of a run. Raise FaultyFile if it has no declared topic."""
-        own = set(file.topics)
-        if self.topics.isdisjoint(own) and self.topics:
+        run_topics = set(file.topics)
+        if self.topics.isdisjoint(run_topics) and self.topics:
             raise no_declared_topics(file.topics[0], self.collection, self.topics)
-        missing, unknown = len(self.topics - own), len(own - self.topics) if self.topics else 0
+        missing, unknown = len(self.topics - run_topics), len(run_topics - self.topics) if self.topics else 0
         return topic_warnings(unknown, missing, "collection")
 
 

@@ -82,7 +82,7 @@ class Settings:
 
     def sent(self) -> Mapping[str, Any]:
         """Return what the service is sent, with the topics of the file. Raise BadSetting if it cannot be read."""
-        said = {each.name: value for each in fields(self) if (value := getattr(self, each.name)) is not None}
+        said = {setting.name: value for setting in fields(self) if (value := getattr(self, setting.name)) is not None}
         if self.topics is not None and self.topics != FROM_QRELS:
             said["topics"] = _read_topics(self.topics)
         policy = with_lists(dict(said.pop("policy")), Policy.model_json_schema()["properties"])

@@ -102,7 +102,7 @@ def _find_baseline(name: str, files: Sequence[str]) -> str:
         return next((file for file in files if os.path.isfile(file) and os.path.samefile(file, name)), name)
     shown = short_names(files)
     for names in (shown, [run_name(Path(file)) for file in files], map(_find_tag, files)):
-        fitting = [file for file, each in zip(files, names, strict=True) if each == name]
+        fitting = [file for file, shown_name in zip(files, names, strict=True) if shown_name == name]
         if len(fitting) > 1:
             raise BadSetting(
                 f"--baseline {name} names {len(fitting)} runs: {', '.join(fitting)}. Name one of the files."

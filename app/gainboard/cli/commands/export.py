@@ -42,7 +42,7 @@ def export(
     if output.exists() and not (output.is_dir() and all(map(_is_left, output.iterdir()))):
         raise BadSetting(f"{output} is there already. Name a folder that is new or empty.")
     with at.connect() as gainboard, tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
-        number = release or next((each.number for each in gainboard.releases(at.collection)), None)
+        number = release or next((frozen.number for frozen in gainboard.releases(at.collection)), None)
         if number is None:
             raise BadSetting(f"{at.collection} has no release yet. Make one: gainboard freeze {at.collection}")
         packed = gainboard.save_archive(at.collection, number, Path(temporary) / "release.tar")

@@ -28,6 +28,6 @@ def import_(
     require_folder(folder)
     with at.connect() as gainboard, tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
         imported = gainboard.import_release(pack(folder, Path(temporary) / "release.tar"))
-    for each in imported.left_out:
-        print(printable(f"left out: {each.kind} {each.id[:12]}: {each.because}"), file=sys.stderr)
+    for work in imported.left_out:
+        print(printable(f"left out: {work.kind} {work.id[:12]}: {work.because}"), file=sys.stderr)
     print_one(imported, format)

@@ -150,7 +150,7 @@ def _remarks_on(board: Leaderboard) -> Iterator[str]:
 def _table(board: Leaderboard, is_of_files: bool) -> Table:
     labels = list(dict.fromkeys((board.by, *board.metrics)))
     digits = DIGITS if board.decimals is None else board.decimals
-    groups = [str(each.name) for each in board.by_group]
+    groups = [str(group.name) for group in board.by_group]
     columns_of_means = [[row.mean[label] for row in board.rows] for label in labels]
     columns_of_means += [[row.by_group[name][label] for row in board.rows] for name in groups for label in labels]
     alone = labels if board.corrected else []

@@ -161,7 +161,7 @@ def make(
     print_utf8()
     for piece in pool_pieces(pool.topics, format, details=details):
         print(piece, end="")
-    documents = sum(len(each.documents) for each in pool.topics)
+    documents = sum(len(topic.documents) for topic in pool.topics)
     about = f"{documents:,} documents of {len(pool.topics):,} topics, from {pool.runs:,} runs"
     print(f"{about}; SHA-256 of the pool in the format trec: {pool_sha256(pool.topics)}", file=sys.stderr)
 
@@ -209,8 +209,8 @@ def _pool_stored(
     job = gainboard.pool(collection, **{name: value for name, value in parameters.items() if value is not None})
     wait_for(job, "job")
     result = job.result_json()
-    rows = [(each["depth"], each["documents"], *_spread(each["by_topic"])) for each in result["costs"]]
-    return MadePool([PooledTopic(**each) for each in result["pool"]], len(result["runs"]), rows)
+    rows = [(cost["depth"], cost["documents"], *_spread(cost["by_topic"])) for cost in result["costs"]]
+    return MadePool([PooledTopic(**topic) for topic in result["pool"]], len(result["runs"]), rows)
 
 
 def _read_version(text: str) -> dict[str, Any]:
@@ -229,8 +229,8 @@ def _pool_files(pooled: PooledRuns, judging: Judging, depths: Sequence[int]) -> 
     for name in pooled.runs:
         # A shell expands patterns, unless they are quoted or it is that of Windows.
         files += [name] if Path(name).exists() else sorted(glob.glob(name)) or [name]
-    listed = [RunToPool.of(each) for each in read_submissions(files, NO_DETAILS)]
-    names, teams = (tuple(each) if each else None for each in (pooled.run_names, pooled.teams))
+    listed = [RunToPool.of(submission) for submission in read_submissions(files, NO_DETAILS)]
+    names, teams = (tuple(chosen) if chosen else None for chosen in (pooled.run_names, pooled.teams))
     runs = RunsToPool(names, teams, pooled.top).of(listed, "--runs")
     if not runs:
         raise BadSetting("No run is to be pooled: all are marked as not pooled. Name runs with --run.")
@@ -256,7 +256,7 @@ def _pool_files(pooled: PooledRuns, judging: Judging, depths: Sequence[int]) -> 
             ) from error
     tops = _read_tops(reading, [run.file for run in runs])
     pool = make_pool(tops, [numbers[run.team] for run in runs], form, topics, judged)
-    rows = [(each.depth, int(each.documents.sum()), *_spread(each.documents.tolist())) for each in pool.costs]
+    rows = [(cost.depth, int(cost.documents.sum()), *_spread(cost.documents.tolist())) for cost in pool.costs]
     return MadePool(pool.topics, len(runs), rows)
 
 
@@ -266,11 +266,11 @@ def _read_tops(reading: FileReader, files: Sequence[str]) -> list[TopDocuments]:
     load_compiled(files, processes)
     read = process_files(TopReading(reading), files, label="reading", size=size, processes=processes)
     tops: list[TopDocuments] = []
-    for file, each in zip(files, read, strict=True):
-        if isinstance(each, TopDocuments):
-            tops.append(each)
+    for file, top in zip(files, read, strict=True):
+        if isinstance(top, TopDocuments):
+            tops.append(top)
             continue
-        for line in fault_lines(file, *list_faults(each)):
+        for line in fault_lines(file, *list_faults(top)):
             print(printable(line), file=sys.stderr)
     if len(tops) < len(files):
         raise BadSetting("No pool was made. Correct the faulty runs, or leave them out.")

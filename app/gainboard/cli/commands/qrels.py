@@ -75,7 +75,7 @@ def put(
         job = None
         if pool is not None:
             pools = gainboard.jobs(collection=at.collection, kind="pool")
-            matching = [each.id for each in pools if each.id.startswith(pool)]
+            matching = [work.id for work in pools if work.id.startswith(pool)]
             if len(matching) != 1:
                 raise BadSetting(
                     f"--pool {pool}: {len(matching)} pools of {at.collection!r} have an id that begins so. To see the "
@@ -123,7 +123,9 @@ def get(
         if version is None and judgments is None:
             version = gainboard.collection(at.collection).qrels_version
         elif version is None:
-            sets = {each.name: each.qrels_version for each in gainboard.judgment_sets(at.collection)}
+            sets = {
+                judgment_set.name: judgment_set.qrels_version for judgment_set in gainboard.judgment_sets(at.collection)
+            }
             version = sets.get(str(judgments))
         if version is None:
             raise BadSetting(
@@ -198,7 +200,7 @@ def _tell_of_impact(answer: ImpactAnswer) -> None:
     judged = answer.judgments
     counts = f"{judged.added:,} added, {judged.removed:,} removed, {judged.changed:,} changed"
     print(f"version {answer.qrels_version} against {answer.against}: judgments {counts}", file=sys.stderr)
-    for each in answer.impact:
-        tau = "undefined" if each.tau_b is None else f"{each.tau_b:.4f}"
-        flips = f", pairs with another verdict: {len(each.significance.flips):,}" if each.significance else ""
-        print(f"{each.metric}: tau-b of the rankings {tau}{flips}", file=sys.stderr)
+    for of_metric in answer.impact:
+        tau = "undefined" if of_metric.tau_b is None else f"{of_metric.tau_b:.4f}"
+        flips = f", pairs with another verdict: {len(of_metric.significance.flips):,}" if of_metric.significance else ""
+        print(f"{of_metric.metric}: tau-b of the rankings {tau}{flips}", file=sys.stderr)

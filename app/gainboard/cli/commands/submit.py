@@ -119,7 +119,7 @@ def _send_files(
     answer.
     """
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        sent = {pool.submit(_send_file, gainboard, collection, each): each.file for each in submissions}
+        sent = {pool.submit(_send_file, gainboard, collection, run): run.file for run in submissions}
         try:
             with ProgressLine("submitting", " files") as progress:
                 for done, future in enumerate(as_completed(sent), start=1):

@@ -134,7 +134,7 @@ def _other_version(result: Mapping[str, Any], depended: Mapping[str, Any]) -> st
 
 
 def _files_in(data: Path | None, name: str) -> list[Path]:
-    return sorted(each for each in (data / name).glob("*") if each.is_file()) if data else []
+    return sorted(path for path in (data / name).glob("*") if path.is_file()) if data else []
 
 
 def _by_hash(files: Iterable[Path]) -> dict[str, Path]:
@@ -158,7 +158,7 @@ def _by_hash(files: Iterable[Path]) -> dict[str, Path]:
 
 def _find_files(what: str, wanted: Sequence[Mapping[str, Any]], files: Mapping[str, Path]) -> list[Path]:
     """Return the wanted files in their order. Raise BadSetting if one of them is not among the files by hash."""
-    hashes = [each["csv_sha256" if what == "score_matrices" else "sha256"] for each in wanted]
+    hashes = [file["csv_sha256" if what == "score_matrices" else "sha256"] for file in wanted]
     if missing := [number for number, sha256 in enumerate(hashes) if sha256 not in files]:
         first, (noun, option) = wanted[missing[0]], WHAT[what]
         version = f"version {first['version']} of " if "version" in first else ""
@@ -175,12 +175,12 @@ def _compute(
     depended: Mapping[str, Any], files: Mapping[str, Mapping[str, Path]], temporary: Path
 ) -> Iterator[Job | Report]:
     """Yield the same request to a service of this command alone, which has these files, once it is computed."""
-    packed = [_pack(each, files, temporary) for each in _collections(depended)]
+    packed = [_pack(campaign, files, temporary) for campaign in _collections(depended)]
     from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
 
     with LocalGainboard() as gainboard:
         try:
-            names = [gainboard.import_release(each).collection for each in packed]
+            names = [gainboard.import_release(release).collection for release in packed]
             if "chapters" in depended:
                 work: Job | Report = gainboard.report(depended["name"], names, **depended["params"])
             else:
@@ -257,8 +257,8 @@ def _pack(depended: Mapping[str, Any], files: Mapping[str, Mapping[str, Path]], 
         ("score_matrices", "data/score-matrices/{name}-{version}.csv"),
     ):
         wanted = depended.get(what, ())
-        for each, file in zip(wanted, _find_files(what, wanted, files[what]), strict=True):
-            paths[path.format(**each)] = file
+        for record, file in zip(wanted, _find_files(what, wanted, files[what]), strict=True):
+            paths[path.format(**record)] = file
     settings = dict(depended["collection"])
     names = levels if isinstance(levels := settings.pop("levels"), list) else None
     settings |= {"level_names": names, "highest_level": len(names) if names else levels}
@@ -273,11 +273,11 @@ def _compare(result: Mapping[str, Any], computed: Mapping[str, Any]) -> int:
 
     verdict = compare(result, computed)
     print(verdict.message)
-    for each in verdict.differences:
+    for difference in verdict.differences:
         # Text may look like the number in whose place it stands.
-        is_text = isinstance(each.stored, str) and each.stored != ABSENT
-        stored = f"the text {each.stored!r}" if is_text else each.stored
-        print(printable(f"{each.place}: {stored} in the file, {each.computed} computed"), file=sys.stderr)
+        is_text = isinstance(difference.stored, str) and difference.stored != ABSENT
+        stored = f"the text {difference.stored!r}" if is_text else difference.stored
+        print(printable(f"{difference.place}: {stored} in the file, {difference.computed} computed"), file=sys.stderr)
     return 1 if verdict.outcome == "different" else 0
 
 
