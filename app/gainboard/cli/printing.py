@@ -72,7 +72,10 @@ def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) ->
 def print_rows(
     headings: Sequence[str], rows: Sequence[Sequence[Value]], form: str, digits: Mapping[str, int] | None = None
 ) -> None:
-    """Print rows of values as CSV or as a table for people. `digits` has the decimal places of columns, by heading."""
+    """Print rows of values. A table for people has the decimal places of `digits`, by heading."""
+    if form == "json":
+        print_json([dict(zip(headings, row, strict=True)) for row in rows])
+        return
     print("".join(map(csv_line, [headings, *rows])) if form == "csv" else format_rows(headings, rows, digits), end="")
 
 

@@ -19,6 +19,7 @@ from gainboard.cli.jobs import wait_shown
 from gainboard.cli.options import readable
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
+from gainboard.errors import BadSetting
 from gainboard.exhibits import csv_line
 
 if TYPE_CHECKING:
@@ -67,23 +68,21 @@ def _drawn(names: set[str], prefix: str) -> dict[str, str]:
     return {name: f"{prefix}-{number:0{digits}}" for number, name in enumerate(drawn, start=1)}
 
 
-def write_map(pseudonyms: Pseudonyms, path: Path) -> None:
-    """Write the map as CSV. Raise BadSetting if that fails."""
-    with readable(path, "write"), path.open("x", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([("kind", "name", "pseudonym"), *pseudonyms.rows()])
-
-
-def pseudonymised(folder: Path, pseudonyms: Pseudonyms, packed: Path) -> None:
-    """Write the folder of a release again, as a tar archive, under pseudonyms.
+def write_under_pseudonyms(folder: Path, packed: Path, map_file: Path) -> Path:
+    """Write the folder of a release again, as a tar archive, under pseudonyms, and their map as CSV.
 
     Its judgments, runs and uploaded scores are loaded into a service of this command alone, and its jobs and reports
     are run again. The new folder has no audit log, no people, no descriptions of runs, no comments within them, and no
-    files of ir_metadata beside them.
+    files of ir_metadata beside them. Raise BadSetting if the release has no files of runs, or the map is there already.
     """
     from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
 
     document = json.loads((folder / "data/release.json").read_bytes())
-    name = document["release"]["collection"]
+    if not document["release"]["run_files"]:
+        raise BadSetting("The release has the hashes of its runs, not their files, so nothing can be pseudonymised.")
+    pseudonyms, name = Pseudonyms.drawn(document["runs"]), document["release"]["collection"]
+    with readable(map_file, "write"), map_file.open("x", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("kind", "name", "pseudonym"), *pseudonyms.rows()])
     with LocalGainboard() as gainboard:
         with ProgressLine("loading"):
             _load(gainboard, folder, document, pseudonyms)
@@ -94,7 +93,7 @@ def pseudonymised(folder: Path, pseudonyms: Pseudonyms, packed: Path) -> None:
                 _run_again(gainboard, name, folder, work, pseudonyms)
         old = document["release"]
         release = gainboard.freeze(name, title=old["title"], metrics=document["metrics"], license=old["license"])
-        gainboard.save_archive(name, release.number, packed, log=False)
+        return gainboard.save_archive(name, release.number, packed, log=False)
 
 
 def _load(gainboard: LocalGainboard, folder: Path, document: Mapping[str, Any], pseudonyms: Pseudonyms) -> None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from gainboard.cli.command import Argument, Example, Option, command
 from gainboard.cli.connecting import Collection
-from gainboard.cli.options import STANDARD_INPUT
+from gainboard.cli.options import STANDARD_INPUT, readable
 from gainboard.errors import BadSetting
 from gainboard.vocabulary import Action
 
@@ -43,10 +43,8 @@ def export(
         collection = None if instance else at.collection
         # The beginning of a log verifies like a whole shorter log, so nothing is printed until all of it has arrived.
         file = output or Path(folder) / "audit.ndjson"
-        try:
+        with readable(file, "write"):
             gainboard.save_audit(file, collection, action=action, since=since)
-        except OSError as error:
-            raise BadSetting(f"Cannot write {file}: {error.strerror or error}.") from error
         if output is None:
             with file.open("rb") as lines:
                 shutil.copyfileobj(lines, sys.stdout.buffer)
@@ -78,12 +76,9 @@ def verify(
     from gainboard.evaluation.runs.receipts import ReceiptCheck  # noqa: PLC0415
 
     check = ReceiptCheck([receipt for name in receipts for receipt in _read_receipts(name)])
-    try:
-        with nullcontext(sys.stdin.buffer) if file == STANDARD_INPUT else open(file, "rb") as lines:
-            entries = check.watched(map(audit.read_line, filter(str.strip, map(bytes.decode, lines))))
-            verdict = audit.verify(entries, has_gaps=gaps)
-    except (OSError, UnicodeError) as error:
-        raise BadSetting(f"Cannot read {file}: {getattr(error, 'strerror', None) or error}.") from error
+    with readable(file), nullcontext(sys.stdin.buffer) if file == STANDARD_INPUT else open(file, "rb") as lines:
+        entries = check.watched(map(audit.read_line, filter(str.strip, map(bytes.decode, lines))))
+        verdict = audit.verify(entries, has_gaps=gaps)
     if verdict.fault is not None:
         print(f"gainboard: {verdict.fault} (the {verdict.entries} entries before it are intact)", file=sys.stderr)
         return 1
@@ -99,8 +94,9 @@ def verify(
 
 def _read_receipts(file: str) -> Iterator[Mapping[str, Any]]:
     """Yield the receipts of a file: JSON of receipts, or of answers to uploads, one after another."""
-    try:
+    with readable(file):
         text = Path(file).read_text(encoding="utf-8").strip()
+    try:
         while text:
             value, end = json.JSONDecoder().raw_decode(text)
             text = text[end:].lstrip()
@@ -108,7 +104,5 @@ def _read_receipts(file: str) -> Iterator[Mapping[str, Any]]:
             if not isinstance(receipt, dict) or "entry" not in receipt:
                 raise BadSetting(f"{file} is no receipt. Take the answer of an upload, or that of .../receipt.")
             yield receipt
-    except (OSError, UnicodeError) as error:
-        raise BadSetting(f"Cannot read {file}: {getattr(error, 'strerror', None) or error}.") from error
     except ValueError as error:
         raise BadSetting(f"{file} is no receipt: it is not JSON ({error}).") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tarfile
 import tempfile
 from pathlib import Path
@@ -37,6 +36,8 @@ def export(
     """Write a release into a folder: pages that any browser opens without a service, all data as plain files, the
     SHA-256 of every file, and RO-Crate metadata.
     """
+    from gainboard.cli.pseudonyms import write_under_pseudonyms  # noqa: PLC0415
+
     if pseudonyms is not None and output.resolve() in pseudonyms.resolve().parents:
         raise BadSetting(f"{pseudonyms} is in the folder {output}. The map must be kept apart from it.")
     if output.exists() and not (output.is_dir() and all(map(_is_left, output.iterdir()))):
@@ -47,7 +48,9 @@ def export(
             raise BadSetting(f"{at.collection} has no release yet. Make one: gainboard freeze {at.collection}")
         packed = gainboard.save_archive(at.collection, number, Path(temporary) / "release.tar")
         if pseudonyms is not None:
-            packed = _under_pseudonyms(packed, Path(temporary), pseudonyms)
+            named = Path(temporary) / "named"
+            _unpack(packed, named)
+            packed = write_under_pseudonyms(named, Path(temporary) / "again.tar", pseudonyms)
         _unpack(packed, output)
     print(output / "index.html")
 
@@ -79,17 +82,3 @@ def _unpack(packed: Path, folder: Path) -> None:
                 path.rename(folder / path.name)
     except (OSError, tarfile.TarError) as error:
         raise BadSetting(f"Cannot write {folder}: {error}.") from error
-
-
-def _under_pseudonyms(packed: Path, temporary: Path, map_file: Path) -> Path:
-    """Return the folder under pseudonyms, packed again, and write the map."""
-    from gainboard.cli.pseudonyms import Pseudonyms, pseudonymised, write_map  # noqa: PLC0415
-
-    _unpack(packed, temporary / "named")
-    document = json.loads((temporary / "named/data/release.json").read_bytes())
-    if not document["release"]["run_files"]:
-        raise BadSetting("The release has the hashes of its runs, not their files, so nothing can be pseudonymised.")
-    drawn = Pseudonyms.drawn(document["runs"])
-    write_map(drawn, map_file)
-    pseudonymised(temporary / "named", drawn, temporary / "again.tar")
-    return temporary / "again.tar"

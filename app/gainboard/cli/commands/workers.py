@@ -6,7 +6,7 @@ from contextlib import closing
 
 from gainboard.cli.command import Example, command
 from gainboard.cli.options import Data, read_settings
-from gainboard.cli.printing import Format, print_json, print_rows
+from gainboard.cli.printing import Format, print_rows
 
 
 @command(
@@ -30,7 +30,4 @@ def workers(*, data: Data = None, format: Format = "table") -> None:
         (w.id, w.host, w.pid, w.release, w.slots, w.working, " ".join(w.jobs), w.started_at.isoformat(), int(w.silent))
         for w in members
     ]
-    if format == "json":
-        print_json([dict(zip(headings, row, strict=True)) for row in rows])
-    else:
-        print_rows(headings, rows, format)
+    print_rows(headings, rows, format)
