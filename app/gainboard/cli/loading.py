@@ -21,7 +21,7 @@ from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
 from gainboard.errors import BadInput, BadSetting, TooLarge
-from gainboard.notation.sources import NamedRun, Source, as_qrels, named_runs, run_name
+from gainboard.notation.sources import NamedRun, Source, as_qrels, name_runs, run_name
 from gainboard.vocabulary import OFFICIAL
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def loaded(
 
 def set_name(file: str) -> str:
     """Return the name of the judgment set of a file, which is not that of the official one."""
-    (named,) = named_runs([Path(file)])
+    (named,) = name_runs([Path(file)])
     return f"{named.name}-set" if named.name == OFFICIAL else named.name
 
 
@@ -183,11 +183,11 @@ def _find_runs(names: Sequence[str], unpacked: Path) -> list[NamedRun]:
             plain.append(path)
     # A file at the top of an archive is in no folder that could name a team.
     tops = {unpacked / str(number) for number in range(len(names))}
-    runs = [replace(run, team=run.name) if Path(str(run.table)).parent in tops else run for run in named_runs(plain)]
+    runs = [replace(run, team=run.name) if Path(str(run.table)).parent in tops else run for run in name_runs(plain)]
     for name in filter(is_table, names):
         rows = read_table(name, NO_DETAILS, [str(run.table) for run in runs])
         files = {row.file for row in rows}
-        listed = named_runs([{row.name or run_name(Path(row.file)): Path(row.file)} for row in rows])
+        listed = name_runs([{row.name or run_name(Path(row.file)): Path(row.file)} for row in rows])
         runs = [run for run in runs if str(run.table) not in files]
         runs += [replace(run, team=row.team or run.team) for run, row in zip(listed, rows, strict=True)]
     if not runs:

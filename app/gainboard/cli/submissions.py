@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gainboard.cli.options import readable
 from gainboard.errors import BadSetting, Fault, FaultyFile
-from gainboard.notation.sources import described_run, run_name
+from gainboard.notation.sources import find_described_run, run_name
 from gainboard.notation.texts import is_slug
 
 COLUMNS = ("file", "team", "name", "description", "type", "pooled", "priority")
@@ -50,7 +50,7 @@ def read_submissions(names: Sequence[str], default: Submission) -> list[Submissi
     faults: list[Fault] = []
     for name in names:
         for file in _list_files(Path(name)) if Path(name).is_dir() else [Path(name)]:
-            if described_run(file) is not None:
+            if find_described_run(file) is not None:
                 beside.append(file)
             elif not is_table(name):
                 runs.append(replace(default, file=str(file) if Path(name).is_dir() else name))
@@ -81,7 +81,7 @@ def _add_metadata(runs: Sequence[Submission], described: Sequence[Path]) -> list
     by_run = {run.file: run.metadata for run in runs}
     for file in described:
         fitting = [run.file for run in runs if Path(run.file).parent == file.parent]
-        if key := described_run(file):
+        if key := find_described_run(file):
             fitting = [run for run in fitting if key in (Path(run).name, run_name(Path(run)))]
         if len(fitting) != 1:
             raise BadSetting(

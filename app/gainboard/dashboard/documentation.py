@@ -12,7 +12,7 @@ from markupsafe import Markup
 from gainboard.api.answers import address
 from gainboard.dashboard.rendering import PageLook, headers_of_page, page, pages
 from gainboard.dashboard.sessions import VisitorDep
-from gainboard.documentation import contents, every_page, linked_files, make_ahead, rendered, search
+from gainboard.documentation import contents, every_page, linked_files, make_ahead, render, search
 from gainboard.errors import NotFound
 
 router = pages()
@@ -39,7 +39,7 @@ def show_help_page(page_name: str, request: Request, visitor: VisitorDep) -> Res
     if (found := every_page().get(page_name)) is None:
         raise NotFound(f"There is no page {page_name!r} of the documentation. /help has all.")
     make_ahead()
-    content = Markup(rendered(page_name).html)
+    content = Markup(render(page_name).html)
     return page(
         request, visitor, "documentation.html", PageLook(found.title), groups=contents(), shown=found, content=content
     )
