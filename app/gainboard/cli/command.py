@@ -1,14 +1,14 @@
 """A command is a typed function: from its signature and its docstring follow its parser, its help and its completion.
 
     @command("delete a draft", Example("gainboard drafts delete 2 -c web"))
-    def delete(at: Collection, version: Version, *, force: Annotated[bool, Option("do not ask")] = False) -> None:
+    def delete(at: Collection, version: Version, *, force: Annotated[bool, "do not ask"] = False) -> None:
         \"\"\"Delete a draft.\"\"\"
 
 A type says how words are read: `bool` is a switch, `bool | None` has also a `--no-` form, lists may be repeated, and a
 `Literal` has choices. Numbers, times and paths are read as such; other types are text. What a type cannot say stands
-beside it, as an `Option` or an `Argument`. A parameter with both is an argument, which disappears where the option is
-said. A dataclass is a group of parameters that several commands share. `**query: Unpack[...]` has the options of a
-query of the API, in the API's words.
+beside it: the help alone, an `Option` or an `Argument`. A parameter with both is an argument, which disappears where
+the option is said. A dataclass is a group of parameters that several commands share. `**query: Unpack[...]` has the
+options of a query of the API, in the API's words.
 """
 
 from __future__ import annotations
@@ -239,6 +239,7 @@ def _parts(of: Callable[..., Any]) -> list[_Part]:
             continue
         kind, *said = get_args(hint) if get_origin(hint) is Annotated else (hint,)
         of_group = _parts(hint) if is_dataclass(hint) and isinstance(hint, type) else []
+        said = [Option(each) if isinstance(each, str) else each for each in said]
         parts.append(_Part(name, kind, said, of_group, parameter.default is Parameter.empty))
     return parts
 

@@ -55,8 +55,7 @@ class Server:
     """The options of every command that calls a server."""
 
     server: Annotated[
-        str | None,
-        Option(f"address of the service (GAINBOARD_SERVER, {DEFAULT_SERVER})", metavar="URL", group=SERVER),
+        str | None, Option(f"address of the service (GAINBOARD_SERVER, {DEFAULT_SERVER})", metavar="URL", group=SERVER)
     ] = None
     token: Annotated[
         str | None,

@@ -217,12 +217,7 @@ class TwoFiles:
             message = message.replace(f"on line {fault.lines[0]}.", f"on {where}.", 1)
             lines = (before, line) if before > 0 else None
         yield replace(
-            fault,
-            message=message,
-            line=line,
-            lines=lines,
-            last_line=last if last > line else None,
-            file=self._second,
+            fault, message=message, line=line, lines=lines, last_line=last if last > line else None, file=self._second
         )
 
 

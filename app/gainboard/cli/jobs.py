@@ -18,15 +18,7 @@ from gainboard.cli.command import Argument, Command, Option, command
 from gainboard.cli.connecting import Server
 from gainboard.cli.loading import Campaign
 from gainboard.cli.options import parse_pair, with_lists
-from gainboard.cli.printing import (
-    Format,
-    format_rows,
-    print_json,
-    print_many,
-    print_one,
-    printable,
-    printable_lines,
-)
+from gainboard.cli.printing import Format, format_rows, print_json, print_many, print_one, printable, printable_lines
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.result_files import JobOrReport, exhibits_of, write_files
 from gainboard.client import Gainboard, Problem
@@ -52,7 +44,7 @@ WorkParameters = Annotated[
         read=parse_pair,
     ),
 ]
-Wait = Annotated[bool, Option("wait until it is over, and show the result")]
+Wait = Annotated[bool, "wait until it is over, and show the result"]
 
 
 @dataclass(frozen=True)

@@ -110,12 +110,11 @@ def split_expressions(text: str) -> Iterator[str]:
 
 
 Data = Annotated[Path | None, Option("folder of the database (GAINBOARD_DATA)", metavar="DIR")]
-Host = Annotated[str, Option("address to listen on (default: only this machine)")]
+Host = Annotated[str, "address to listen on (default: only this machine)"]
 Port = Annotated[
-    int,
-    Option(f"port to listen on (default: {PORT})", read=count("a port (0: any free one)", 0, LAST_PORT, PORT)),
+    int, Option(f"port to listen on (default: {PORT})", read=count("a port (0: any free one)", 0, LAST_PORT, PORT))
 ]
-Quiet = Annotated[bool, Option("no warnings and notes; faults are printed all the same")]
+Quiet = Annotated[bool, "no warnings and notes; faults are printed all the same"]
 PerTopic = Annotated[bool, Option("also the scores of each topic", "-q", "--per-topic")]
 RunNames = Annotated[Sequence[str], Option("a run; may be repeated", "--run", metavar="RUN")]
 JudgmentSet = Annotated[str | None, Option("a judgment set (default: the official one)", metavar="SET")]

@@ -54,9 +54,7 @@ class FilesToScore:
         Option("judgments; all arguments are then runs", metavar="QRELS"),
     ]
     runs: Annotated[
-        Sequence[str],
-        Argument("run files, plain, .gz or .zst, or folders of them", metavar="RUN_FILE"),
-        RUN_FILES,
+        Sequence[str], Argument("run files, plain, .gz or .zst, or folders of them", metavar="RUN_FILE"), RUN_FILES
     ]
     metrics: Annotated[Sequence[str], metric_option("AP, Q, nDCG@10")] = ()
     names: Annotated[Names, TOOL] = "gainboard"

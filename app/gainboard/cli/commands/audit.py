@@ -27,7 +27,7 @@ from gainboard.vocabulary import Action
 def export(
     at: Collection,
     *,
-    instance: Annotated[bool, Option("the log of the whole instance, not of a collection")] = False,
+    instance: Annotated[bool, "the log of the whole instance, not of a collection"] = False,
     action: Annotated[
         Action | None, Option("only changes of this kind, for example run-uploaded", metavar="ACTION")
     ] = None,
@@ -61,7 +61,7 @@ def export(
 def verify(
     file: Annotated[str, Argument("JSON lines of `gainboard audit export`; - is standard input")],
     *,
-    gaps: Annotated[bool, Option("the export is of one collection or filtered, so numbers may be missing")] = False,
+    gaps: Annotated[bool, "the export is of one collection or filtered, so numbers may be missing"] = False,
     receipts: Annotated[
         Sequence[str],
         Option("receipts of uploads, which the log must have; may be repeated", "--receipt", metavar="FILE"),

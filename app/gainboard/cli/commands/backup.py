@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
-from gainboard.cli.command import Argument, Example, Option, command
+from gainboard.cli.command import Argument, Example, command
 from gainboard.cli.options import Data, read_settings
 
 
@@ -21,7 +21,7 @@ def backup(
     file: Annotated[Path, Argument("the file to write")],
     *,
     data: Data = None,
-    force: Annotated[bool, Option("replace FILE if it exists, once the new file is complete")] = False,
+    force: Annotated[bool, "replace FILE if it exists, once the new file is complete"] = False,
 ) -> None:
     """Write everything that is stored at this moment into one file, while the service runs. The file is a SQLite
     database, and restores into SQLite or PostgreSQL, whichever the service uses. Only you can read the file: it holds

@@ -135,7 +135,7 @@ def check(
         str | None,
         Option("judgments, which are checked as well: a file, or with -c the number of a version", metavar="QRELS"),
     ] = None,
-    json: Annotated[bool, Option("print everything as JSON")] = False,
+    json: Annotated[bool, "print everything as JSON"] = False,
     reading: Reading,
 ) -> int:
     """Check run and qrels files as the service does at an upload. Print every fault with its line, its code and what to

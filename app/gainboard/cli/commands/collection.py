@@ -45,21 +45,16 @@ _LEVELS = Option("names of the relevant levels, lowest first (B,A,S), or their n
 class Settings:
     """The settings of a collection that are said."""
 
-    title: Annotated[str | None, Option("a title for people")] = None
-    gains: Annotated[
-        str | None, Option("the default gain setting, such as 3:2:1 (the highest level first) or linear")
-    ] = None
-    depth: Annotated[int | None, Option("the number of ranks of a run that are scored")] = None
+    title: Annotated[str | None, "a title for people"] = None
+    gains: Annotated[str | None, "the default gain setting, such as 3:2:1 (the highest level first) or linear"] = None
+    depth: Annotated[int | None, "the number of ranks of a run that are scored"] = None
     order_by: Annotated[
         str | None, Option("what determines the rank of a document: score, score32, rank", metavar="ORDER")
     ] = None
     ignore_identical_ids: Annotated[
-        bool | None,
-        Option("whether to leave out lines of runs whose document id is their topic's, as BEIR does"),
+        bool | None, "whether to leave out lines of runs whose document id is their topic's, as BEIR does"
     ] = None
-    intents: Annotated[bool | None, Option("whether documents are judged for the intents (subtopics) of a topic")] = (
-        None
-    )
+    intents: Annotated[bool | None, "whether documents are judged for the intents (subtopics) of a topic"] = None
     topics: Annotated[
         str | None,
         Option(
@@ -70,7 +65,7 @@ class Settings:
     metrics: Annotated[
         Sequence[str] | None, Option("a metric shown by default", "-m", "--metric", metavar="METRIC")
     ] = None
-    public: Annotated[bool | None, Option("whether everyone may read it once it is released")] = None
+    public: Annotated[bool | None, "whether everyone may read it once it is released"] = None
     policy: Annotated[
         Sequence[tuple[str, Any]],
         Option(
@@ -154,7 +149,7 @@ def change(
 
 
 @command("delete a collection", Example("gainboard collection delete spare --yes"))
-def delete(at: ThisCollection, *, yes: Annotated[bool, Option("do not ask")] = False) -> None:
+def delete(at: ThisCollection, *, yes: Annotated[bool, "do not ask"] = False) -> None:
     """Delete a collection with all its runs and judgments, after asking (organisers). Its name may then be used
     again. With --yes, the collection must be named on the command line.
     """

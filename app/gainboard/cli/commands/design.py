@@ -30,13 +30,13 @@ _variance = partial(
     read=_read_variance,
 )
 Difference = Annotated[float, Option("the smallest difference of means to find", metavar="D")]
-Power = Annotated[float, Option(f"the probability with which it is found (default: {POWER})")]
+Power = Annotated[float, f"the probability with which it is found (default: {POWER})"]
 Variances = Sequence[tuple[float, int | None]]
 EitherVariance = Annotated[Variances, _variance(either=True)]
 DifferenceVariance = Annotated[
     float | None, Option("the variance of the differences of two runs by topic", metavar="V", either=True)
 ]
-Alpha = Annotated[float, Option("the significance level (default: 0.05)")]
+Alpha = Annotated[float, "the significance level (default: 0.05)"]
 
 
 @command(

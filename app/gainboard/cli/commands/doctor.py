@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from typing import Annotated
 
-from gainboard.cli.command import Example, Option, command
+from gainboard.cli.command import Example, command
 from gainboard.cli.options import Data
 
 
@@ -19,8 +19,8 @@ from gainboard.cli.options import Data
 def doctor(
     *,
     data: Data = None,
-    thorough: Annotated[bool, Option("also read and verify everything that is stored")] = False,
-    json: Annotated[bool, Option("for programs")] = False,
+    thorough: Annotated[bool, "also read and verify everything that is stored"] = False,
+    json: Annotated[bool, "for programs"] = False,
 ) -> int:
     """Check the installation, the settings and the data. Say what is wrong and how to solve it. Nothing is changed and
     no secret is shown: include the output in every bug report. The exit code is 0 if there is no problem, else 1. The

@@ -20,11 +20,11 @@ def freeze(
     at: NamedCollection,
     *,
     metrics: Annotated[Sequence[str], metric_option("the collection's")] = (),
-    title: Annotated[str, Option("the title (default: the collection's)")] = "",
+    title: Annotated[str, "the title (default: the collection's)"] = "",
     creators: Annotated[Sequence[str], Option("whom to cite; repeatable", "--creator", metavar="NAME")] = (),
-    license: Annotated[str, Option("the licence of the data, such as the address of its text")] = "",
-    doi: Annotated[str | None, Option("a DOI that is reserved for the release, such as 10.5281/zenodo.42")] = None,
-    hashes_only: Annotated[bool, Option("exports have the hashes of runs, not their files")] = False,
+    license: Annotated[str, "the licence of the data, such as the address of its text"] = "",
+    doi: Annotated[str | None, "a DOI that is reserved for the release, such as 10.5281/zenodo.42"] = None,
+    hashes_only: Annotated[bool, "exports have the hashes of runs, not their files"] = False,
     format: Format = "table",
 ) -> None:
     """Make a release of the collection as it is now, with an address of its own, a text to cite it, and boards under

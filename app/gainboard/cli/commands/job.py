@@ -62,7 +62,7 @@ def run(
 def list_(
     at: Collection,
     *,
-    kind: Annotated[str | None, Option("only jobs of this kind")] = None,
+    kind: Annotated[str | None, "only jobs of this kind"] = None,
     state: Annotated[JobState | None, Option("only jobs in this state", metavar="STATE")] = None,
     format: Format = "table",
 ) -> None:

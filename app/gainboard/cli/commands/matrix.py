@@ -19,17 +19,17 @@ def put(
     name: MatrixName,
     file: Annotated[str, Argument("the scores; - is standard input")],
     *,
-    direction: Annotated[Direction | None, Option("which scores are better (default: up, the higher)")] = None,
-    low: Annotated[float | None, Option("the lowest score that is possible")] = None,
-    high: Annotated[float | None, Option("the highest score that is possible")] = None,
+    direction: Annotated[Direction | None, "which scores are better (default: up, the higher)"] = None,
+    low: Annotated[float | None, "the lowest score that is possible"] = None,
+    high: Annotated[float | None, "the highest score that is possible"] = None,
     missing: Annotated[
         str | None, Option("what a missing score is: a number, zero or drop-topic", metavar="VALUE")
     ] = None,
     form: Annotated[
         Literal["json", "csv", "trec_eval"] | None, Option("the form of the file (default: guessed)", "--as")
     ] = None,
-    measure: Annotated[str | None, Option("the measure to read, if the file has several")] = None,
-    run: Annotated[str | None, Option("the run of a file of trec_eval that names none")] = None,
+    measure: Annotated[str | None, "the measure to read, if the file has several"] = None,
+    run: Annotated[str | None, "the run of a file of trec_eval that names none"] = None,
 ) -> None:
     """Upload scores of stored runs as the next version of a score matrix (organisers). The file is CSV with a header,
     the text of `trec_eval -q`, or JSON. From then on `custom:NAME` is a metric.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-from gainboard.cli.command import Example, Option, command
+from gainboard.cli.command import Example, command
 from gainboard.cli.connecting import Collection
 from gainboard.cli.printing import Format, print_one, printable
 
@@ -14,7 +14,7 @@ from gainboard.cli.printing import Format, print_one, printable
 def me(
     at: Collection,
     *,
-    limits: Annotated[bool, Option("show what may still be sent and asked for")] = False,
+    limits: Annotated[bool, "show what may still be sent and asked for"] = False,
     format: Format = "table",
 ) -> None:
     """Show the holder of the token, or with --limits what is left of its quotas and budgets."""

@@ -111,8 +111,8 @@ class PooledRuns:
     topics: Annotated[
         str | None, Option("only those of a topic group; with --runs, a file of topics", metavar="NAME")
     ] = None
-    order_by: Annotated[OrderBy | None, Option("what determines a rank (default: score)")] = None
-    ignore_identical_ids: Annotated[bool, Option("leave out lines with their topic's id")] = False
+    order_by: Annotated[OrderBy | None, "what determines a rank (default: score)"] = None
+    ignore_identical_ids: Annotated[bool, "leave out lines with their topic's id"] = False
 
     def pool(self, at: Collection, judging: Judging, depths: Sequence[int] = ()) -> MadePool:
         """Make the pool, on the server or of the files. Raise BadSetting if that is impossible."""
@@ -128,13 +128,12 @@ class PooledRuns:
 class Judging:
     """The options that say in which order documents are judged, and how many of them."""
 
-    order: Annotated[PoolOrder | None, Option("the order of judging (default: ntcir)")] = None
-    seed: Annotated[int | None, Option("the seed of the order random (default: 0)")] = None
+    order: Annotated[PoolOrder | None, "the order of judging (default: ntcir)"] = None
+    seed: Annotated[int | None, "the seed of the order random (default: 0)"] = None
     budget: Annotated[
-        int | None,
-        Option("the most documents a topic", metavar="N", read=count("a whole number", 1, 100_000_000, 200)),
+        int | None, Option("the most documents a topic", metavar="N", read=count("a whole number", 1, 100_000_000, 200))
     ] = None
-    in_all: Annotated[bool, Option("the budget is for all topics, which take turns")] = False
+    in_all: Annotated[bool, "the budget is for all topics, which take turns"] = False
 
 
 @command(
@@ -149,7 +148,7 @@ def make(
     pooled: PooledRuns,
     judging: Judging,
     format: Annotated[PoolFormat, Option("(default: trec)", "-f", "--format")] = "trec",
-    details: Annotated[bool, Option("in csv and json: how many runs and teams have it, and its best rank")] = False,
+    details: Annotated[bool, "in csv and json: how many runs and teams have it, and its best rank"] = False,
 ) -> None:
     """Print the documents to judge of each topic: those that the pooled runs have at rank --depth or above, in the
     order of judging. With --runs, no server is needed, and the file has the same bytes.
@@ -235,12 +234,7 @@ def _pool_files(pooled: PooledRuns, judging: Judging, depths: Sequence[int]) -> 
     if not runs:
         raise BadSetting("No run is to be pooled: all are marked as not pooled. Name runs with --run.")
     form = PoolForm(
-        pooled.depth or DEPTH,
-        judging.order or "ntcir",
-        judging.budget,
-        judging.in_all,
-        judging.seed or 0,
-        depths,
+        pooled.depth or DEPTH, judging.order or "ntcir", judging.budget, judging.in_all, judging.seed or 0, depths
     )
     order = RunOrder(pooled.order_by or "score", pooled.ignore_identical_ids)
     reading = FileReader(None, None, form.read_depth, order, NO_LIMITS)

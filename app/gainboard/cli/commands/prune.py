@@ -26,7 +26,7 @@ def prune(
             read=count("a number of days", 0, MOST_DAYS, 30),
         ),
     ] = 30,
-    dry_run: Annotated[bool, Option("only say what would be deleted")] = False,
+    dry_run: Annotated[bool, "only say what would be deleted"] = False,
 ) -> None:
     """Delete the content of runs that were withdrawn at least 30 days ago (or DAYS). The service may run meanwhile, and
     does the same once a day. The names, hashes and times of the runs stay. Nothing is deleted in collections with open

@@ -44,11 +44,11 @@ def put(
     at: Collection,
     file: Annotated[str, Argument("the judgments; - is standard input")],
     *,
-    columns: Annotated[Columns | None, Option("the layout (default: guessed from the lines)")] = None,
+    columns: Annotated[Columns | None, "the layout (default: guessed from the lines)"] = None,
     iprob: Annotated[
         str | None, Option("the probabilities of intents: topic, intent, probability", metavar="FILE")
     ] = None,
-    draft: Annotated[bool, Option("do not publish it yet")] = False,
+    draft: Annotated[bool, "do not publish it yet"] = False,
     pool: Annotated[
         str | None, Option("warn how the judgments differ from the pool that this job made", metavar="JOB")
     ] = None,
@@ -165,8 +165,7 @@ def discard(at: Collection, version: Version, *, judgments: JudgmentSet = None) 
 
 
 @command(
-    "show what a version changes",
-    Example("gainboard qrels impact 2 -c web -m Q", "before version 2 is published"),
+    "show what a version changes", Example("gainboard qrels impact 2 -c web -m Q", "before version 2 is published")
 )
 def impact(
     at: Collection,

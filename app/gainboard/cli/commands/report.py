@@ -62,10 +62,7 @@ def run(at: Campaigns, kind: Kind, *, parameters: WorkParameters = (), wait: Wai
 
 @command("list the reports that you may see, newest first")
 def list_(
-    at: Collection,
-    *,
-    kind: Annotated[str | None, Option("only reports of this kind")] = None,
-    format: Format = "table",
+    at: Collection, *, kind: Annotated[str | None, "only reports of this kind"] = None, format: Format = "table"
 ) -> None:
     """List those that you may see, newest first. A table shows the first characters of each id, which are enough to
     name it; without a token, whole ids.

@@ -31,7 +31,7 @@ def score(
     *,
     ties: Annotated[
         TiesAsked | None,
-        Option("also the scores under other orders of tied documents: the worst and the best one, or their mean"),
+        "also the scores under other orders of tied documents: the worst and the best one, or their mean",
     ] = None,
     sort: Annotated[
         str | None, Option("sort the runs by their means under this metric, best first", metavar="METRIC")

@@ -43,18 +43,17 @@ def submit(
         ),
     ],
     *,
-    team: Annotated[str | None, Option("the run's team; only organisers need it")] = None,
-    name: Annotated[str | None, Option("the name of the run; by default its tag, the sixth column")] = None,
-    description: Annotated[str | None, Option("a description of the system")] = None,
+    team: Annotated[str | None, "the run's team; only organisers need it"] = None,
+    name: Annotated[str | None, "the name of the run; by default its tag, the sixth column"] = None,
+    description: Annotated[str | None, "a description of the system"] = None,
     receipts: Annotated[
-        str | None,
-        Option("add the receipts to this file, a line each, for `gainboard audit verify`", metavar="FILE"),
+        str | None, Option("add the receipts to this file, a line each, for `gainboard audit verify`", metavar="FILE")
     ] = None,
     metadata: Annotated[
         str | None, Option("a file of ir_metadata about the run, as tirex-tracker writes it", metavar="FILE")
     ] = None,
-    type: Annotated[str | None, Option("for example `automatic`")] = None,
-    not_pooled: Annotated[bool, Option("keep its documents out of the pool")] = False,
+    type: Annotated[str | None, "for example `automatic`"] = None,
+    not_pooled: Annotated[bool, "keep its documents out of the pool"] = False,
     priority: Annotated[
         int | None,
         Option(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NEVER = "never"
 _TIMES = ("created_at", "expires_at", "revoked_at", "last_used_at")
 _ID = "the token's id, as `list` shows it; not the token itself"
-Instance = Annotated[bool, Option("a token of the whole instance, not of a collection")]
+Instance = Annotated[bool, "a token of the whole instance, not of a collection"]
 
 
 @command(
@@ -31,8 +31,8 @@ def create(
     at: Collection,
     role: Annotated[Role, Argument("what its holder may do")],
     *,
-    team: Annotated[str | None, Option("the participant's team; a new name creates the team")] = None,
-    holder: Annotated[str | None, Option("a note on who holds it; only organisers see it")] = None,
+    team: Annotated[str | None, "the participant's team; a new name creates the team"] = None,
+    holder: Annotated[str | None, "a note on who holds it; only organisers see it"] = None,
     expires: Annotated[
         datetime | None, Option("when it expires, for example 2027-06-30T12:00:00Z", metavar="TIME")
     ] = None,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gainboard.cli.command import Argument, Example, Option, command
+from gainboard.cli.command import Argument, Example, command
 from gainboard.cli.connecting import Collection, uploading
 from gainboard.cli.options import STANDARD_INPUT, readable
 from gainboard.cli.printing import Format, print_json, print_many, print_utf8
@@ -28,10 +28,7 @@ def list_(at: Collection, *, format: Format = "table") -> None:
 
 @command("print the topics of a group", Example("gainboard topic-groups show hard -c web"))
 def show(
-    at: Collection,
-    group: GroupName,
-    *,
-    json: Annotated[bool, Option("as JSON, with the topics that are not judged")] = False,
+    at: Collection, group: GroupName, *, json: Annotated[bool, "as JSON, with the topics that are not judged"] = False
 ) -> None:
     """Print the topics of a group, one on each line."""
     with at.connect() as gainboard:
@@ -49,7 +46,7 @@ def put(
     group: GroupName,
     topics: Annotated[Sequence[str], Argument("its topics", metavar="TOPIC")] = (),
     *,
-    file: Annotated[str | None, Option("a file with its topics; - is standard input")] = None,
+    file: Annotated[str | None, "a file with its topics; - is standard input"] = None,
 ) -> None:
     """Store a topic group in place of the one with its name (organisers). Topics are arguments, or in a file, separated
     by white space.

@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gainboard.cli.command import Argument, Example, Option, command
 from gainboard.cli.folder_verification import FileComparison, ReleaseFolder, compare_file, tell
-from gainboard.cli.folders import (
-    DOCUMENT,
-    SUMS,
-    around,
-    document_of,
-    pack_files,
-    read_json,
-    require_folder,
-)
+from gainboard.cli.folders import DOCUMENT, SUMS, around, document_of, pack_files, read_json, require_folder
 from gainboard.cli.jobs import wait_shown
 from gainboard.cli.loading import RUNS, find_files
 from gainboard.cli.options import readable
@@ -47,13 +39,11 @@ WHAT: Mapping[str, tuple[str, str]] = {
 )
 def verify(
     result: Annotated[
-        Path,
-        Argument("the result.json of an export, with depends_on.json beside it; or the folder of a release"),
+        Path, Argument("the result.json of an export, with depends_on.json beside it; or the folder of a release")
     ],
     *,
     qrels: Annotated[
-        Sequence[Path],
-        Option("the judgments; all versions that the result compares", metavar="FILE", nargs="+"),
+        Sequence[Path], Option("the judgments; all versions that the result compares", metavar="FILE", nargs="+")
     ] = (),
     runs: Annotated[Sequence[str], RUNS] = (),
     scores: Annotated[

@@ -34,7 +34,7 @@ def view(
     *,
     collection: Annotated[str, Option("the collection (default: files)", "-c", "--collection", metavar="NAME")] = NAME,
     data: Annotated[Path | None, Option("keep the database in this folder, to look again", metavar="DIR")] = None,
-    no_browser: Annotated[bool, Option("only print the address")] = False,
+    no_browser: Annotated[bool, "only print the address"] = False,
 ) -> None:
     """Load judgments and runs into a service of this command alone, and open its board in the browser: sliders,
     letters, topics, comparisons and analyses. It listens on this machine only, and the address that is printed lets one

@@ -33,7 +33,7 @@ def worker(
             "show measurements to Prometheus on this port", metavar="PORT", read=count("a port", 1, LAST_PORT, 9090)
         ),
     ] = None,
-    metrics_host: Annotated[str, Option("address for it (default: only this machine)")] = HOST,
+    metrics_host: Annotated[str, "address for it (default: only this machine)"] = HOST,
 ) -> None:
     """Run jobs of the servers of a PostgreSQL database, on this host. Start the servers with --job-slots 0, and any
     number of workers with the same GAINBOARD_DATABASE_URL. A worker that is stopped finishes its chunks first; a second
