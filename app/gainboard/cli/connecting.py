@@ -178,18 +178,15 @@ def _read(path: Path, *, is_named: bool) -> dict[str, str]:
 
 def describe_problem(problem: Problem) -> str:
     """Return a refusal in full: the reason, every fault that the server names, and the type of problem."""
+    lines = [printable(problem.detail)]
+    if not problem.tells_all:
+        for error in problem.errors:
+            parts = (error.get("line") or error.get("location"), error.get("code"), error.get("message"))
+            lines.append("  " + printable(": ".join(str(part) for part in parts if part)))
+        if (hidden := problem.errors_total - len(problem.errors)) > 0:
+            lines.append(f"  and {'at least ' if _is_minimum(problem) else ''}{hidden} more")
     request = f", request {problem.request_id}" if problem.status >= 500 and problem.request_id else ""
-    faults = [] if problem.tells_all else [f"  {fault}" for fault in describe_faults(problem)]
-    return "\n".join([printable(problem.detail), *faults, f"(problem {printable(problem.type)}{request})"])
-
-
-def describe_faults(problem: Problem) -> Iterator[str]:
-    """Yield the faults with their locations: the line of a file, or a part of the request."""
-    for error in problem.errors:
-        where = error.get("line") or error.get("location") or ""
-        yield printable(": ".join(str(part) for part in (where, error.get("code"), error.get("message")) if part))
-    if (hidden := problem.errors_total - len(problem.errors)) > 0:
-        yield f"and {'at least ' if _is_minimum(problem) else ''}{hidden} more"
+    return "\n".join([*lines, f"(problem {printable(problem.type)}{request})"])
 
 
 def tell_of_refusal(

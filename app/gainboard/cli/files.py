@@ -17,7 +17,7 @@ from typing import Annotated, BinaryIO, Final, cast
 
 from gainboard.cli.command import Option, count, refuse
 from gainboard.cli.options import STANDARD_INPUT
-from gainboard.cli.parallel import Count, PlainCount
+from gainboard.cli.parallel import Count
 from gainboard.cli.printing import list_faults
 from gainboard.errors import BadInput, BadSetting, Fault, FaultyFile, GainboardError, TooLarge
 from gainboard.evaluation.runs.join import QrelsIndex
@@ -33,7 +33,7 @@ from gainboard.evaluation.runs.run_files import (
 )
 from gainboard.evaluation.scoring.ties import RunTies
 from gainboard.notation.sources import DATASET, MOST_LEVELS, as_utf8, qrels_of_dataset, run_files
-from gainboard.trec import INTENT_LAYOUT, FileLimits, QrelsFile, Ranking, RunReader, decompress_body
+from gainboard.trec import INTENT_LAYOUT, FileLimits, QrelsFile, Ranking, decompress_body
 from gainboard.trec.bodies import is_compressed
 from gainboard.trec.layouts import LAYOUTS
 from gainboard.vocabulary import OrderBy, RunOrder
@@ -323,17 +323,6 @@ def expand_folders(names: Sequence[str], qrels: str | None = None) -> list[str]:
             raise BadSetting(f"The folder {name} has no run files. Name run files, or a folder with some.")
         expanded += map(str, files)
     return list(dict.fromkeys(expanded))
-
-
-def find_tag(name: str) -> str:
-    """Return the run tag of the first line of a file; empty if it has none, or cannot be read."""
-    try:
-        with open_counted(name, PlainCount()) as file:
-            reader = RunReader(unpacked(file))
-            reader.first_document()
-            return reader.tag
-    except GainboardError:
-        return ""
 
 
 def total_size(names: Sequence[str]) -> int:

@@ -10,14 +10,16 @@ from typing import Annotated, Final
 
 from gainboard.cli.command import Example, Option, command, refuse
 from gainboard.cli.compared_files import FORMS, ComparedFiles
-from gainboard.cli.files import expand_folders, find_tag, short_names
+from gainboard.cli.files import expand_folders, open_counted, short_names, unpacked
 from gainboard.cli.options import STANDARD_INPUT
+from gainboard.cli.parallel import PlainCount
 from gainboard.cli.progress import has_colours
 from gainboard.cli.scored_files import FilesToScore, score_files
-from gainboard.errors import BadSetting
+from gainboard.errors import BadSetting, GainboardError
 from gainboard.evaluation.boards.pair_statistics import compare_pairs, pair_up
 from gainboard.notation.sources import run_name
 from gainboard.notation.texts import read_number
+from gainboard.trec import RunReader
 
 MOST_SHOWN: Final = 10
 """The most runs that a message lists."""
@@ -113,6 +115,14 @@ def _find_baseline(name: str, files: Sequence[str]) -> str:
     raise BadSetting(f"--baseline {name} is no file, and the name or tag of no run. Available: {some}")
 
 
-def _find_tag(file: str) -> str:
-    # Standard input can be read only once, so its tag is not known yet.
-    return find_tag(file) if os.path.isfile(file) else ""
+def _find_tag(name: str) -> str:
+    """Return the run tag of the first line of a file; empty if it has none, or cannot be read."""
+    if not os.path.isfile(name):
+        return ""  # Standard input can be read only once, so its tag is not known yet.
+    try:
+        with open_counted(name, PlainCount()) as file:
+            reader = RunReader(unpacked(file))
+            reader.first_document()
+            return reader.tag
+    except GainboardError:
+        return ""
