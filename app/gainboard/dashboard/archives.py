@@ -23,7 +23,7 @@ from markupsafe import Markup
 from pydantic_core import to_json
 
 from gainboard import __version__
-from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.job_kinds import find_kind, schema_of
 from gainboard.analyses.report_kinds import find_report_kind
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.jobs import show_dependencies
@@ -183,13 +183,13 @@ class Archive:
 
     def _metadata(self, run: Mapping[str, Any]) -> Iterator[ArchivedFile]:
         with self._workspace.database.reading() as tx:
-            content = runs.metadata_of(tx, self._collection.id, run.get("metadata_sha256") or "")
+            content = runs.find_metadata_by_hash(tx, self._collection.id, run.get("metadata_sha256") or "")
         if content is not None:
             yield ArchivedFile(metadata_path(run), [content])
 
     def _matrices(self) -> Iterator[ArchivedFile]:
         with self._workspace.database.reading() as tx:
-            found = {(each.name, each.version): each for each in score_matrices.every(tx, self._collection.id)}
+            found = {(each.name, each.version): each for each in score_matrices.list_versions(tx, self._collection.id)}
         for each in self._document.get("score_matrices", ()):
             if (matrix := found.get((each["name"], each["version"]))) is None:
                 continue  # an organiser of the instance has deleted it
@@ -224,7 +224,7 @@ class Archive:
         named = maker.exhibits.get("tables", ()) if maker is not None and maker.exhibits else ()
         return ShownWork(
             work.id,
-            kind.shown_title,
+            kind.title,
             f"results/{work.id[:16]}.html",
             f"data/results/{work.id}",
             [(each, table_on_page(self._workspace, maker, each)) for each in named] if maker is not None else [],
@@ -237,7 +237,7 @@ class Archive:
         yield ArchivedFile(f"{shown.files}/result.json", content(self._workspace, work))
         yield ArchivedFile(f"{shown.files}/depends_on.json", [self._depended(work).model_dump_json(indent=1).encode()])
         if isinstance(work, StoredJob):
-            schema = find_kind(work.kind).result_schema
+            schema = schema_of(find_kind(work.kind).result_model, "serialization")
             yield ArchivedFile(f"{shown.files}/schema.json", [to_json(schema, indent=1)])
         yield ArchivedFile(f"{shown.files}/exhibits.json", [to_json(maker.exhibits, indent=1)])
         with self._workspace.database.reading() as tx:
@@ -269,8 +269,7 @@ class Archive:
             return []  # this version cannot read the result of another one; its tables were stored
         if isinstance(work, StoredReport):
             return [each.exhibit for each in lay_out(self._workspace, work).figures]
-        figures: Iterable[Figure] = find_kind(work.kind).figures(read_back(self._workspace, work))
-        return figures
+        return read_back(self._workspace, work).figures()
 
     def _pages(self, shown: list[ShownWork]) -> Iterator[ArchivedFile]:
         document = self._document

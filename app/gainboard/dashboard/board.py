@@ -33,15 +33,13 @@ from gainboard.dashboard.rendering import (
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import Forbidden, NoQrels
 from gainboard.evaluation.access import score_budget
-from gainboard.evaluation.access.disclosure import presets
+from gainboard.evaluation.access.disclosure import list_presets
 from gainboard.evaluation.boards.adjusted_boards import CorrectedMetric
 from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.boards.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.judgments.judged_shares import whole_shares
-from gainboard.evaluation.judgments.topic_groups import list_groups
-from gainboard.evaluation.judgments.versions import list_sets
+from gainboard.evaluation.judgments.versions import list_choices
 from gainboard.evaluation.scoring.requests import Question, bind, official_metrics
-from gainboard.evaluation.scoring.score_matrices import list_matrices, names_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import every_metric, notes_on_names, query_parameters, short_labels
 from gainboard.notation.queries import BoardOptions, LeaderboardQuery, MetricsQuery, Said, completed
@@ -99,7 +97,8 @@ def board_values(
     """Return what a board shows: the ranked runs, what the setting changes, and the form."""
     question = question_of(asked)
     board = leaderboard(workspace, visitor.sender, place.name, question, **columns_of(asked) | {"standard": None})
-    judgment_sets = _judgment_sets(workspace, place)
+    choices = list_choices(workspace, place.view)
+    judgment_sets = choices.judgment_sets if len(choices.judgment_sets) > 1 else []
     effect = setting_effect(workspace, visitor.sender, place.name, question, board)
     return {
         "asked": completed(EmbedQuery, asked),
@@ -110,38 +109,16 @@ def board_values(
         "notes": notes_on_names(board.scores.metrics),
         **_rationing(workspace, visitor, place, board),
         **_table(workspace, place, asked, board, effect),
-        **_form(request, place, asked, board, _uploaded_metrics(workspace, place), judgment_sets),
-        "groups_of_topics": _topic_groups(workspace, place),
+        **_form(request, place, asked, board, choices.uploaded_metrics, judgment_sets),
+        "groups_of_topics": choices.topic_groups,
         "judgment_sets": judgment_sets,
         "correction": correction_of(board),
     }
 
 
-def _topic_groups(workspace: Workspace, place: Place) -> list[str]:
-    """Return the names of the topic groups that the visitor may choose."""
-    if not place.view.sees_free_scores:
-        return []
-    return [each.group.name for each in list_groups(workspace, place.view.principal, place.name)]
-
-
-def _judgment_sets(workspace: Workspace, place: Place) -> list[str]:
-    """Return the judgment sets that the visitor may choose; none if there is only the official one."""
-    if not (place.view.sees_judgments and place.view.sees_free_scores):
-        return []
-    names = [each.name for each in list_sets(workspace, place.view.principal, place.name) if each.in_use]
-    return names if len(names) > 1 else []
-
-
 def correction_of(board: Board) -> CorrectedMetric | None:
     """Return the correction of the metric that ranks the board; None without one."""
     return board.corrected.by_metric[board.place] if board.corrected else None
-
-
-def _uploaded_metrics(workspace: Workspace, place: Place) -> list[str]:
-    """Return the expressions of uploaded scores, for those who may see them."""
-    if not place.view.sees_judgments:
-        return []
-    return names_of(list_matrices(workspace, place.view.principal, place.name))
 
 
 def shown_digits(board: Board) -> int:
@@ -154,7 +131,7 @@ def _rationing(workspace: Workspace, visitor: Visitor, place: Place, board: Boar
     if not board.scores.is_rationed:
         return {"is_live": True, "presets": (), "answers": None}
     left = score_budget.allowance_of(workspace, visitor.principal) if visitor.is_signed_in else None
-    return {"is_live": False, "presets": presets(place.view), "answers": left.answers if left else None}
+    return {"is_live": False, "presets": list_presets(place.view), "answers": left.answers if left else None}
 
 
 def _table(

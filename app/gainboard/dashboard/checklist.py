@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gainboard.dashboard.places import Place
-from gainboard.evaluation.access.policy import CollectionPolicy
 from gainboard.evaluation.access.teams import list_teams
 from gainboard.evaluation.judgments.qrels import SeenQrels, list_versions
 from gainboard.evaluation.runs.runs import list_runs
 from gainboard.evaluation.workspace import Workspace
+from gainboard.store.records import CollectionPolicy
 from gainboard.vocabulary import OFFICIAL
 
 MOST = 1000

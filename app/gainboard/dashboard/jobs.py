@@ -14,7 +14,7 @@ from fastapi.responses import RedirectResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ValidationError
 
-from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, JobKind, every_kind, find_kind
+from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, Kind, every_kind, find_kind, schema_of
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.api import jobs as api_jobs
 from gainboard.api import reports as api_reports
@@ -28,7 +28,7 @@ from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
 from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
 from gainboard.errors import GainboardError, NotFound
-from gainboard.evaluation.judgments.versions import list_sets
+from gainboard.evaluation.judgments.versions import list_choices
 from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import bounded_levels
@@ -76,13 +76,14 @@ def show_analyses(
     """Show what can be analysed, and what has been."""
     place = _opened(workspace, visitor, collection)
     principal = place.view.principal
+    kinds: Sequence[AnyKind] = (*every_kind(), *every_report_kind())
     return page(
         request,
         visitor,
         "analyses.html",
         PageLook(f"Analyses of {place.title}", place, "Analyses"),
         groups=_by_question(place),
-        titles={kind.name: kind.shown_title for kind in (*every_kind(), *every_report_kind())},
+        titles={kind.name: kind.title for kind in kinds},
         reports=every_report_kind(),
         most=LISTED,
         done_jobs=list_jobs(workspace, principal, JobsWanted(collection), None, LISTED),
@@ -90,7 +91,7 @@ def show_analyses(
     )
 
 
-def _by_question(place: Place) -> list[tuple[str, list[JobKind[Any, Any]]]]:
+def _by_question(place: Place) -> list[tuple[str, list[Kind]]]:
     """Return the kinds of jobs that may be asked for, by the question that they answer."""
     offered = [kind for kind in every_kind() if not kind.is_for_organisers or place.view.organises]
     groups = [(text, [kind for kind in offered if kind.question == key]) for key, text in QUESTIONS.items()]
@@ -103,8 +104,8 @@ def _opened(workspace: Workspace, visitor: Visitor, collection: str) -> Place:
     return place
 
 
-def _kind(noun: Noun, name: str) -> AnyKind[Any]:
-    kinds: Sequence[AnyKind[Any]] = every_kind() if noun == "job" else every_report_kind()
+def _kind(noun: Noun, name: str) -> AnyKind:
+    kinds: Sequence[AnyKind] = every_kind() if noun == "job" else every_report_kind()
     found = next((kind for kind in kinds if kind.name == name), None)
     if found is None:
         raise NotFound(f"There is no {noun} {name!r}. The page of analyses lists all.")
@@ -121,22 +122,15 @@ def show_form(
     return _form(request, visitor, place, noun, chosen, _fields(workspace, chosen, place))
 
 
-def _fields(workspace: Workspace, kind: AnyKind[Any], place: Place) -> list[Field]:
-    schema = kind.schema
+def _fields(workspace: Workspace, kind: AnyKind, place: Place) -> list[Field]:
+    schema = schema_of(kind.params_model)
     required, values = schema.get("required", ()), {}
     if "metrics" in required and (known := _metrics(place, varies_gains="settings" in schema["properties"])):
         values["metrics"] = known
     if "sets" in required:
-        values["sets"] = _other_sets(workspace, place)
+        sets = list_choices(workspace, place.view).judgment_sets
+        values["sets"] = [name for name in sets if name != OFFICIAL]
     return fields_of(schema, values)
-
-
-def _other_sets(workspace: Workspace, place: Place) -> list[str]:
-    """Return the names of the judgment sets beside the official one that have a published version."""
-    if not place.view.sees_judgments:
-        return []
-    found = list_sets(workspace, place.view.principal, place.name)
-    return [each.name for each in found if each.name != OFFICIAL and each.in_use is not None]
 
 
 def _metrics(place: Place, *, varies_gains: bool) -> list[str]:
@@ -151,12 +145,12 @@ def _form(
     visitor: Visitor,
     place: Place,
     noun: Noun,
-    kind: AnyKind[Any],
+    kind: AnyKind,
     fields: Sequence[Field],
     fault: str = "",
 ) -> Response:
     part = f"{noun}s.html#{kind.name}"
-    look = PageLook(f"{kind.shown_title} of {place.title}", place, "Analyses", status=422 if fault else 200, help=part)
+    look = PageLook(f"{kind.title} of {place.title}", place, "Analyses", status=422 if fault else 200, help=part)
     return page(request, visitor, "analysis_form.html", look, noun=noun, kind=kind, fields=fields, fault=fault)
 
 
@@ -174,7 +168,7 @@ def launch(
     chosen = _kind(noun, kind)
     fields = _fields(context.workspace, chosen, place)
     try:
-        params = chosen.params.model_validate(_given(fields, form))
+        params = chosen.params_model.model_validate(_given(fields, form))
         work = _launched(context, collection, noun, kind, params)
     except ValidationError as error:
         faulty = with_faults(fields, form, error)
@@ -208,7 +202,7 @@ def show_job(seen: SeenJobDep, request: Request, workspace: WorkspaceDep, visito
     kind = find_kind(job.kind)
     figures = []
     if job.state == "succeeded":
-        figures = [FigureOnPage.of(figure) for figure in kind.figures(read_back(workspace, job))]
+        figures = [FigureOnPage.of(figure) for figure in read_back(workspace, job).figures()]
     return _shown(request, workspace, visitor, seen, job, "job", kind, figures=figures, params=job.params)
 
 
@@ -243,7 +237,7 @@ def _shown(
     seen: Seen[Any],
     maker: StoredJob | None,
     noun: Noun,
-    kind: AnyKind[Any],
+    kind: AnyKind,
     **values: Any,
 ) -> Response:
     work = seen.work
@@ -253,11 +247,11 @@ def _shown(
         request,
         visitor,
         "work.html",
-        PageLook(kind.shown_title, place, "Analyses", help=f"{noun}s.html#{kind.name}"),
+        PageLook(kind.title, place, "Analyses", help=f"{noun}s.html#{kind.name}"),
         **{"reference": "", "left_out": (), "remarks": ()} | values,
         work=work,
         noun=noun,
-        title=kind.shown_title,
+        title=kind.title,
         tables=[(each, table_on_page(workspace, maker, each)) for each in named] if maker else [],
         most_rows=MOST_ROWS,
         may_cancel=visitor.is_signed_in and not work.is_over,

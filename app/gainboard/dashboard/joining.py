@@ -20,8 +20,8 @@ from gainboard.dashboard.sessions import (
 )
 from gainboard.errors import NotFound
 from gainboard.evaluation.access import invitations
-from gainboard.evaluation.access.policy import CollectionPolicy
 from gainboard.evaluation.access.visibility import require_participation
+from gainboard.store.records import CollectionPolicy
 
 router = pages()
 

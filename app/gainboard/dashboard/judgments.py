@@ -122,7 +122,7 @@ def show_impact(
     place = enter(workspace, visitor, collection)
     place.view.require_organiser()
     principal, named = place.view.principal, VersionName(asked.judgments, version)
-    seen, title = qrels.version(workspace, principal, collection, named), str(named)
+    seen, title = qrels.find_version(workspace, principal, collection, named), str(named)
     every = list_versions(workspace, principal, collection, asked.judgments, None, MOST)
     others = [each.qrels.version for each in every if each.qrels.version != version]
     against = asked.against or next((each.qrels.version for each in every if each.in_use), None)
@@ -160,8 +160,8 @@ def download(
     asked: Annotated[JudgmentSetQuery, Query()],
 ) -> Response:
     """Return the file of a version, as it was uploaded."""
-    found = qrels.version(workspace, visitor.principal, collection, VersionName(asked.judgments, version)).qrels
-    return uploaded_file(qrels.file(workspace, found), found.sha256, f"{collection}-{asked.judgments}-{version}")
+    found = qrels.find_version(workspace, visitor.principal, collection, VersionName(asked.judgments, version)).qrels
+    return uploaded_file(qrels.read_file(workspace, found), found.sha256, f"{collection}-{asked.judgments}-{version}")
 
 
 @router.post("/c/{collection}/qrels")

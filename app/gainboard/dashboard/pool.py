@@ -10,8 +10,8 @@ from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 from numpy.typing import NDArray
 
-from gainboard.analyses.pool import POOL, PoolResult
-from gainboard.analyses.pool import figures as figures_of_pool
+from gainboard.analyses.job_kinds import schema_of
+from gainboard.analyses.pool import Pooling, PoolResult
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.dashboard.figures import FigureOnPage
 from gainboard.dashboard.places import Place, enter
@@ -51,15 +51,15 @@ def show_pool(
 def _pools(workspace: Workspace, place: Place, job: str | None) -> dict[str, Any]:
     """Return what organisers see: the pools that there are, the one that is shown, and the form for another."""
     principal = place.view.principal
-    jobs = [each.work for each in list_jobs(workspace, principal, JobsWanted(place.name, POOL.name), None, LISTED)]
+    jobs = [each.work for each in list_jobs(workspace, principal, JobsWanted(place.name, Pooling.name), None, LISTED)]
     shown = job or next((each.id for each in jobs if each.state == "succeeded"), None)
-    fields = fields_of(POOL.schema, {})
+    fields = fields_of(schema_of(Pooling.params_model), {})
     values = {"jobs": jobs, "shown": shown, "fields": fields, "first_fields": FIRST_FIELDS, "pool": None}
     if shown is None:
         return values
     pool = find_pool(workspace, principal, place.name, shown, "query.job")
     progress = judging_progress(workspace, principal, place.name, pool)
-    figures = [FigureOnPage.of(figure) for figure in figures_of_pool(pool)]
+    figures = [FigureOnPage.of(figure) for figure in pool.figures()]
     return values | {"pool": pool, "figures": figures, "progress": progress, "rows": _rows(pool, progress)}
 
 

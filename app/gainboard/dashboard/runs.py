@@ -47,7 +47,7 @@ def show_run(
 ) -> Response:
     """Show a run as far as this visitor may see it."""
     place = enter(workspace, visitor, collection)
-    seen = runs.described(workspace, place.view.principal, collection, run)
+    seen = runs.find_run(workspace, place.view.principal, collection, run)
     board, why = _board(workspace, visitor, place, asked)
     query = query_of({"run": run} | {name: value for name, value in asked.items() if name != "by"})
     profile = _profile(workspace, place, run, asked)

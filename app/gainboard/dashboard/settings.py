@@ -96,7 +96,7 @@ def _page(
     status: int = 200,
 ) -> Response:
     name, principal = place.name, place.view.principal
-    described = collections.described(workspace, principal, name)
+    described = collections.find_collection(workspace, principal, name)
     shown = fields or _fields(request, described)
     listed = tokens.list_tokens(workspace, principal, name, None, MOST)
     # The release has a form of its own, which asks twice.
@@ -126,7 +126,7 @@ def _page(
 
 
 def _last_entries(workspace: Workspace, place: Place) -> list[Any]:
-    entries = audit.exported(workspace, place.view.principal, place.name, AuditWanted()).entries
+    entries = audit.export_entries(workspace, place.view.principal, place.name, AuditWanted()).entries
     return list(entries)[: -ENTRIES - 1 : -1]
 
 
@@ -136,7 +136,7 @@ def change_settings(
 ) -> Response:
     """Change the settings that differ from those that the page showed, all or none of them."""
     place = _opened(workspace, visitor, collection)
-    fields = _fields(request, collections.described(workspace, visitor.principal, collection))
+    fields = _fields(request, collections.find_collection(workspace, visitor.principal, collection))
     editable = [field for field in fields if field.name != "policy.phase"]
     before = Form(tuple(_texts(form.get("seen")).items()))
     try:
@@ -188,7 +188,7 @@ def _token_fields() -> list[Field]:
 @router.get("/c/{collection}/audit.ndjson")
 def read_audit(collection: CollectionName, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
     """Return the whole audit log, as the API does."""
-    export = audit.exported(workspace, visitor.principal, collection, AuditWanted())
+    export = audit.export_entries(workspace, visitor.principal, collection, AuditWanted())
     return StreamingResponse((audit.line(entry) for entry in export.entries), media_type=LINES)
 
 

@@ -65,7 +65,7 @@ def show_submissions(
     mine = [each for each in found if place.view.own_team in (None, each.run.team_id)]
     _, listed = list_teams(workspace, principal, collection, None, MOST)
     teams = [each for each in listed if place.view.own_team in (None, each.id)]
-    left = runs_left(workspace, principal, collection, teams)
+    left = runs_left(workspace, place.view, teams)
     return page(
         request,
         visitor,
@@ -149,13 +149,15 @@ async def check(
 ) -> Response:
     """Check a run file, and store nothing. Problems are the same as those of an upload."""
     principal = visitor.principal
-    async with (
-        readers.reading(principal),
-        in_slot(workspace, principal, collection),
-        uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
-    ):
-        details = RunDetails(**asked.model_dump())
-        return answer(asdict(await run_in_threadpool(runs.check, workspace, principal, collection, sent.body, details)))
+    async with readers.reading(principal):
+        place = await run_in_threadpool(enter, workspace, visitor, collection)
+        async with (
+            in_slot(workspace, place.view),
+            uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
+        ):
+            details = RunDetails(**asked.model_dump())
+            checked = await run_in_threadpool(runs.check, workspace, principal, collection, sent.body, details)
+    return answer(asdict(checked))
 
 
 @router.post("/c/{collection}/runs/{run}/withdraw")

@@ -69,8 +69,8 @@ def _page(
 def _teams(request: Request, workspace: Workspace, visitor: Visitor, name: str) -> list[ShownTeam]:
     assert visitor.session is not None, "only organisers come here"
     principal, now = visitor.principal, workspace.now()
-    _, counted = list_teams(workspace, principal, name, None, MOST)
-    left = runs_left(workspace, principal, name, counted)
+    view, counted = list_teams(workspace, principal, name, None, MOST)
+    left = runs_left(workspace, view, counted)
     last: dict[str, datetime] = {}
     for each in runs.list_runs(workspace, principal, name, None, MOST_RUNS):
         last[each.run.team] = max(each.run.created_at, last.get(each.run.team, each.run.created_at))

@@ -24,7 +24,7 @@ def workers(*, data: Data = None, format: Format = "table") -> None:
     with closing(Database(read_settings(data).url)) as database:
         require_current(database)
         with database.reading() as tx:
-            members = fleet.workers(tx)
+            members = fleet.list_workers(tx)
     headings = ("id", "host", "pid", "release", "slots", "working", "jobs", "since", "silent")
     rows = [
         (w.id, w.host, w.pid, w.release, w.slots, w.working, " ".join(w.jobs), w.started_at.isoformat(), int(w.silent))
