@@ -151,3 +151,12 @@ def test_qrels_and_runs_are_arguments_or_options(folder, capsys, command, form):
     expected = capsys.readouterr()
     assert main([command, *form.split(), *([] if "-m" in form else ["-m", "AP"])]) == 0
     assert capsys.readouterr() == expected
+
+
+def test_a_pattern_that_no_shell_expands_and_a_folder_are_their_files(folder, capsys):
+    printed = []
+    for runs in ("runs", "runs/*", "--runs=runs/*.txt"):
+        score(runs, "-m", "AP")
+        printed.append(capsys.readouterr())
+    assert printed[0].out.count("\n") == 4
+    assert printed[0] == printed[1] == printed[2]

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from glob import glob
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final, cast
 
@@ -43,7 +44,7 @@ _HEAD = 16
 _LEVEL_NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}")
 
 
-RUN_FILES: Final = Option("run files, in place of arguments", metavar="RUN_FILE", nargs="+")
+RUN_FILES: Final = Option("run files, folders or patterns, in place of arguments", metavar="RUN_FILE", nargs="+")
 _reading = partial(Option, group="reading")
 
 
@@ -307,13 +308,20 @@ class _CountedFile:
         self._count.value += read
 
 
+def expand_patterns(names: Sequence[str]) -> Iterator[str]:
+    """Yield the names, with a pattern such as `runs/*` replaced by the files that it fits."""
+    for name in names:
+        # A shell expands patterns, unless they are quoted or it is that of Windows.
+        yield from [name] if os.path.exists(name) else sorted(glob(name)) or [name]
+
+
 def expand_folders(names: Sequence[str], qrels: str | None = None) -> list[str]:
-    """Return the names of run files, with a folder replaced by the files in it, of which `qrels` is none.
+    """Return the names of run files, with patterns and folders replaced by their files, of which `qrels` is none.
 
     Raise BadSetting for a folder without run files.
     """
     expanded: list[str] = []
-    for name in names:
+    for name in expand_patterns(names):
         if not os.path.isdir(name):
             expanded.append(name)
             continue

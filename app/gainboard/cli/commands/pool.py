@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 
 from gainboard.cli.command import Example, Option, command, count
 from gainboard.cli.connecting import Collection
-from gainboard.cli.files import FileReader, total_size, without_suffix
+from gainboard.cli.files import FileReader, expand_patterns, total_size, without_suffix
 from gainboard.cli.jobs import wait_for
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
 from gainboard.cli.printing import fault_lines, format_rows, list_faults, print_utf8, printable
@@ -224,11 +223,7 @@ def _read_version(text: str) -> dict[str, Any]:
 
 
 def _pool_files(pooled: PooledRuns, judging: Judging, depths: Sequence[int]) -> MadePool:
-    files: list[str] = []
-    for name in pooled.runs:
-        # A shell expands patterns, unless they are quoted or it is that of Windows.
-        files += [name] if Path(name).exists() else sorted(glob.glob(name)) or [name]
-    listed = [RunToPool.of(submission) for submission in read_submissions(files, NO_DETAILS)]
+    listed = [RunToPool.of(sent) for sent in read_submissions([*expand_patterns(pooled.runs)], NO_DETAILS)]
     names, teams = (tuple(chosen) if chosen else None for chosen in (pooled.run_names, pooled.teams))
     runs = RunsToPool(names, teams, pooled.top).of(listed, "--runs")
     if not runs:
