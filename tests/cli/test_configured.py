@@ -6,7 +6,7 @@ import re
 import pytest
 
 from gainboard.cli.command import CommandParser, command
-from gainboard.cli.connecting import Collection
+from gainboard.cli.connecting import OneCollection
 from gainboard.client.connections import DEFAULT_SERVER
 from gainboard.errors import BadSetting
 from gainboard.settings import Settings
@@ -43,7 +43,7 @@ def target(*arguments):
     found = []
 
     @command("")
-    def ask(at: Collection):
+    def ask(at: OneCollection):
         """Keep the target."""
         found.append(at.target)
 

@@ -1,7 +1,7 @@
 """A command is a typed function: from its signature and its docstring follow its parser, its help and its completion.
 
     @command("delete a draft", Example("gainboard drafts delete 2 -c web"))
-    def delete(at: Collection, version: Version, *, force: Annotated[bool, "do not ask"] = False) -> None:
+    def delete(at: OneCollection, version: Version, *, force: Annotated[bool, "do not ask"] = False) -> None:
         \"\"\"Delete a draft.\"\"\"
 
 A type says how words are read: `bool` is a switch, `bool | None` has also a `--no-` form, lists may be repeated, and a
@@ -138,7 +138,7 @@ class Command(NamedTuple):
         _add_options(parser, self._parts())
         parser.set_defaults(run_command=partial(self._run, parser))
 
-    def _parts(self) -> list[_Part]:
+    def _parts(self) -> list[_Parameter]:
         return [part for part in _parts(self.function) if part.name not in self.about]
 
     def _run(self, parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
@@ -217,21 +217,21 @@ def written(name: str) -> str:
     return name if name == "trec_eval" else name.rstrip("_").replace("_", "-")
 
 
-class _Part(NamedTuple):
+class _Parameter(NamedTuple):
     """A parameter of a function, or a field of a group or of a query."""
 
     name: str
     kind: Any
     said: Sequence[Option | Several]
-    parts: Sequence[_Part]
+    parts: Sequence[_Parameter]
     """The fields of a group."""
     is_required: bool
 
 
 @cache
-def _parts(of: Callable[..., Any]) -> list[_Part]:
+def _parts(of: Callable[..., Any]) -> list[_Parameter]:
     hints = get_type_hints(of, include_extras=True)
-    parts: list[_Part] = []
+    parts: list[_Parameter] = []
     for name, parameter in signature(of).parameters.items():
         hint = hints[name]
         if parameter.kind is Parameter.VAR_KEYWORD:
@@ -240,11 +240,11 @@ def _parts(of: Callable[..., Any]) -> list[_Part]:
         kind, *said = get_args(hint) if get_origin(hint) is Annotated else (hint,)
         of_group = _parts(hint) if is_dataclass(hint) and isinstance(hint, type) else []
         said = [Option(each) if isinstance(each, str) else each for each in said]
-        parts.append(_Part(name, kind, said, of_group, parameter.default is Parameter.empty))
+        parts.append(_Parameter(name, kind, said, of_group, parameter.default is Parameter.empty))
     return parts
 
 
-def _query_parts(query: Any, taken: Set[str]) -> Iterator[_Part]:
+def _query_parts(query: Any, taken: Set[str]) -> Iterator[_Parameter]:
     """Yield the fields of a query, and the parameters of metrics in it; but not those that the command reads itself."""
     from gainboard.notation.queries import fields_of, parameters_type  # noqa: PLC0415 (with typing_extensions)
 
@@ -255,11 +255,11 @@ def _query_parts(query: Any, taken: Set[str]) -> Iterator[_Part]:
             text += f" (default: {field.said.default})" if field.said.default else ""
             text += "; may be repeated" if field.is_list else ""
             kind = Sequence[field.type] if field.is_list else field.type  # type: ignore[name-defined]
-            yield _Part(name, kind, [Option(text, metavar=field.said.metavar or None)], (), False)
+            yield _Parameter(name, kind, [Option(text, metavar=field.said.metavar or None)], (), False)
     if (kind := parameters_type(query)) is not None:
         several = any(get_origin(alternative) is collections.abc.Sequence for alternative in get_args(kind))
         for name, (kind, option) in parameter_options(several=several).items():
-            yield _Part(name, kind, [option], (), False)
+            yield _Parameter(name, kind, [option], (), False)
 
 
 def parameter_options(*, several: bool) -> Mapping[str, tuple[Any, Option]]:
@@ -279,12 +279,12 @@ def parameter_options(*, several: bool) -> Mapping[str, tuple[Any, Option]]:
     }
 
 
-def _leaves(parts: Iterable[_Part]) -> Iterator[_Part]:
+def _leaves(parts: Iterable[_Parameter]) -> Iterator[_Parameter]:
     for part in parts:
         yield from _leaves(part.parts) if part.parts else [part]
 
 
-def _add_options(parser: argparse.ArgumentParser, parts: Iterable[_Part]) -> None:
+def _add_options(parser: argparse.ArgumentParser, parts: Iterable[_Parameter]) -> None:
     """Add all arguments, then all options, the format after others, and those of titled groups last."""
     options: list[tuple[str, Any, Option, bool]] = []
     for name, kind, said, _, is_required in _leaves(parts):
@@ -311,7 +311,7 @@ def _add_options(parser: argparse.ArgumentParser, parts: Iterable[_Part]) -> Non
                 (either if option.either else group).add_argument(*flags, dest=name, **settings)
 
 
-def _values(parts: Iterable[_Part], said: Mapping[str, Any]) -> dict[str, Any]:
+def _values(parts: Iterable[_Parameter], said: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of those parameters that are said; the others have their defaults."""
     values = {}
     for part in parts:

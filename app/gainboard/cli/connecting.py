@@ -51,7 +51,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Server:
+class OneServer:
     """The options of every command that calls a server."""
 
     server: Annotated[
@@ -133,7 +133,7 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Collection(Server):
+class OneCollection(OneServer):
     """The options of a command about one collection."""
 
     named: Annotated[
@@ -142,7 +142,7 @@ class Collection(Server):
 
 
 @dataclass(frozen=True)
-class NamedCollection(Server):
+class NamedCollection(OneServer):
     """The same, where an argument may name the collection."""
 
     named: Annotated[

@@ -15,8 +15,8 @@ from threading import Thread
 from typing import Annotated, Any, Literal, TypeVar
 
 from gainboard.cli.command import Argument, Command, Option, command
-from gainboard.cli.connecting import Server
-from gainboard.cli.loading import Campaign
+from gainboard.cli.connecting import OneServer
+from gainboard.cli.loading import CampaignOrFiles
 from gainboard.cli.options import parse_pair, with_lists
 from gainboard.cli.printing import Format, format_rows, print_json, print_many, print_one, printable, printable_lines
 from gainboard.cli.progress import ProgressLine
@@ -124,7 +124,7 @@ class Noun:
         schemas = {each_kind.name: each_kind.params for each_kind in self.list_kinds(gainboard)}
         return with_lists(values, schemas.get(kind, {}).get("properties", {}))
 
-    def find_by_beginning(self, at: Server, gainboard: Gainboard, id: str) -> JobOrReport:
+    def find_by_beginning(self, at: OneServer, gainboard: Gainboard, id: str) -> JobOrReport:
         """Return the work whose id begins so. Raise BadSetting unless there is one."""
         if len(id) >= ID_LENGTH:
             return self.find(gainboard, id)
@@ -144,7 +144,7 @@ class Noun:
         return self.find(gainboard, matching[0])
 
 
-def kinds(noun: Noun, at: Server, kind: Annotated[str | None, Argument("describe only this kind")] = None) -> None:
+def kinds(noun: Noun, at: OneServer, kind: Annotated[str | None, Argument("describe only this kind")] = None) -> None:
     """List the kinds that can be run; with a name, describe the kind and each of its parameters."""
     with at.connect() as gainboard:
         by_name = {each_kind.name: each_kind for each_kind in noun.list_kinds(gainboard)}
@@ -161,7 +161,7 @@ def kinds(noun: Noun, at: Server, kind: Annotated[str | None, Argument("describe
 
 
 def run_work(
-    noun: Noun, at: Campaign, ask: Callable[[Gainboard], JobOrReport], form: ResultForm, *, waits: bool
+    noun: Noun, at: CampaignOrFiles, ask: Callable[[Gainboard], JobOrReport], form: ResultForm, *, waits: bool
 ) -> None:
     """Ask for work, and wait for it if that is wanted, or if a service of this command alone does it: both end."""
     if form.output is not None and at.runs and find_spec("matplotlib") is None:
@@ -181,7 +181,7 @@ def run_work(
     print(f"{work.state}; to wait for it: gainboard {noun.name} wait {work.id[:SHORT]}", file=sys.stderr)
 
 
-def print_work(noun: Noun, at: Server, works: Iterable[JobOrReport], format: Format) -> None:
+def print_work(noun: Noun, at: OneServer, works: Iterable[JobOrReport], format: Format) -> None:
     """Print the state of each piece of work."""
     items = (work.latest for work in works)
     # Without a token, the server lists no jobs of all collections, among which a short id could be found.
@@ -190,13 +190,13 @@ def print_work(noun: Noun, at: Server, works: Iterable[JobOrReport], format: For
     print_many(items, ("id", "state", "progress.done", "progress.total", *noun.columns, "created_at"), format)
 
 
-def show(noun: Noun, at: Server, id: Id, *, format: Format = "table") -> None:
+def show(noun: Noun, at: OneServer, id: Id, *, format: Format = "table") -> None:
     """Show the state, progress, parameters, tables and figures."""
     with at.connect() as gainboard:
         print_one(noun.find_by_beginning(at, gainboard, id).latest, format)
 
 
-def wait(noun: Noun, at: Server, id: Id, *, form: ResultForm) -> None:
+def wait(noun: Noun, at: OneServer, id: Id, *, form: ResultForm) -> None:
     """Wait until the work is over, and show the result. The exit code is 1 if it failed or was cancelled. Ctrl+C ends
     the waiting; the work goes on.
     """
@@ -206,13 +206,13 @@ def wait(noun: Noun, at: Server, id: Id, *, form: ResultForm) -> None:
         form.show(work)
 
 
-def result(noun: Noun, at: Server, id: Id, *, form: ResultForm) -> None:
+def result(noun: Noun, at: OneServer, id: Id, *, form: ResultForm) -> None:
     """Show the result: a table, everything as JSON, or with --output everything as files."""
     with at.connect() as gainboard:
         form.show(noun.find_by_beginning(at, gainboard, id))
 
 
-def cancel(noun: Noun, at: Server, id: Id) -> None:
+def cancel(noun: Noun, at: OneServer, id: Id) -> None:
     """Cancel the work, unless it is over. The same request queues it again. What is damaged is deleted."""
     with at.connect() as gainboard:
         try:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, cast
 
 from gainboard.cli.command import Option
-from gainboard.cli.connecting import Collection, tell_of_refusal
+from gainboard.cli.connecting import OneCollection, tell_of_refusal
 from gainboard.cli.options import read_version
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
@@ -50,7 +50,7 @@ RUNS: Final = Option(
 
 
 @dataclass(frozen=True)
-class Campaign(Collection):
+class CampaignOrFiles(OneCollection):
     """A collection of a server, or files that are loaded into a service of this command alone."""
 
     qrels: Annotated[str | None, QRELS] = None
@@ -78,7 +78,7 @@ class Campaign(Collection):
     def connect(self) -> Iterator[Gainboard]:
         """Connect to the server, or to a service of its own into which the files are loaded.
 
-        Raise BadSetting for files that cannot be used, and what `Server.connect` raises.
+        Raise BadSetting for files that cannot be used, and what `OneServer.connect` raises.
         """
         if not self.runs:
             with super().connect() as gainboard:

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from gainboard.cli.command import Argument, Example, Option, command
-from gainboard.cli.connecting import Collection
+from gainboard.cli.connecting import OneCollection
 from gainboard.cli.options import STANDARD_INPUT, readable
 from gainboard.errors import BadSetting
 from gainboard.vocabulary import Action
@@ -25,7 +25,7 @@ from gainboard.vocabulary import Action
     Example("gainboard audit export -c web | gainboard audit verify --gaps -", "one collection, verified"),
 )
 def export(
-    at: Collection,
+    at: OneCollection,
     *,
     instance: Annotated[bool, "the log of the whole instance, not of a collection"] = False,
     action: Annotated[

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from gainboard.cli.command import Argument, Example, Misuse, Option, command
-from gainboard.cli.connecting import Collection
+from gainboard.cli.connecting import OneCollection
 from gainboard.cli.files import RUN_FILES, FileReader, Reading, expand_folders, limits_here, total_size
 from gainboard.cli.options import read_version, require_one_input
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
@@ -124,7 +124,7 @@ class RunChecking:
     Example("gainboard check --order-by rank --depth 100 - < run.txt", "with settings that you name"),
 )
 def check(
-    at: Collection,
+    at: OneCollection,
     runs: Annotated[
         Sequence[str],
         Argument("run files, plain, .gz or .zst, or folders; - is standard input", metavar="RUN_FILE"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from gainboard.cli.command import Argument, Example, Option, command, refuse
-from gainboard.cli.connecting import Server
+from gainboard.cli.connecting import OneServer
 from gainboard.cli.options import parse_pair, parse_value, with_lists
 from gainboard.cli.printing import Format, print_many, print_one
 from gainboard.errors import BadInput, BadSetting, UnsupportedEncoding
@@ -21,7 +21,7 @@ COLUMNS = ("name", "title", "levels", "gains", "policy.phase", "public", "qrels_
 
 
 @dataclass(frozen=True)
-class ThisCollection(Server):
+class ThisCollection(OneServer):
     """The options of a command about the collection that an argument names."""
 
     named: Annotated[str | None, Argument("its name (GAINBOARD_COLLECTION)", metavar="COLLECTION")] = None
@@ -42,7 +42,7 @@ _LEVELS = Option("names of the relevant levels, lowest first (B,A,S), or their n
 
 
 @dataclass(frozen=True)
-class Settings:
+class ChosenSettings:
     """The settings of a collection that are said."""
 
     title: Annotated[str | None, "a title for people"] = None
@@ -106,14 +106,14 @@ def _read_topics(path: str) -> list[str]:
     Example("gainboard collection create binary --levels 1"),
     Example("gainboard collection create diverse --levels 3 --intents", "with judgments by intent"),
 )
-def create(at: ThisCollection, *, levels: Annotated[int | Sequence[str], _LEVELS], settings: Settings) -> None:
+def create(at: ThisCollection, *, levels: Annotated[int | Sequence[str], _LEVELS], settings: ChosenSettings) -> None:
     """Create a collection (organisers of the instance)."""
     with at.connect() as gainboard:
         print_one(gainboard.create_collection(at.collection, levels, **settings.sent()), "table")
 
 
 @command("list collections", Example("gainboard collection list"))
-def list_(at: Server, *, format: Format = "table") -> None:
+def list_(at: OneServer, *, format: Format = "table") -> None:
     """List the collections that you may see."""
     with at.connect() as gainboard:
         print_many(gainboard.collections(), COLUMNS, format)
@@ -134,7 +134,7 @@ def show(at: ThisCollection, *, format: Format = "table") -> None:
     ),
 )
 def change(
-    at: ThisCollection, *, levels: Annotated[int | Sequence[str] | None, _LEVELS] = None, settings: Settings
+    at: ThisCollection, *, levels: Annotated[int | Sequence[str] | None, _LEVELS] = None, settings: ChosenSettings
 ) -> None:
     """Change settings of a collection; settings that are not named stay (organisers). Levels and depth can change only
     while nothing is stored. Once runs are judged, a job changes --order-by, which must then be the only option.

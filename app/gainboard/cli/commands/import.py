@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Annotated
 
 from gainboard.cli.command import Argument, Example, command
-from gainboard.cli.connecting import Server
+from gainboard.cli.connecting import OneServer
 from gainboard.cli.folders import pack, require_folder
 from gainboard.cli.printing import Format, print_one, printable
 
 
 @command(__doc__, Example("gainboard import web-1", "a collection of another instance"))
 def import_(
-    at: Server, folder: Annotated[Path, Argument("the folder of a release", metavar="DIR")], *, format: Format = "table"
+    at: OneServer,
+    folder: Annotated[Path, Argument("the folder of a release", metavar="DIR")],
+    *,
+    format: Format = "table",
 ) -> None:
     """Make the collection of a folder that `gainboard export` wrote, with its runs, versions, settings, times and
     results. It keeps its uuid, so that the ids of jobs stay, and an instance that has it already refuses it. Results

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from gainboard.cli.command import Example, Option, command
-from gainboard.cli.connecting import Collection
+from gainboard.cli.connecting import OneCollection
 from gainboard.cli.jobs import Kind, Noun, ResultForm, Wait, WorkParameters, print_work, run_work
 from gainboard.cli.jobs import kinds as describe_kinds
-from gainboard.cli.loading import Campaign
+from gainboard.cli.loading import CampaignOrFiles
 from gainboard.cli.options import metric_option
 from gainboard.cli.printing import Format
 from gainboard.client import Gainboard, Job
@@ -35,7 +35,7 @@ kinds = JOB.command("list what can be run", describe_kinds)
     Example("gainboard job run gain-vectors -c web --output curves", "all tables and figures as files"),
 )
 def run(
-    at: Campaign,
+    at: CampaignOrFiles,
     kind: Kind,
     *,
     metrics: Annotated[Sequence[str], metric_option("none; most kinds need some")] = (),
@@ -60,7 +60,7 @@ def run(
 
 @command("list the jobs that you may see, newest first")
 def list_(
-    at: Collection,
+    at: OneCollection,
     *,
     kind: Annotated[str | None, "only jobs of this kind"] = None,
     state: Annotated[JobState | None, Option("only jobs in this state", metavar="STATE")] = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from gainboard.cli.command import Argument, Example, command
-from gainboard.cli.connecting import Collection
+from gainboard.cli.connecting import OneCollection
 from gainboard.cli.printing import Format, print_many
 
 COLUMNS = ("name", "state", "versions", "qrels_version", "topics", "judged", "relevant", "released_at")
@@ -13,7 +13,7 @@ SetName = Annotated[str, Argument("the name of the judgment set", metavar="SET")
 
 
 @command("list the judgment sets", Example("gainboard judgments list -c web"))
-def list_(at: Collection, *, format: Format = "table") -> None:
+def list_(at: OneCollection, *, format: Format = "table") -> None:
     """List the judgment sets of a collection, with the version of each that is in use. The official set answers
     requests that name none. `gainboard qrels put FILE --judgments NAME` makes
     another one.
@@ -23,7 +23,7 @@ def list_(at: Collection, *, format: Format = "table") -> None:
 
 
 @command("release a judgment set", Example("gainboard judgments release second -c web"))
-def release(at: Collection, set: SetName) -> None:
+def release(at: OneCollection, set: SetName) -> None:
     """Release a judgment set: whoever may see the judgments of the collection then sees the set as well (organisers).
     While the collection is hidden, participants see neither.
     """
@@ -33,7 +33,7 @@ def release(at: Collection, set: SetName) -> None:
 
 
 @command("hide a judgment set again")
-def hide(at: Collection, set: SetName) -> None:
+def hide(at: OneCollection, set: SetName) -> None:
     """Make a judgment set hidden again, so that only organisers see it (organisers)."""
     with at.connect() as gainboard:
         changed = gainboard.change_judgment_set(at.collection, set, "hidden")
@@ -41,7 +41,7 @@ def hide(at: Collection, set: SetName) -> None:
 
 
 @command("delete a judgment set")
-def delete(at: Collection, set: SetName) -> None:
+def delete(at: OneCollection, set: SetName) -> None:
     """Delete a judgment set with all its versions, and the jobs about them (organisers)."""
     with at.connect() as gainboard:
         gainboard.delete_judgment_set(at.collection, set)

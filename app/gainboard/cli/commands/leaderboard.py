@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from gainboard.cli.command import Example, Option, command
-from gainboard.cli.loading import Campaign, set_name
+from gainboard.cli.loading import CampaignOrFiles, set_name
 from gainboard.cli.options import Metrics
 from gainboard.cli.printing import (
     DIGITS,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class CorrectableCampaign(Campaign):
+class CorrectableCampaign(CampaignOrFiles):
     """A campaign whose means under cheap judgments may be corrected by those of people on some topics."""
 
     corrected_by: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from gainboard.cli.command import Argument, Example, Option, command
-from gainboard.cli.connecting import Collection, uploading
+from gainboard.cli.connecting import OneCollection, uploading
 from gainboard.cli.printing import Format, print_many, print_utf8
 from gainboard.vocabulary import Direction
 
@@ -15,7 +15,7 @@ MatrixName = Annotated[str, Argument("its name, without custom:")]
 
 @command("upload scores", Example("gainboard matrix put nuggets nuggets.csv -c web --low 0 --high 1 --missing zero"))
 def put(
-    at: Collection,
+    at: OneCollection,
     name: MatrixName,
     file: Annotated[str, Argument("the scores; - is standard input")],
     *,
@@ -53,14 +53,14 @@ def put(
 
 
 @command("list the score matrices", Example("gainboard matrix list -c web"))
-def list_(at: Collection, *, format: Format = "table") -> None:
+def list_(at: OneCollection, *, format: Format = "table") -> None:
     """List the score matrices of a collection, each in its newest version."""
     with at.connect() as gainboard:
         print_many(gainboard.score_matrices(at.collection), COLUMNS, format)
 
 
 @command("print scores as CSV", Example("gainboard matrix get judge -c web > judge.csv"))
-def get(at: Collection, name: MatrixName) -> None:
+def get(at: OneCollection, name: MatrixName) -> None:
     """Print a score matrix as CSV, with a row for each run and a column for each topic."""
     with at.connect() as gainboard:
         print_utf8()
@@ -68,7 +68,7 @@ def get(at: Collection, name: MatrixName) -> None:
 
 
 @command("delete a score matrix", Example("gainboard matrix delete spare -c web"))
-def delete(at: Collection, name: MatrixName) -> None:
+def delete(at: OneCollection, name: MatrixName) -> None:
     """Delete a score matrix with all its versions (organisers). Jobs about it keep their results."""
     with at.connect() as gainboard:
         gainboard.delete_score_matrix(at.collection, name)

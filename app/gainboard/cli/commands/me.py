@@ -6,13 +6,13 @@ import sys
 from typing import Annotated
 
 from gainboard.cli.command import Example, command
-from gainboard.cli.connecting import Collection
+from gainboard.cli.connecting import OneCollection
 from gainboard.cli.printing import Format, print_one, printable
 
 
 @command(__doc__, Example("gainboard me"), Example("gainboard me --limits"))
 def me(
-    at: Collection,
+    at: OneCollection,
     *,
     limits: Annotated[bool, "show what may still be sent and asked for"] = False,
     format: Format = "table",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gainboard.cli.command import Example, Option, command, count
-from gainboard.cli.connecting import Collection
+from gainboard.cli.connecting import OneCollection
 from gainboard.cli.files import FileReader, expand_patterns, total_size, without_suffix
 from gainboard.cli.jobs import wait_for
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
@@ -113,7 +113,7 @@ class PooledRuns:
     order_by: Annotated[OrderBy | None, "what determines a rank (default: score)"] = None
     ignore_identical_ids: Annotated[bool, "leave out lines with their topic's id"] = False
 
-    def pool(self, at: Collection, judging: Judging, depths: Sequence[int] = ()) -> MadePool:
+    def pool(self, at: OneCollection, judging: JudgingOrder, depths: Sequence[int] = ()) -> MadePool:
         """Make the pool, on the server or of the files. Raise BadSetting if that is impossible."""
         if self.run_names and (self.teams or self.top):
             raise BadSetting("--run names all runs of the pool. Leave out --team and --top.")
@@ -124,7 +124,7 @@ class PooledRuns:
 
 
 @dataclass(frozen=True)
-class Judging:
+class JudgingOrder:
     """The options that say in which order documents are judged, and how many of them."""
 
     order: Annotated[PoolOrder | None, "the order of judging (default: ntcir)"] = None
@@ -142,10 +142,10 @@ class Judging:
     Example("gainboard pool make --runs 'runs/*' --depth 30 > pool.txt", "without a server"),
 )
 def make(
-    at: Collection,
+    at: OneCollection,
     *,
     pooled: PooledRuns,
-    judging: Judging,
+    judging: JudgingOrder,
     format: Annotated[PoolFormat, Option("(default: trec)", "-f", "--format")] = "trec",
     details: Annotated[bool, "in csv and json: how many runs and teams have it, and its best rank"] = False,
 ) -> None:
@@ -169,7 +169,7 @@ def make(
     Example("gainboard pool costs -c web --top 2", "of each team's first two runs"),
 )
 def costs(
-    at: Collection,
+    at: OneCollection,
     *,
     pooled: PooledRuns,
     depths: Annotated[
@@ -183,11 +183,11 @@ def costs(
     ] = COST_DEPTHS,
 ) -> None:
     """Print how many documents there are to judge in pools of several depths, without a budget."""
-    print(format_rows(COST_COLUMNS, pooled.pool(at, Judging(), depths).costs), end="")
+    print(format_rows(COST_COLUMNS, pooled.pool(at, JudgingOrder(), depths).costs), end="")
 
 
 def _pool_stored(
-    gainboard: Gainboard, collection: str, pooled: PooledRuns, judging: Judging, depths: Sequence[int]
+    gainboard: Gainboard, collection: str, pooled: PooledRuns, judging: JudgingOrder, depths: Sequence[int]
 ) -> MadePool:
     parameters = {
         "depth": pooled.depth,
@@ -222,7 +222,7 @@ def _read_version(text: str) -> dict[str, Any]:
     return {"judgments": name or "official"} | ({"qrels": int(number)} if number else {})
 
 
-def _pool_files(pooled: PooledRuns, judging: Judging, depths: Sequence[int]) -> MadePool:
+def _pool_files(pooled: PooledRuns, judging: JudgingOrder, depths: Sequence[int]) -> MadePool:
     listed = [RunToPool.of(sent) for sent in read_submissions([*expand_patterns(pooled.runs)], NO_DETAILS)]
     names, teams = (tuple(chosen) if chosen else None for chosen in (pooled.run_names, pooled.teams))
     runs = RunsToPool(names, teams, pooled.top).of(listed, "--runs")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from gainboard.cli.command import Argument, Example, Option, Told, command
-from gainboard.cli.connecting import Collection, tell_of_refusal, tell_of_warnings, uploading
+from gainboard.cli.connecting import OneCollection, tell_of_refusal, tell_of_warnings, uploading
 from gainboard.cli.options import JudgmentSet, Metrics, RunNames, require_one_input
 from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, Format, print_json, print_many, print_rows
@@ -41,7 +41,7 @@ Version = Annotated[int, Argument("its number")]
     Example("gainboard qrels put intents.txt -c diversity --iprob iprob.txt", "by intent (subtopic)"),
 )
 def put(
-    at: Collection,
+    at: OneCollection,
     file: Annotated[str, Argument("the judgments; - is standard input")],
     *,
     columns: Annotated[Columns | None, "the layout (default: guessed from the lines)"] = None,
@@ -96,7 +96,7 @@ def put(
 
 
 @command("list the versions", Example("gainboard qrels list -c web"))
-def list_(at: Collection, *, judgments: JudgmentSet = None, format: Format = "table") -> None:
+def list_(at: OneCollection, *, judgments: JudgmentSet = None, format: Format = "table") -> None:
     """List the versions of the judgments, and say which one is in use: it answers requests that name no version. Only
     organisers see drafts.
     """
@@ -110,7 +110,7 @@ def list_(at: Collection, *, judgments: JudgmentSet = None, format: Format = "ta
     Example("gainboard qrels get 1 -c web --output qrels-1.txt"),
 )
 def get(
-    at: Collection,
+    at: OneCollection,
     version: Annotated[int | None, Argument("(default: the published one)")] = None,
     *,
     output: Annotated[Path | None, Option("the file to write (default: standard output)", metavar="FILE")] = None,
@@ -139,7 +139,7 @@ def get(
 
 
 @command("publish a version")
-def publish(at: Collection, version: Version, *, judgments: JudgmentSet = None) -> None:
+def publish(at: OneCollection, version: Version, *, judgments: JudgmentSet = None) -> None:
     """Publish a draft, or return to an earlier version: from then on its judgments are used (organisers)."""
     with at.connect() as gainboard:
         _tell(gainboard.publish_qrels(at.collection, version, judgments=judgments), at.collection)
@@ -157,7 +157,7 @@ def _tell(version: QrelsAnswer, collection: str) -> None:
 
 
 @command("discard a draft")
-def discard(at: Collection, version: Version, *, judgments: JudgmentSet = None) -> None:
+def discard(at: OneCollection, version: Version, *, judgments: JudgmentSet = None) -> None:
     """Discard a draft and the jobs about it (organisers)."""
     with at.connect() as gainboard:
         gainboard.discard_qrels(at.collection, version, judgments=judgments)
@@ -168,7 +168,7 @@ def discard(at: Collection, version: Version, *, judgments: JudgmentSet = None) 
     "show what a version changes", Example("gainboard qrels impact 2 -c web -m Q", "before version 2 is published")
 )
 def impact(
-    at: Collection,
+    at: OneCollection,
     version: Version,
     *,
     metrics: Metrics = (),

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from gainboard.cli.command import Example, Option, command
-from gainboard.cli.connecting import Collection
+from gainboard.cli.connecting import OneCollection
 from gainboard.cli.jobs import Kind, Noun, ResultForm, Wait, WorkParameters, print_work, run_work
 from gainboard.cli.jobs import kinds as describe_kinds
-from gainboard.cli.loading import Campaign
+from gainboard.cli.loading import CampaignOrFiles
 from gainboard.cli.printing import Format
 from gainboard.client import Gainboard, Report
 
@@ -25,7 +25,7 @@ kinds = REPORT.command("list what can be run", describe_kinds)
 
 
 @dataclass(frozen=True)
-class Campaigns(Campaign):
+class Campaigns(CampaignOrFiles):
     """The collections of a report."""
 
     named: str | None = None
@@ -62,7 +62,7 @@ def run(at: Campaigns, kind: Kind, *, parameters: WorkParameters = (), wait: Wai
 
 @command("list the reports that you may see, newest first")
 def list_(
-    at: Collection, *, kind: Annotated[str | None, "only reports of this kind"] = None, format: Format = "table"
+    at: OneCollection, *, kind: Annotated[str | None, "only reports of this kind"] = None, format: Format = "table"
 ) -> None:
     """List those that you may see, newest first. A table shows the first characters of each id, which are enough to
     name it; without a token, whole ids.

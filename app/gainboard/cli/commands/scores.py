@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from gainboard.cli.command import Example, Option, command
-from gainboard.cli.loading import Campaign
+from gainboard.cli.loading import CampaignOrFiles
 from gainboard.cli.options import Metrics, PerTopic, RunNames
 from gainboard.cli.printing import (
     DIGITS,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Example("gainboard scores -c web -m map -m P_10 -q -f trec_eval", "in the format of trec_eval -q"),
 )
 def scores(
-    at: Campaign,
+    at: CampaignOrFiles,
     *,
     metrics: Metrics = (),
     run_names: RunNames = (),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 from gainboard.api.models.common import WarningAnswer
 from gainboard.api.models.runs import MetadataFileAnswer
 from gainboard.cli.command import Argument, Example, Option, command, count
-from gainboard.cli.connecting import Collection, tell_of_refusal, tell_of_warnings
+from gainboard.cli.connecting import OneCollection, tell_of_refusal, tell_of_warnings
 from gainboard.cli.options import STANDARD_INPUT, require_one_input
 from gainboard.cli.printing import fault_lines, list_faults, printable
 from gainboard.cli.progress import ProgressLine
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Example("gainboard submit runs/* teams.csv -c web", "with a CSV of the columns run and team"),
 )
 def submit(
-    at: Collection,
+    at: OneCollection,
     files: Annotated[
         Sequence[str],
         Argument(

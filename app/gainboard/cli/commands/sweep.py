@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from gainboard.cli.command import Example, command
-from gainboard.cli.loading import Campaign
+from gainboard.cli.loading import CampaignOrFiles
 from gainboard.cli.options import Metrics, RunNames
 from gainboard.cli.printing import DIGITS, Format, print_json, print_rows, tell_of_topics, tell_of_version
 from gainboard.notation.queries import SweepOptions
@@ -17,7 +17,7 @@ from gainboard.notation.queries import SweepOptions
     Example("gainboard sweep -c web -m nDCG@10 --base 2 --base 10 --run tag --format csv", "for a spreadsheet"),
 )
 def sweep(
-    at: Campaign,
+    at: CampaignOrFiles,
     *,
     metrics: Metrics = (),
     run_names: RunNames = (),

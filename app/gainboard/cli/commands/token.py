@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gainboard.cli.command import Argument, Example, Option, command, time
-from gainboard.cli.connecting import Collection
+from gainboard.cli.connecting import OneCollection
 from gainboard.cli.printing import Format, print_many
 from gainboard.errors import BadSetting
 from gainboard.vocabulary import Role
@@ -28,7 +28,7 @@ Instance = Annotated[bool, "a token of the whole instance, not of a collection"]
     Example("gainboard token create reader -c web"),
 )
 def create(
-    at: Collection,
+    at: OneCollection,
     role: Annotated[Role, Argument("what its holder may do")],
     *,
     team: Annotated[str | None, "the participant's team; a new name creates the team"] = None,
@@ -55,7 +55,7 @@ def create(
 
 
 @command("list tokens", Example("gainboard token list -c web"))
-def list_(at: Collection, *, instance: Instance = False, format: Format = "table") -> None:
+def list_(at: OneCollection, *, instance: Instance = False, format: Format = "table") -> None:
     """List the tokens of a collection, with revoked ones, or with --instance those of the instance's organisers. The
     service stores only their records, so the tokens themselves cannot be shown.
     """
@@ -68,7 +68,7 @@ def list_(at: Collection, *, instance: Instance = False, format: Format = "table
 
 @command("revoke tokens")
 def revoke(
-    at: Collection, ids: Annotated[Sequence[str], Argument(_ID, metavar="ID")], *, instance: Instance = False
+    at: OneCollection, ids: Annotated[Sequence[str], Argument(_ID, metavar="ID")], *, instance: Instance = False
 ) -> None:
     """Revoke tokens for good."""
     with at.connect() as gainboard:
@@ -86,7 +86,7 @@ def _read_time_or_never(text: str) -> datetime | str:
 
 @command("replace a token")
 def rotate(
-    at: Collection,
+    at: OneCollection,
     id: Annotated[str, Argument(_ID)],
     *,
     expires: Annotated[

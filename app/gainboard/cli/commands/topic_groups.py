@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gainboard.cli.command import Argument, Example, command
-from gainboard.cli.connecting import Collection, uploading
+from gainboard.cli.connecting import OneCollection, uploading
 from gainboard.cli.options import STANDARD_INPUT, readable
 from gainboard.cli.printing import Format, print_json, print_many, print_utf8
 from gainboard.errors import BadSetting
@@ -20,7 +20,7 @@ GroupName = Annotated[str, Argument("its name")]
 
 
 @command("list the groups", Example("gainboard topic-groups list -c web"))
-def list_(at: Collection, *, format: Format = "table") -> None:
+def list_(at: OneCollection, *, format: Format = "table") -> None:
     """List the topic groups of a collection: how many topics each has, and how many of these are judged."""
     with at.connect() as gainboard:
         print_many(gainboard.topic_groups(at.collection), ("name", "topics", "judged"), format)
@@ -28,7 +28,10 @@ def list_(at: Collection, *, format: Format = "table") -> None:
 
 @command("print the topics of a group", Example("gainboard topic-groups show hard -c web"))
 def show(
-    at: Collection, group: GroupName, *, json: Annotated[bool, "as JSON, with the topics that are not judged"] = False
+    at: OneCollection,
+    group: GroupName,
+    *,
+    json: Annotated[bool, "as JSON, with the topics that are not judged"] = False,
 ) -> None:
     """Print the topics of a group, one on each line."""
     with at.connect() as gainboard:
@@ -42,7 +45,7 @@ def show(
 
 @command("store a group", Example("gainboard topic-groups put easy 4 5 6 -c web"))
 def put(
-    at: Collection,
+    at: OneCollection,
     group: GroupName,
     topics: Annotated[Sequence[str], Argument("its topics", metavar="TOPIC")] = (),
     *,
@@ -69,7 +72,7 @@ def put(
         "all groups, from a CSV file with the columns topic and group",
     ),
 )
-def replace(at: Collection, file: Annotated[str, Argument("the CSV file; - is standard input")]) -> None:
+def replace(at: OneCollection, file: Annotated[str, Argument("the CSV file; - is standard input")]) -> None:
     """Replace all groups by those of a CSV file, whose header is `topic,group` (organisers). Groups that are not in the
     file are deleted.
     """
@@ -87,7 +90,7 @@ def _tell(group: TopicGroupAnswer) -> None:
 
 
 @command("print all groups as CSV", Example("gainboard topic-groups get -c web > groups.csv"))
-def get(at: Collection) -> None:
+def get(at: OneCollection) -> None:
     """Print all groups as CSV, with a row for each topic of each group. `replace` takes the same form."""
     with at.connect() as gainboard:
         print_utf8()
@@ -95,7 +98,7 @@ def get(at: Collection) -> None:
 
 
 @command("delete a group", Example("gainboard topic-groups delete spare -c web"))
-def delete(at: Collection, group: GroupName) -> None:
+def delete(at: OneCollection, group: GroupName) -> None:
     """Delete a topic group (organisers). Jobs and reports about it stay."""
     with at.connect() as gainboard:
         gainboard.delete_topic_group(at.collection, group)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from gainboard.cli.command import Argument, Example, command
-from gainboard.cli.connecting import Collection
+from gainboard.cli.connecting import OneCollection
 
 
 @command(__doc__, Example("gainboard withdraw spare -c web"))
-def withdraw(at: Collection, runs: Annotated[Sequence[str], Argument("the name of a run", metavar="RUN")]) -> None:
+def withdraw(at: OneCollection, runs: Annotated[Sequence[str], Argument("the name of a run", metavar="RUN")]) -> None:
     """Withdraw runs. Their names may then be used again (organisers, and until the release the team that sent the
     runs). The command stops at the first run that cannot be withdrawn.
     """
