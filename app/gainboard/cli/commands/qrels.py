@@ -16,7 +16,7 @@ from gainboard.notation.queries import ImpactOptions
 from gainboard.vocabulary import Columns
 
 if TYPE_CHECKING:
-    from gainboard.api.models.judgments import ImpactAnswer, QrelsAnswer
+    from gainboard.api.models.judgments import QrelsAnswer
 
 COLUMNS = (
     "version",
@@ -185,7 +185,15 @@ def impact(
         print_json(answer.model_dump(mode="json"))
         return
     if format == "table":
-        _tell_of_impact(answer)
+        judged = answer.judgments
+        counts = f"{judged.added:,} added, {judged.removed:,} removed, {judged.changed:,} changed"
+        print(f"version {answer.qrels_version} against {answer.against}: judgments {counts}", file=sys.stderr)
+        for of_metric in answer.impact:
+            tau = "undefined" if of_metric.tau_b is None else f"{of_metric.tau_b:.4f}"
+            flips = (
+                f", pairs with another verdict: {len(of_metric.significance.flips):,}" if of_metric.significance else ""
+            )
+            print(f"{of_metric.metric}: tau-b of the rankings {tau}{flips}", file=sys.stderr)
     headings = ("run", "team", "metric", "mean_before", "mean_after", "change", "rank_before", "rank_after")
     rows = [
         (run.name, run.team, of.metric, run.mean_before, run.mean_after, run.change, run.rank_before, run.rank_after)
@@ -193,13 +201,3 @@ def impact(
         for run in of.runs
     ]
     print_rows(headings, rows, format, dict.fromkeys(("mean_before", "mean_after", "change"), DIGITS))
-
-
-def _tell_of_impact(answer: ImpactAnswer) -> None:
-    judged = answer.judgments
-    counts = f"{judged.added:,} added, {judged.removed:,} removed, {judged.changed:,} changed"
-    print(f"version {answer.qrels_version} against {answer.against}: judgments {counts}", file=sys.stderr)
-    for of_metric in answer.impact:
-        tau = "undefined" if of_metric.tau_b is None else f"{of_metric.tau_b:.4f}"
-        flips = f", pairs with another verdict: {len(of_metric.significance.flips):,}" if of_metric.significance else ""
-        print(f"{of_metric.metric}: tau-b of the rankings {tau}{flips}", file=sys.stderr)

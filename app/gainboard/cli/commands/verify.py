@@ -59,6 +59,8 @@ def verify(
     does `report result`. A result in the folder of a release needs no other files. The folder itself is made again of
     its judgments, runs and uploaded scores, and each of its files is compared.
     """
+    from gainboard.analyses.verify import ABSENT, compare  # noqa: PLC0415
+
     file = result / RESULT if result.is_dir() else result
     with tempfile.TemporaryDirectory(prefix="gainboard-") as folder:
         temporary = Path(folder)
@@ -80,7 +82,15 @@ def verify(
         }
         with _compute(depended, files, temporary) as work:
             beside = list(_files_beside(work, file.parent, lists_all=result.is_dir()))
-            return max(_compare(content, work.result_json()), tell(beside, sys.stderr) if beside else 0)
+            verdict = compare(content, work.result_json())
+            print(verdict.message)
+            for difference in verdict.differences:
+                # Text may look like the number in whose place it stands.
+                is_text = isinstance(difference.stored, str) and difference.stored != ABSENT
+                stored = f"the text {difference.stored!r}" if is_text else difference.stored
+                there = f"{difference.place}: {stored} in the file, {difference.computed} computed"
+                print(printable(there), file=sys.stderr)
+            return max(int(verdict.outcome == "different"), tell(beside, sys.stderr) if beside else 0)
 
 
 def _read_dependencies(file: Path, result: Mapping[str, Any]) -> dict[str, Any]:
@@ -256,19 +266,6 @@ def _pack(depended: Mapping[str, Any], files: Mapping[str, Mapping[str, Path]], 
     document = document_of(settings, depended["qrels"], depended["runs"], matrices, groups)
     paths[DOCUMENT] = json.dumps(document).encode()
     return pack_files(paths, temporary / f"{depended['collection']['uuid']}.tar")
-
-
-def _compare(result: Mapping[str, Any], computed: Mapping[str, Any]) -> int:
-    from gainboard.analyses.verify import ABSENT, compare  # noqa: PLC0415
-
-    verdict = compare(result, computed)
-    print(verdict.message)
-    for difference in verdict.differences:
-        # Text may look like the number in whose place it stands.
-        is_text = isinstance(difference.stored, str) and difference.stored != ABSENT
-        stored = f"the text {difference.stored!r}" if is_text else difference.stored
-        print(printable(f"{difference.place}: {stored} in the file, {difference.computed} computed"), file=sys.stderr)
-    return 1 if verdict.outcome == "different" else 0
 
 
 def _verify_folder(folder: Path, runs: Sequence[str], temporary: Path) -> int:
