@@ -27,12 +27,11 @@ from gainboard.api import (
     judgment_sets,
     leaderboard,
     middleware,
-    organisers,
     problems,
     qrels,
+    rankings,
     releases,
     reports,
-    run_profile,
     runs,
     score_matrices,
     scores,
@@ -42,7 +41,6 @@ from gainboard.api import (
     telemetry,
     tokens,
     topic_groups,
-    topic_rankings,
 )
 from gainboard.api.idempotency import Unstored
 from gainboard.api.models.common import build_all
@@ -78,15 +76,13 @@ ROUTERS = (
     score_matrices,
     sweep,
     compare,
-    topic_rankings,
-    run_profile,
+    rankings,
     feed,
     jobs,
     reports,
     teams,
     topic_groups,
     tokens,
-    organisers,
     audit,
     releases,
     archives,
@@ -224,7 +220,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     problems.install(application)
     add_routes(application, *POLLED)
     dashboard.install(application)
-    add_routes(application, *(resource.router for resource in ROUTERS), qrels.surveys)
+    add_routes(application, service.doors, *(resource.router for resource in ROUTERS), qrels.surveys)
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
     _surround(application, standings, access, origins, is_shared=settings.public_cors == "on")
     return application
@@ -251,7 +247,6 @@ def _surround(
     """Add the middleware; the last one added is the outermost."""
     application.add_middleware(middleware.Conditional)
     application.add_middleware(middleware.InTurn, turns=application.state.turns)
-    application.add_middleware(middleware.BoundedBody, workspace=application.state.workspace)
     application.add_middleware(middleware.Attentive)
     measured = application.state.telemetry
     application.add_middleware(

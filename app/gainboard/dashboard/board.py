@@ -239,7 +239,7 @@ def read_board(
         board = leaderboard(workspace, visitor.sender, collection, question_of(asked), **columns_of(asked))
         return image_answer(form, lambda: board_figure(board))
     shown = cast(LeaderboardQuery, {**asked, "format": FORMATS[form]})
-    return read_leaderboard(collection, request, workspace, visitor.sender, shown)
+    return read_leaderboard.__wrapped__(collection, request, workspace, visitor.sender, shown)
 
 
 STEPS: Mapping[str, Sequence[float]] = {

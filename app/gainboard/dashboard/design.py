@@ -5,37 +5,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Query, Request, Response
-from pydantic import Field
+from fastapi import Request, Response
+from typing_extensions import TypedDict
 
-from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
+from gainboard.api.queries import asked_by
+from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.boards.design import TAKEN, DesignQuestion, NeededTopics, design_topics
-from gainboard.notation.types import INTEGER, NUMBER
+from gainboard.evaluation.boards.design import TAKEN, DesignQuestion, design_topics
+from gainboard.notation.queries import Said, completed
 from gainboard.vocabulary import DesignMethod
 
 router = pages()
-Number = Annotated[float | None, Field(allow_inf_nan=False), NUMBER]
-Count = Annotated[int | None, INTEGER]
 
 
-class DesignQuery(FromForm):
+class DesignQuery(TypedDict, total=False):
     """The query of the page: the parameters of a design, as in the API. Without any, it is an example."""
 
-    method: DesignMethod = "interval"
-    difference: Number = None
-    width: Number = None
-    difference_variance: Number = None
-    variance: Number = None
-    correlation: Number = None
-    topics: Count = None
-    runs: Count = None
-    alpha: Annotated[float, Field(allow_inf_nan=False), NUMBER] = 0.05
-    power: Number = None
+    method: Annotated[DesignMethod, Said(default="interval")]
+    difference: Annotated[float | None, Said()]
+    width: Annotated[float | None, Said()]
+    difference_variance: Annotated[float | None, Said()]
+    variance: Annotated[float | None, Said()]
+    correlation: Annotated[float | None, Said()]
+    topics: Annotated[int | None, Said()]
+    runs: Annotated[int | None, Said()]
+    alpha: Annotated[float, Said(default=0.05)]
+    power: Annotated[float | None, Said()]
 
 
-EXAMPLE = DesignQuery(width=0.15, difference_variance=0.1, correlation=0.8, topics=200)
+EXAMPLE: DesignQuery = {"width": 0.15, "difference_variance": 0.1, "correlation": 0.8, "topics": 200}
 
 
 @dataclass(frozen=True)
@@ -75,20 +74,18 @@ def _methods(name: str) -> str:
 
 
 @router.get("/help/design")
-def show_design(request: Request, visitor: VisitorDep, asked: Annotated[DesignQuery, Query()]) -> Response:
+def show_design(
+    request: Request, visitor: VisitorDep, asked: Annotated[DesignQuery, asked_by(DesignQuery, is_form=True)]
+) -> Response:
     """Show the form and, to whoever is signed in, the number of topics."""
-    asked = asked if asked.model_fields_set else EXAMPLE
+    wish = completed(DesignQuery, asked or EXAMPLE)
     fault, found = "", None
     if visitor.is_signed_in:
         try:
-            found = _found(asked)
+            found = design_topics(DesignQuestion(**wish))
         except InvalidRequest as error:
             fault = error.message
     look = PageLook("How many topics?", status=422 if fault else 200)
-    given = asked.model_dump(exclude_none=True)
-    values = {"asked": asked, "given": given, "boxes": boxes(), "methods": list(TAKEN), "found": found, "fault": fault}
+    given = {name: value for name, value in wish.items() if value is not None}
+    values = {"asked": wish, "given": given, "boxes": boxes(), "methods": list(TAKEN), "found": found, "fault": fault}
     return page(request, visitor, "design.html", look, **values)
-
-
-def _found(asked: DesignQuery) -> NeededTopics:
-    return design_topics(DesignQuestion(**asked.model_dump()))

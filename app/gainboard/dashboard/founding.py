@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
 
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
 from gainboard.api.collections import values_of
 from gainboard.api.dependencies import WorkspaceDep
 from gainboard.api.models.collections import NewCollection
-from gainboard.api.uploads import PlainUpload, ReadersDep
+from gainboard.api.uploads import ReadersDep
 from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, told_by, with_faults
 from gainboard.dashboard.sessions import FormDep, UploaderDep, Visitor, VisitorDep
@@ -63,17 +62,10 @@ def create(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form:
     return RedirectResponse(address(request, f"/c/{made.collection.name}"), 303)
 
 
-class ExampleQuery(BaseModel):
-    """The levels and gains of a form that is being filled in."""
-
-    levels: str = ""
-    gains: str = ""
-
-
 @router.get("/new/example")
-def show_example(request: Request, visitor: VisitorDep, asked: Annotated[ExampleQuery, Query()]) -> Response:
+def show_example(request: Request, visitor: VisitorDep, levels: str = "", gains: str = "") -> Response:
     """Show what these gains mean for these levels."""
-    example = _example(asked.levels, asked.gains)
+    example = _example(levels, gains)
     return page(request, visitor, "new_example.html", PageLook("Gains"), example=example)
 
 
@@ -100,6 +92,6 @@ async def look_at_qrels(
     visitor.principal.require_instance_organiser()
     async with (
         readers.reading(visitor.principal),
-        uploads.received(request, workspace.limits.compressed_bytes, PlainUpload()) as sent,
+        uploads.received(request, workspace.limits.compressed_bytes) as sent,
     ):
         return answer(asdict(await run_in_threadpool(qrels.survey, workspace, visitor.principal, sent.body)))

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, cast
 
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import ValidationError
+from typing_extensions import TypedDict
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
-from gainboard.api.dependencies import CollectionName, JudgmentsName, WorkspaceDep
+from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.judgment_sets import SetName
-from gainboard.api.middleware import JSON_BYTES
 from gainboard.api.models.collections import CollectionChange
 from gainboard.api.models.common import Page
 from gainboard.api.models.judgments import QrelsAnswer
 from gainboard.api.pages import PagingDep
-from gainboard.api.qrels import JudgmentsDep, QrelsUploadQuery, Version, list_qrels, publish_qrels, put_qrels
-from gainboard.api.score_matrices import ScoreMatrixUploadQuery, put_score_matrix
+from gainboard.api.qrels import JudgmentsDep, Version, list_qrels, publish_qrels, put_qrels
+from gainboard.api.queries import asked_by, version_of
+from gainboard.api.routes import JSON_BYTES
+from gainboard.api.score_matrices import put_score_matrix
 from gainboard.api.topic_groups import put_topic_groups
-from gainboard.api.uploads import PlainUpload, ReadersDep
+from gainboard.api.uploads import ReadersDep
 from gainboard.dashboard.jobs import JobContextDep
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages
+from gainboard.dashboard.rendering import PageLook, PrintedRequest, page, pages
 from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation import collections
@@ -39,23 +41,19 @@ from gainboard.evaluation.releases.releases import list_releases
 from gainboard.evaluation.runs.intake import Body
 from gainboard.evaluation.scoring.requests import Question
 from gainboard.evaluation.scoring.score_matrices import list_matrices
-from gainboard.notation.types import INTEGER, Slug
+from gainboard.notation.queries import LAST_VERSION, JudgmentsName, QrelsUploadQuery, Said, ScoreMatrixUploadQuery
+from gainboard.notation.texts import SLUG_PATTERN
 from gainboard.store.records import Run, VersionName
 from gainboard.vocabulary import FROM_QRELS, OFFICIAL, SetState
 
 router = pages()
 
 
-class JudgmentSetQuery(BaseModel):
-    """The query that names a judgment set."""
-
-    judgments: JudgmentsName = OFFICIAL
-
-
-class ComparedVersionQuery(FromForm, JudgmentSetQuery):
+class ComparedVersionQuery(TypedDict, total=False):
     """The query of a version's page: its set, and the version to compare it with."""
 
-    against: Annotated[int | None, Field(ge=1, le=2**31 - 1), INTEGER] = None
+    judgments: JudgmentsName
+    against: Annotated[int | None, Said(least=1, most=LAST_VERSION)]
 
 
 LAYOUTS = ("trec", "topic-document-level", "topic-level-document", "topic-document")
@@ -70,11 +68,11 @@ def show_judgments(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[JudgmentSetQuery, Query()],
+    judgments: JudgmentsDep = OFFICIAL,
 ) -> Response:
     """Show the judgment sets that this visitor may know of, and the versions of one of them."""
     place = enter(workspace, visitor, collection)
-    principal, shown = place.view.principal, asked.judgments
+    principal, shown = place.view.principal, judgments
     found = list_versions(workspace, principal, collection, shown, None, MOST)
     look = PageLook(f"Judgments of {place.title}", place, "Judgments")
     asking = PrintedRequest.of(request, "qrels", collection, of_set(shown))
@@ -116,19 +114,20 @@ def show_impact(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[ComparedVersionQuery, Query()],
+    asked: Annotated[ComparedVersionQuery, asked_by(ComparedVersionQuery, is_form=True)],
 ) -> Response:
     """Show a version, and what it changes compared with the one of its set in use, or with another (organisers)."""
     place = enter(workspace, visitor, collection)
     place.view.require_organiser()
-    principal, named = place.view.principal, VersionName(asked.judgments, version)
+    judgments = version_of(asked).judgments
+    principal, named = place.view.principal, VersionName(judgments, version)
     seen, title = qrels.find_version(workspace, principal, collection, named), str(named)
-    every = list_versions(workspace, principal, collection, asked.judgments, None, MOST)
+    every = list_versions(workspace, principal, collection, judgments, None, MOST)
     others = [each.qrels.version for each in every if each.qrels.version != version]
-    against = asked.against or next((each.qrels.version for each in every if each.in_use), None)
+    against = asked.get("against") or next((each.qrels.version for each in every if each.in_use), None)
     found = None
     if against not in (None, version):
-        before = VersionName(asked.judgments, against)
+        before = VersionName(judgments, against)
         found = impact(workspace, principal, collection, named, Question(), against=before)
     return page(
         request,
@@ -140,7 +139,7 @@ def show_impact(
         others=others,
         moved=[_moved(found, metric) for metric in found.metrics] if found else (),
         level_name=lambda level: "not judged" if level is None else place.view.collection.level_name(level),
-        of_set=f"?{of_set(asked.judgments)}" if of_set(asked.judgments) else "",
+        of_set=f"?{of_set(judgments)}" if of_set(judgments) else "",
     )
 
 
@@ -157,11 +156,11 @@ def download(
     version: Version,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[JudgmentSetQuery, Query()],
+    judgments: JudgmentsDep = OFFICIAL,
 ) -> Response:
     """Return the file of a version, as it was uploaded."""
-    found = qrels.find_version(workspace, visitor.principal, collection, VersionName(asked.judgments, version)).qrels
-    return uploaded_file(qrels.read_file(workspace, found), found.sha256, f"{collection}-{asked.judgments}-{version}")
+    found = qrels.find_version(workspace, visitor.principal, collection, VersionName(judgments, version)).qrels
+    return uploaded_file(qrels.read_file(workspace, found), found.sha256, f"{collection}-{judgments}-{version}")
 
 
 @router.post("/c/{collection}/qrels")
@@ -171,7 +170,7 @@ async def put(
     context: JobContextDep,
     visitor: UploaderDep,
     readers: ReadersDep,
-    asked: Annotated[QrelsUploadQuery, Query()],
+    asked: Annotated[QrelsUploadQuery, asked_by(QrelsUploadQuery)],
 ) -> Response:
     """Upload judgments, as the API does. The page asks for a draft, whose own page has the button to publish it."""
     return await put_qrels(collection, request, context, readers, asked)
@@ -182,13 +181,13 @@ async def put_groups(
     collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: UploaderDep, readers: ReadersDep
 ) -> Response:
     """Replace the topic groups, as the API does."""
-    return await put_topic_groups(collection, request, workspace, visitor.principal, readers, PlainUpload())
+    return await put_topic_groups(collection, request, workspace, visitor.principal, readers)
 
 
-class NamedMatrixQuery(ScoreMatrixUploadQuery):
+class NamedMatrixQuery(ScoreMatrixUploadQuery, total=False):
     """The query of an upload of scores from a page: that of the API, and the matrix's name."""
 
-    name: Slug
+    name: Annotated[str, Said(pattern=SLUG_PATTERN, is_required=True)]
 
 
 @router.post("/c/{collection}/score-matrices")
@@ -198,11 +197,11 @@ async def put_matrix(
     workspace: WorkspaceDep,
     visitor: UploaderDep,
     readers: ReadersDep,
-    asked: Annotated[NamedMatrixQuery, Query()],
+    asked: Annotated[NamedMatrixQuery, asked_by(NamedMatrixQuery)],
 ) -> Response:
     """Upload scores from elsewhere, as the API does."""
-    sent = ScoreMatrixUploadQuery(**asked.model_dump(exclude={"name"}, exclude_unset=True))
-    return await put_score_matrix(collection, asked.name, request, workspace, visitor.principal, readers, sent)
+    sent = cast(ScoreMatrixUploadQuery, {name: value for name, value in asked.items() if name != "name"})
+    return await put_score_matrix(collection, asked["name"], request, workspace, visitor.principal, readers, sent)
 
 
 @router.post("/c/{collection}/declared-topics")
@@ -210,7 +209,7 @@ async def declare(
     collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: UploaderDep
 ) -> Response:
     """Declare the topics of a file, which are separated by white space."""
-    async with uploads.received(request, JSON_BYTES, PlainUpload()) as sent:
+    async with uploads.received(request, JSON_BYTES) as sent:
         text = await run_in_threadpool(_whole, sent.body)
     try:
         topics = text.decode().split()
@@ -243,13 +242,13 @@ def publish(
     request: Request,
     context: JobContextDep,
     form: FormDep,
-    asked: Annotated[JudgmentSetQuery, Query()],
+    judgments: JudgmentsDep = OFFICIAL,
 ) -> Response:
     """Publish a version: scores are then those under it. If that takes a job, show the job."""
-    published = publish_qrels(collection, version, context, asked.judgments)
+    published = publish_qrels(collection, version, context, judgments)
     if published.status_code == HTTPStatus.ACCEPTED:
         return RedirectResponse(address(request, f"/jobs/{published.headers['location'].rpartition('/')[2]}"), 303)
-    return _back(request, collection, asked.judgments)
+    return _back(request, collection, judgments)
 
 
 @router.post("/c/{collection}/judgments/{version}/discard")
@@ -260,11 +259,11 @@ def discard(
     workspace: WorkspaceDep,
     visitor: VisitorDep,
     form: FormDep,
-    asked: Annotated[JudgmentSetQuery, Query()],
+    judgments: JudgmentsDep = OFFICIAL,
 ) -> Response:
     """Discard a draft."""
-    publication.discard(workspace, visitor.principal, collection, VersionName(asked.judgments, version))
-    return _back(request, collection, asked.judgments)
+    publication.discard(workspace, visitor.principal, collection, VersionName(judgments, version))
+    return _back(request, collection, judgments)
 
 
 @router.post("/c/{collection}/judgment-sets/{judgments}/{state}")

@@ -117,7 +117,7 @@ class Trial:
         if metric.needs_cutoff and cutoff is None:
             cutoff = len(levels)
         expression = metric.name + (f"@{cutoff}" if cutoff else "")
-        bound = resolve(expression, SCALE, query=given, collection={"gains": GAINS})
+        bound = resolve(expression, SCALE, defaults={"gains": GAINS, **given})
         run, judgments = _judged(levels, more)
         self.label = bound.label
         self.score = float(mean_all([bound], score_all([bound], JudgedRuns.of([run], judgments)))[0, 0])

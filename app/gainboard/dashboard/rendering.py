@@ -15,7 +15,6 @@ from urllib.parse import parse_qsl, quote, urlencode
 from fastapi import APIRouter, Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
-from pydantic import BaseModel, model_validator
 from starlette.routing import Match
 from starlette.types import Scope
 
@@ -200,8 +199,13 @@ def _setting(request: Request) -> list[tuple[str, str]]:
     return [(name, value) for name, value in parse_qsl(request.url.query) if name in known]
 
 
+FORM_BYTES = 1 << 16
+
+
 class PageRoute(CheckedRoute):
-    """A route of a page."""
+    """A route of a page. Its forms have no token but a session, which is checked before they are read."""
+
+    reads_tokens, most_bytes, what_bodies_are = False, FORM_BYTES, "forms"
 
 
 class PeopleRoute(PageRoute):
@@ -217,18 +221,6 @@ class PeopleRoute(PageRoute):
 def pages(route: type[PageRoute] = PageRoute) -> APIRouter:
     """Return a router for pages."""
     return APIRouter(include_in_schema=False, route_class=route)
-
-
-class FromForm(BaseModel):
-    """A query that a form sends, which sends fields that nobody has filled in, too."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_empty(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        filled = {name: [each for each in value if each] for name, value in given.items() if isinstance(value, list)}
-        return {name: value for name, value in {**given, **filled}.items() if value != ""}
 
 
 Pairs = Sequence[tuple[str, str]]

@@ -7,14 +7,15 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.api.runs import RunName, RunUploadQuery, in_slot, submit_run
+from gainboard.api.queries import asked_by
+from gainboard.api.runs import RunName, in_slot, submit_run
 from gainboard.api.uploads import ReadersDep
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import PageLook, page, pages
@@ -30,6 +31,7 @@ from gainboard.evaluation.runs import runs
 from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.scoring.requests import Question
 from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.queries import RunUploadQuery
 from gainboard.vocabulary import OFFICIAL
 
 router = pages()
@@ -132,7 +134,7 @@ async def submit(
     workspace: WorkspaceDep,
     visitor: UploaderDep,
     readers: ReadersDep,
-    asked: Annotated[RunUploadQuery, Query()],
+    asked: Annotated[RunUploadQuery, asked_by(RunUploadQuery)],
 ) -> Response:
     """Submit a run, as the API does."""
     return await submit_run(collection, request, workspace, visitor.principal, readers, asked)
@@ -145,7 +147,7 @@ async def check(
     workspace: WorkspaceDep,
     visitor: UploaderDep,
     readers: ReadersDep,
-    asked: Annotated[RunUploadQuery, Query()],
+    asked: Annotated[RunUploadQuery, asked_by(RunUploadQuery)],
 ) -> Response:
     """Check a run file, and store nothing. Problems are the same as those of an upload."""
     principal = visitor.principal
@@ -153,9 +155,9 @@ async def check(
         place = await run_in_threadpool(enter, workspace, visitor, collection)
         async with (
             in_slot(workspace, place.view),
-            uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
+            uploads.received(request, workspace.limits.compressed_bytes, RunUploadQuery, asked) as sent,
         ):
-            details = RunDetails(**asked.model_dump())
+            details = RunDetails(**sent.query)
             checked = await run_in_threadpool(runs.check, workspace, principal, collection, sent.body, details)
     return answer(asdict(checked))
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from gainboard.api.board_exhibits import DIGITS, image_answer, table_answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.queries import asked_by, question_of, version_of
+from gainboard.api.rankings import read_topic_rankings
 from gainboard.api.scores import read_scores
-from gainboard.api.topic_rankings import read_topic_rankings
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import FORMS, Form, PageLook, PrintedRequest, page, pages, query_of
@@ -178,7 +178,7 @@ def read_topics(
     """Return the scores of all runs on all topics, or the topics in numbers for print, or the heat map."""
     if form == "json" or form == "csv":
         scores: Any = {"topics": "all"} | _without(asked, "sort", "all", "by") | {"format": form}
-        return read_scores(collection, request, workspace, visitor.sender, scores)
+        return read_scores.__wrapped__(collection, request, workspace, visitor.sender, scores)
     found = _sorted_topics(workspace, visitor, enter(workspace, visitor, collection), asked)
     if not found.topics:
         raise NotFound(f"There is nothing to show: no topic of {collection!r} has a score.")
@@ -265,4 +265,4 @@ def read_numbers(
     asked: Annotated[ScoresQuery, asked_by(ScoresQuery)],
 ) -> Response:
     """Return the scores of the pages, as the API does."""
-    return read_scores(collection, request, workspace, visitor.sender, {**asked, "format": form})
+    return read_scores.__wrapped__(collection, request, workspace, visitor.sender, {**asked, "format": form})
