@@ -473,6 +473,23 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
         judged_topics = sorted(judged, key=str.encode)
         collection = self.matrices.collection
         levels = [collection.level_name(level) for level in range(collection.highest_level + 1)]
+        why = judged_labels.EXPECTED if units else "no pair is judged by two sets"
+        alphas = {name: judged_labels.statistic(together[name], why) for name in judging.MEASUREMENTS}
+        sets = []
+        for number, compared in enumerate(self._sets):
+            of_set, first = labels[number], number * len(self.metrics)
+            judged_in_both = [judged_topics[topic] for topic in of_set["topics"]]
+            sets.append(
+                JudgedSet(
+                    judgments=compared.qrels.judgments,
+                    qrels_version=compared.qrels.version,
+                    **judged_labels.described_labels(of_set, judged_in_both, levels, settings.threshold),
+                    metrics=[
+                        judged_rankings.compare_rankings(label, rankings[first + metric], runs, settings)
+                        for metric, label in enumerate(self.metrics)
+                    ],
+                )
+            )
         return {
             "runs": runs,
             "threshold": settings.threshold,
@@ -484,34 +501,6 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
             "resamples": settings.resamples,
             "flagged": list(settings.flagged),
             "levels": levels,
-            "krippendorff": KrippendorffAlpha(
-                units=units,
-                units_judged_once=once,
-                topics=topics,
-                **{
-                    name: judged_labels.statistic(
-                        together[name], judged_labels.EXPECTED if units else "no pair is judged by two sets"
-                    )
-                    for name in judging.MEASUREMENTS
-                },
-            ),
-            "sets": [
-                JudgedSet(
-                    judgments=compared.qrels.judgments,
-                    qrels_version=compared.qrels.version,
-                    **judged_labels.described_labels(
-                        labels[number],
-                        [judged_topics[topic] for topic in labels[number]["topics"]],
-                        levels,
-                        settings.threshold,
-                    ),
-                    metrics=[
-                        judged_rankings.compare_rankings(
-                            label, rankings[number * len(self.metrics) + metric], runs, settings
-                        )
-                        for metric, label in enumerate(self.metrics)
-                    ],
-                )
-                for number, compared in enumerate(self._sets)
-            ],
+            "krippendorff": KrippendorffAlpha(units=units, units_judged_once=once, topics=topics, **alphas),
+            "sets": sets,
         }
