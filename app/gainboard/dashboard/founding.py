@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ValidationError
 
-from gainboard.api import uploads
-from gainboard.api.answers import address, answer
+from gainboard.api.answers import address
 from gainboard.api.collections import values_of
 from gainboard.api.dependencies import WorkspaceDep
 from gainboard.api.models.collections import NewCollection
-from gainboard.api.uploads import PlainUpload, ReadersDep
 from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, told_by, with_faults
-from gainboard.dashboard.sessions import FormDep, UploaderDep, Visitor, VisitorDep
+from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
 from gainboard.errors import BadGains, BadInput, Conflict
 from gainboard.evaluation import collections
-from gainboard.evaluation.judgments import qrels
 from gainboard.metrics import parse_gains
 
 router = pages()
@@ -90,16 +85,3 @@ def _example(levels: str, gains: str) -> str:
         return error.message
     shown = [f"{name} {value:g}" for name, value in zip(names, values, strict=True)]
     return f"A document is worth, from the highest level down: {', '.join(reversed(shown))}; not relevant 0."
-
-
-@router.post("/new/qrels")
-async def look_at_qrels(
-    request: Request, workspace: WorkspaceDep, visitor: UploaderDep, readers: ReadersDep
-) -> Response:
-    """Tell which levels and topics a file of judgments has, and store nothing."""
-    visitor.principal.require_instance_organiser()
-    async with (
-        readers.reading(visitor.principal),
-        uploads.received(request, workspace.limits.compressed_bytes, PlainUpload()) as sent,
-    ):
-        return answer(asdict(await run_in_threadpool(qrels.survey, workspace, visitor.principal, sent.body)))

@@ -22,6 +22,7 @@ from gainboard.dashboard import (
     joining,
     judgments,
     metrics,
+    mount,
     pool,
     releases,
     runs,
@@ -55,6 +56,7 @@ PAGES = (
     metrics,
     design,
     documentation,
+    mount,
 )
 """The modules of pages, each with its `router`. They come before the API, whose addresses some of them share."""
 

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import csv
 from codecs import iterdecode
-from collections.abc import AsyncIterable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Path, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
-from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ValidationError
 
 from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, JobKind, every_kind, find_kind
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
-from gainboard.api import jobs as api_jobs
-from gainboard.api import reports as api_reports
 from gainboard.api.answers import address
 from gainboard.api.dependencies import CollectionName, EngineDep, WatchDep, WorkspaceDep
-from gainboard.api.job_answers import JobContext, WorkAnswers
-from gainboard.api.results import json_answer, table_answer
+from gainboard.api.job_answers import JobContext
 from gainboard.dashboard.figures import FigureOnPage, TableOnPage
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import PageLook, page, pages
@@ -33,11 +28,21 @@ from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import bounded_levels
 from gainboard.jobs import report_planning, submission
-from gainboard.jobs.access import JOBS, REPORTS, JobsWanted, Seen, cancel_work, find_work, list_jobs, list_reports
+from gainboard.jobs.access import (
+    JOBS,
+    REPORTS,
+    JobsWanted,
+    Seen,
+    WorkType,
+    cancel_work,
+    find_work,
+    list_jobs,
+    list_reports,
+)
 from gainboard.jobs.files import find_file, read_file
 from gainboard.jobs.results import read_back, read_layout
 from gainboard.jobs.verification import is_verifiable, verify
-from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
+from gainboard.store.job_records import StoredJob, StoredWork
 from gainboard.vocabulary import OFFICIAL
 
 router = pages()
@@ -55,18 +60,6 @@ async def _context(
 
 JobContextDep = Annotated[JobContext, Depends(_context)]
 """The services that the API's answers about work need, with the visitor as the principal."""
-
-
-def _seen_job(job: str, workspace: WorkspaceDep, visitor: VisitorDep) -> Seen[StoredJob]:
-    return find_work(workspace, visitor.principal, JOBS, job)
-
-
-def _seen_report(report: str, workspace: WorkspaceDep, visitor: VisitorDep) -> Seen[StoredReport]:
-    return find_work(workspace, visitor.principal, REPORTS, report)
-
-
-SeenJobDep = Annotated[Seen[StoredJob], Depends(_seen_job)]
-SeenReportDep = Annotated[Seen[StoredReport], Depends(_seen_report)]
 
 
 @router.get("/c/{collection}/analyses")
@@ -202,34 +195,36 @@ def _launched(context: JobContext, collection: str, noun: Noun, kind: str, param
 
 
 @router.get("/jobs/{job}")
-def show_job(seen: SeenJobDep, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+def show_job(job: str, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
     """Show a job: its progress, or what it has found."""
-    job = seen.work
-    kind = find_kind(job.kind)
+    seen = find_work(workspace, visitor.principal, JOBS, job)
+    work = seen.work
+    kind = find_kind(work.kind)
     figures = []
-    if job.state == "succeeded":
-        figures = [FigureOnPage.of(figure) for figure in kind.figures(read_back(workspace, job))]
-    return _shown(request, workspace, visitor, seen, job, "job", kind, figures=figures, params=job.params)
+    if work.state == "succeeded":
+        figures = [FigureOnPage.of(figure) for figure in kind.figures(read_back(workspace, work))]
+    return _shown(request, workspace, visitor, seen, work, "job", kind, figures=figures, params=work.params)
 
 
 @router.get("/reports/{report}")
-def show_report(seen: SeenReportDep, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+def show_report(report: str, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
     """Show a report: its progress, or its tables and figures."""
-    report = seen.work
-    kind = find_report_kind(report.name)
+    seen = find_work(workspace, visitor.principal, REPORTS, report)
+    work = seen.work
+    kind = find_report_kind(work.name)
     answer: Mapping[str, Any] = {"figures": (), "left_out": (), "remarks": ()}
-    if report.layout is not None and report.layout.state == "succeeded":
-        answer = read_layout(workspace, report)
+    if work.layout is not None and work.layout.state == "succeeded":
+        answer = read_layout(workspace, work)
     return _shown(
         request,
         workspace,
         visitor,
         seen,
-        report.layout,
+        work.layout,
         "report",
         kind,
         figures=[FigureOnPage.of_value(each) for each in answer["figures"]],
-        params=report.params,
+        params=work.params,
         reference=kind.reference,
         left_out=answer["left_out"],
         remarks=answer["remarks"],
@@ -302,37 +297,24 @@ def _rounded(cell: str) -> str:
         return cell
 
 
-def _add_routes(answers: WorkAnswers[Any], seen: Callable[..., Seen[Any]]) -> None:
-    """Add what the pages of jobs and those of reports have in common: changes, an end, and the API's own files."""
-    noun = answers.work_type.noun
-    found: Any = Depends(seen)
+def _add_changes(work_type: WorkType[Any]) -> None:
+    """Add what the pages of jobs and those of reports change: the end of the work, and a second result."""
+    noun = work_type.noun
     named: Any = Path(alias=noun)
-
-    @router.get(f"/{noun}s/{{{noun}}}/events", response_class=EventSourceResponse)
-    async def follow(context: JobContextDep, first: Seen[Any] = found) -> AsyncIterable[ServerSentEvent]:
-        async for event in answers.follow(context, first):
-            yield event
 
     @router.post(f"/{noun}s/{{{noun}}}/cancel")
     def cancel(context: JobContextDep, form: FormDep, identity: str = named) -> Response:
-        cancel_work(context.workspace, context.principal, answers.work_type, identity)
+        cancel_work(context.workspace, context.principal, work_type, identity)
         context.engine.wake()
         return RedirectResponse(address(context.request, f"/{noun}s/{identity}"), 303)
 
     @router.post(f"/{noun}s/{{{noun}}}/verify")
-    def verify_result(context: JobContextDep, form: FormDep, seen: Seen[Any] = found) -> Response:
-        job = verify(context.workspace, context.principal, seen.work)
+    def verify_result(context: JobContextDep, form: FormDep, identity: str = named) -> Response:
+        work = find_work(context.workspace, context.principal, work_type, identity).work
+        job = verify(context.workspace, context.principal, work)
         context.engine.wake()
         return RedirectResponse(address(context.request, f"/jobs/{job.id}"), 303)
 
-    @router.get(f"/{noun}s/{{{noun}}}/result.json")
-    async def read_result(context: JobContextDep, seen: Seen[Any] = found) -> Response:
-        return await run_in_threadpool(json_answer, context.request, context.workspace, seen.work)
 
-    @router.get(f"/{noun}s/{{{noun}}}/tables/{{table}}.csv")
-    async def read_table(table: str, context: JobContextDep, seen: Seen[Any] = found) -> Response:
-        return await table_answer(context, seen.work, table, "csv")
-
-
-_add_routes(api_jobs.ANSWERS, _seen_job)
-_add_routes(api_reports.ANSWERS, _seen_report)
+_add_changes(JOBS)
+_add_changes(REPORTS)

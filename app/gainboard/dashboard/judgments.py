@@ -17,12 +17,8 @@ from gainboard.api.dependencies import CollectionName, JudgmentsName, WorkspaceD
 from gainboard.api.judgment_sets import SetName
 from gainboard.api.middleware import JSON_BYTES
 from gainboard.api.models.collections import CollectionChange
-from gainboard.api.models.common import Page
-from gainboard.api.models.judgments import QrelsAnswer
-from gainboard.api.pages import PagingDep
-from gainboard.api.qrels import JudgmentsDep, QrelsUploadQuery, Version, list_qrels, publish_qrels, put_qrels
+from gainboard.api.qrels import Version, publish_qrels
 from gainboard.api.score_matrices import ScoreMatrixUploadQuery, put_score_matrix
-from gainboard.api.topic_groups import put_topic_groups
 from gainboard.api.uploads import PlainUpload, ReadersDep
 from gainboard.dashboard.jobs import JobContextDep
 from gainboard.dashboard.places import enter
@@ -97,18 +93,6 @@ def of_set(judgments: str) -> str:
     return "" if judgments == OFFICIAL else f"judgments={judgments}"
 
 
-@router.get("/c/{collection}/qrels.json")
-def read_versions(
-    collection: CollectionName,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    paging: PagingDep,
-    judgments: JudgmentsDep = OFFICIAL,
-) -> Page[QrelsAnswer]:
-    """Return the versions of a judgment set, as the API does."""
-    return list_qrels(collection, workspace, visitor.principal, paging, judgments)
-
-
 @router.get("/c/{collection}/judgments/{version}")
 def show_impact(
     collection: CollectionName,
@@ -162,27 +146,6 @@ def download(
     """Return the file of a version, as it was uploaded."""
     found = qrels.version(workspace, visitor.principal, collection, VersionName(asked.judgments, version)).qrels
     return uploaded_file(qrels.file(workspace, found), found.sha256, f"{collection}-{asked.judgments}-{version}")
-
-
-@router.post("/c/{collection}/qrels")
-async def put(
-    collection: CollectionName,
-    request: Request,
-    context: JobContextDep,
-    visitor: UploaderDep,
-    readers: ReadersDep,
-    asked: Annotated[QrelsUploadQuery, Query()],
-) -> Response:
-    """Upload judgments, as the API does. The page asks for a draft, whose own page has the button to publish it."""
-    return await put_qrels(collection, request, context, readers, asked)
-
-
-@router.post("/c/{collection}/topic-groups")
-async def put_groups(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: UploaderDep, readers: ReadersDep
-) -> Response:
-    """Replace the topic groups, as the API does."""
-    return await put_topic_groups(collection, request, workspace, visitor.principal, readers, PlainUpload())
 
 
 class NamedMatrixQuery(ScoreMatrixUploadQuery):

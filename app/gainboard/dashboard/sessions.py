@@ -238,7 +238,8 @@ OpenFormDep = Annotated[Form, Depends(read_form)]
 """The form to sign in, for which there is no session yet."""
 
 
-def _upload(request: Request, visitor: VisitorDep) -> Visitor:
+def uploader(request: Request, visitor: VisitorDep) -> Visitor:
+    """Return the visitor who uploads a file. Raise an error unless a page of this service and session sends it."""
     if not visitor.is_signed_in:
         raise NotAuthenticated(SESSION_ENDED)
     require_own_origin(request)
@@ -246,5 +247,5 @@ def _upload(request: Request, visitor: VisitorDep) -> Visitor:
     return visitor
 
 
-UploaderDep = Annotated[Visitor, Depends(_upload)]
+UploaderDep = Annotated[Visitor, Depends(uploader)]
 """The visitor who sends a file by a script, with the header `X-CSRF-Token`; its body is not read yet."""

@@ -14,7 +14,7 @@ from fastapi.responses import RedirectResponse
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.api.runs import RunName, RunUploadQuery, in_slot, submit_run
+from gainboard.api.runs import RunName, RunUploadQuery, in_slot
 from gainboard.api.uploads import ReadersDep
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import PageLook, page, pages
@@ -123,19 +123,6 @@ def _why_closed(workspace: WorkspaceDep, visitor: VisitorDep, collection: str) -
     except Refused as refusal:
         return refusal.message
     return None
-
-
-@router.post("/c/{collection}/runs")
-async def submit(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: UploaderDep,
-    readers: ReadersDep,
-    asked: Annotated[RunUploadQuery, Query()],
-) -> Response:
-    """Submit a run, as the API does."""
-    return await submit_run(collection, request, workspace, visitor.principal, readers, asked)
 
 
 @router.post("/c/{collection}/check")
