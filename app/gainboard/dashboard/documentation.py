@@ -1,4 +1,4 @@
-"""`/help`: the documentation below the service's own header, its search, and the files that its pages lead to."""
+"""`/help`: the documentation below the service's own header, its search and files, and the design of a collection."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from typing import Annotated
 from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
+from pydantic import Field
 
 from gainboard.api.answers import address
-from gainboard.dashboard.rendering import PageLook, headers_of_page, page, pages
+from gainboard.dashboard.rendering import FromForm, PageLook, headers_of_page, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.documentation import contents, every_page, linked_files, make_ahead, rendered, search
-from gainboard.errors import NotFound
+from gainboard.errors import InvalidRequest, NotFound
+from gainboard.evaluation.boards.design import TAKEN, DesignQuestion, design_topics
+from gainboard.notation.types import INTEGER, NUMBER
+from gainboard.vocabulary import DesignMethod
 
 router = pages()
 
@@ -36,13 +40,76 @@ def show_help_search(request: Request, visitor: VisitorDep, q: Annotated[str, Qu
 @router.get("/help/{page_name}.html")
 def show_help_page(page_name: str, request: Request, visitor: VisitorDep) -> Response:
     """Show a page of the documentation."""
-    if (found := every_page().get(page_name)) is None:
+    if (chapter := every_page().get(page_name)) is None:
         raise NotFound(f"There is no page {page_name!r} of the documentation. /help has all.")
     make_ahead()
     content = Markup(rendered(page_name).html)
     return page(
-        request, visitor, "documentation.html", PageLook(found.title), groups=contents(), shown=found, content=content
+        request,
+        visitor,
+        "documentation.html",
+        PageLook(chapter.title),
+        groups=contents(),
+        shown=chapter,
+        content=content,
     )
+
+
+Number = Annotated[float | None, Field(allow_inf_nan=False), NUMBER]
+Count = Annotated[int | None, INTEGER]
+
+
+class DesignQuery(FromForm):
+    """The query of the page: the parameters of a design, as in the API. Without any, it is an example."""
+
+    method: DesignMethod = "interval"
+    difference: Number = None
+    width: Number = None
+    difference_variance: Number = None
+    variance: Number = None
+    correlation: Number = None
+    topics: Count = None
+    runs: Count = None
+    alpha: Annotated[float, Field(allow_inf_nan=False), NUMBER] = 0.05
+    power: Number = None
+
+
+EXAMPLE = DesignQuery(width=0.15, difference_variance=0.1, correlation=0.8, topics=200)
+
+
+TITLES = {
+    "width": ("Width of the interval", "of the difference of two runs"),
+    "difference": ("Difference to find", "of two means; with anova, of the best and the worst"),
+    "power": ("Power", "the chance to find the difference; 0.8 by default"),
+    "runs": ("Runs", "how many are compared"),
+    "difference_variance": ("Variance of differences", "of two runs' scores, over topics"),
+    "variance": ("or variance of scores", "within runs, over topics"),
+    "correlation": ("Correlation of a cheap judge", "of differences under it with those under people, over topics"),
+    "topics": ("Topics of the cheap judge", "any number by default"),
+    "alpha": ("Alpha", "the significance level; 1 minus the level of the interval"),
+}
+"""Title and help of each parameter that the form has a box for."""
+METHODS = {name: [method for method, names in TAKEN.items() if name in names] for name in TITLES}
+"""The methods that take a parameter; none if all do."""
+# With anova, the variance is that within runs, so there is no variance of differences.
+METHODS["difference_variance"] = ["t-test", "interval"]
+
+
+@router.get("/help/design")
+def show_design(request: Request, visitor: VisitorDep, asked: Annotated[DesignQuery, Query()]) -> Response:
+    """Show the form and, to whoever is signed in, the number of topics."""
+    design = asked if asked.model_fields_set else EXAMPLE
+    fault, needed = "", None
+    if visitor.is_signed_in:
+        try:
+            needed = design_topics(DesignQuestion(**design.model_dump()))
+        except InvalidRequest as error:
+            fault = error.message
+    look = PageLook("How many topics?", status=422 if fault else 200)
+    boxes = [(name, *texts, ", ".join(METHODS[name])) for name, texts in TITLES.items()]
+    filled = design.model_dump(exclude_none=True)
+    values = {"design": design, "filled": filled, "boxes": boxes, "methods": list(TAKEN)}
+    return page(request, visitor, "design.html", look, **values, needed=needed, fault=fault)
 
 
 @router.get("/help/{file:path}")

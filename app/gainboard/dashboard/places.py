@@ -35,7 +35,6 @@ class Place:
 
     @property
     def title(self) -> str:
-        """The title of the collection, or its name."""
         return self.view.collection.title or self.name
 
     @property
@@ -45,19 +44,11 @@ class Place:
 
     @property
     def phase(self) -> str:
-        """The phase in one word."""
-        return "released" if self.view.collection.is_released(self.now) else "hidden"
+        return "released" if self.is_released else "hidden"
 
     @property
     def is_released(self) -> bool:
-        """Return whether the judgments are released now."""
         return self.view.collection.is_released(self.now)
-
-    @property
-    def level_names(self) -> Sequence[str]:
-        """The names of the levels above 0, the lowest first."""
-        collection = self.view.collection
-        return [collection.level_name(level) for level in range(1, collection.highest_level + 1)]
 
     @property
     def entries(self) -> Sequence[NavigationEntry]:

@@ -1,4 +1,4 @@
-"""`/signin` and `/signout`: a token for a session, and back."""
+"""`/signin`, `/signout`, `/me` and `/join`: a session for a token or for an invitation, and its end."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from gainboard.api.answers import address
-from gainboard.api.dependencies import WorkspaceDep, caller_of
+from gainboard.api.dependencies import CollectionName, WorkspaceDep, caller_of
+from gainboard.dashboard.places import enter
 from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import (
-    SESSION_ENDED,
     FormDep,
     OpenFormDep,
     Visitor,
     VisitorDep,
+    forget_once,
     give_cookie,
     require_csrf,
     require_safe_cookie,
+    show_once,
+    shown_once,
     take_cookie,
 )
-from gainboard.errors import NotAuthenticated
+from gainboard.errors import NotAuthenticated, NotFound
+from gainboard.evaluation.access import invitations
+from gainboard.evaluation.access.policy import CollectionPolicy
 from gainboard.evaluation.access.principals import Sender
-from gainboard.evaluation.access.sessions import Session, list_sessions, sign_in, sign_out
+from gainboard.evaluation.access.sessions import list_sessions, sign_in, sign_out
+from gainboard.evaluation.access.visibility import require_participation
 
 router = pages()
 
@@ -36,10 +42,10 @@ def is_here(path: str) -> bool:
 def show_sign_in(request: Request, visitor: VisitorDep, next: str = "/") -> Response:
     """Show the form."""
     require_safe_cookie(request)
-    return _form(request, visitor, next)
+    return _show_form(request, visitor, next)
 
 
-def _form(request: Request, visitor: Visitor, target: str, fault: str = "") -> Response:
+def _show_form(request: Request, visitor: Visitor, target: str, fault: str = "") -> Response:
     look = PageLook("Sign in", status=401 if fault else 200)
     return page(request, visitor, "signing_in.html", look, target=target if is_here(target) else "/", fault=fault)
 
@@ -52,7 +58,7 @@ def begin(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: 
     try:
         session = sign_in(workspace, Sender.of(form.get("token"), caller_of(request.scope)), visitor.session)
     except NotAuthenticated as error:
-        return _form(request, visitor, target, error.message)
+        return _show_form(request, visitor, target, error.message)
     answer = RedirectResponse(address(request, target if is_here(target) else "/"), 303)
     give_cookie(request, answer, session)
     return answer
@@ -66,26 +72,75 @@ def end(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: Op
         sign_out(workspace, visitor.session, [visitor.session.stored.id])
     answer = RedirectResponse(address(request, "/"), 303)
     take_cookie(request, answer)
-    answer.headers["Clear-Site-Data"] = '"cache"'  # the next person at this browser finds nothing of this session
+    # The next person at this browser finds nothing of this session.
+    answer.headers["Clear-Site-Data"] = '"cache"'
     return answer
 
 
 @router.get("/me")
 def show_sessions(request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
     """Show the sessions of the visitor's token."""
-    own = _require(visitor.session, "Sign in to see your sessions.")
-    values = {"sessions": list_sessions(workspace, own), "own": own.stored.id}
+    if visitor.session is None:
+        raise NotAuthenticated("Sign in to see your sessions.")
+    values = {"sessions": list_sessions(workspace, visitor.session), "own": visitor.session.stored.id}
     return page(request, visitor, "me.html", PageLook("Your sessions"), **values)
-
-
-def _require(session: Session | None, why: str) -> Session:
-    if session is None:
-        raise NotAuthenticated(why)
-    return session
 
 
 @router.post("/me")
 def end_sessions(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep) -> Response:
     """End the sessions that the form names, and show the others."""
-    sign_out(workspace, _require(visitor.session, SESSION_ENDED), form.all("session"))
+    assert visitor.session is not None, "a form belongs to a session"
+    sign_out(workspace, visitor.session, form.all("session"))
     return RedirectResponse(address(request, "/me"), 303)
+
+
+@router.get("/join")
+def show_join(request: Request, visitor: VisitorDep) -> Response:
+    """Show the place for a code. A script puts it there from the address, whose end browsers send nowhere."""
+    require_safe_cookie(request)
+    return _show_no_invitation(request, visitor)
+
+
+def _show_no_invitation(request: Request, visitor: Visitor, fault: str = "") -> Response:
+    look = PageLook("Invitation", status=404 if fault else 200)
+    return page(request, visitor, "join.html", look, invitation=None, fault=fault)
+
+
+@router.post("/join")
+def look_at(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: OpenFormDep) -> Response:
+    """Show whose invitation it is, with the button to accept it."""
+    require_safe_cookie(request)
+    code = form.get("code")
+    try:
+        invitation = invitations.look_at(workspace, code, caller_of(request.scope))
+    except NotFound as error:
+        return _show_no_invitation(request, visitor, error.message)
+    policy = CollectionPolicy.of(invitation.collection)
+    look = PageLook(f"Invitation to {invitation.collection.title or invitation.collection.name}")
+    return page(request, visitor, "join.html", look, invitation=invitation, code=code, policy=policy, fault="")
+
+
+@router.post("/join/accept")
+def accept(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: OpenFormDep) -> Response:
+    """Exchange the code for a token, begin a session with it, and show the token this once."""
+    require_safe_cookie(request)
+    try:
+        accepted = invitations.accept(workspace, form.get("code"), caller_of(request.scope), visitor.session)
+    except NotFound as error:
+        return _show_no_invitation(request, visitor, error.message)
+    answer = RedirectResponse(address(request, f"/c/{accepted.collection.name}/joined"), 303)
+    give_cookie(request, answer, accepted.session)
+    show_once(request, answer, accepted.token)
+    return answer
+
+
+@router.get("/c/{collection}/joined")
+def show_joined(collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+    """Show the new token, what may be sent until when, and how to use the token in a terminal."""
+    place = enter(workspace, visitor, collection)
+    require_participation(place.view)
+    policy, secret = CollectionPolicy.of(place.view.collection), shown_once(request)
+    look = PageLook(f"Welcome to {place.title}", place)
+    answer = page(request, visitor, "joined.html", look, secret=secret, policy=policy)
+    forget_once(request, answer)
+    return answer
