@@ -23,6 +23,7 @@ OF_THE_CLIENT = (
         "gainboard.vocabulary",
         "gainboard.notation.frames",
         "gainboard.notation.sources",
+        "gainboard.notation.queries",
         "gainboard.api.models",
     ),
     *("gainboard.__version__", "gainboard.analyses.job_kinds", "gainboard.analyses.result_models"),

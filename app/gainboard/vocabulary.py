@@ -72,6 +72,12 @@ OrderBy = Literal["score", "score32", "rank"]
 """The source of a document's rank: its retrieval score, this score in single precision, or the rank in the file."""
 MatrixForm = Literal["json", "csv", "trec_eval"]
 DesignMethod = Literal["t-test", "anova", "interval"]
+Names = Literal["gainboard", "ir_measures", "trec_eval", "ntcireval", "ndeval"]
+"""The tools whose names an expression may use."""
+Standardisation = Literal["normal", "linear", "empirical"]
+"""The forms of standardised scores (`statistics/means.py`)."""
+TiesAsked = Literal["range", "expected"]
+"""Scores of tied runs: from the worst to the best order, or expected over all orders."""
 
 
 class RunOrder(NamedTuple):

@@ -27,7 +27,14 @@ def calls(of):
 
 
 def given(parameter, folder):
-    kinds = {"Source": b"1", "Table": b"1", "PathLike": folder / "file", "Sequence": ["1"], "Names": ["1"], "int": 1}
+    kinds = {
+        "Source": b"1",
+        "Table": b"1",
+        "PathLike": folder / "file",
+        "Sequence": ["1"],
+        "OneOrMore": ["1"],
+        "int": 1,
+    }
     return next((value for kind, value in kinds.items() if kind in str(parameter.annotation)), "csv")
 
 

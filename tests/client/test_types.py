@@ -30,6 +30,8 @@ def known_of_the_blocking(gb: Gainboard) -> None:
     assert_type(gb.reports(), Iterator[Report])
     assert_type(gb.report("q-measure-appendix", "web").result(), ReportResult)
     gb.run("web")  # type: ignore[call-arg]
+    gb.scores("web", gians="3:2:1")  # type: ignore[call-arg]
+    gb.leaderboard("web", top="3")  # type: ignore[arg-type]
     gb.submit("web", b"", taem="lemur")  # type: ignore[call-arg]
     gb.create_collection("web", 3, gains=3)  # type: ignore[arg-type]
 

@@ -81,7 +81,11 @@ def _description_lines(description):
     """Return a hash of each operation and schema, so that a change shows where it is."""
     lines = [f"everything else: {_short({**description, 'paths': 0, 'components': 0})}"]
     for path, operations in description["paths"].items():
-        lines += [f"{method.upper()} {path}: {_short(operation)}" for method, operation in operations.items()]
+        for method, operation in operations.items():
+            # The order of parameters and of members means nothing to clients, and would hide a change that does.
+            parameters = sorted(operation.get("parameters", ()), key=lambda each: (each["in"], each["name"]))
+            whole = json.loads(json.dumps({**operation, "parameters": parameters}, sort_keys=True))
+            lines.append(f"{method.upper()} {path}: {_short(whole)}")
     schemas = [f"{name} {_short(schema)}" for name, schema in description["components"]["schemas"].items()]
     return [*lines, "schemas:", *_filled(schemas, " ").split("\n")]
 

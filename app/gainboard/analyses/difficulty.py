@@ -21,8 +21,9 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.correlation import taus_with
-from gainboard.statistics.means import Standardisation, competition_ranks, standardised
+from gainboard.statistics.means import competition_ranks, standardised
 from gainboard.statistics.topic_sets import VarianceComponents, discriminations, variance_components
+from gainboard.vocabulary import Standardisation
 
 SECONDS_A_SCORE = 5e-8
 LEAST_REFERENCE = 2

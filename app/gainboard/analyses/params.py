@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Field, JsonValue, StringConstraints
 
 from gainboard.analyses.labels import Labels, as_text
-from gainboard.evaluation.scoring.requests import MOST_METRICS
 from gainboard.evaluation.scoring.selection import AllRuns, BestPerTeam, NamedRuns, Selection, TopRuns
+from gainboard.notation.queries import MOST_METRICS
 from gainboard.notation.texts import SLUG_PATTERN
 from gainboard.notation.types import JsonBody
 from gainboard.store.records import NEWEST, VersionName

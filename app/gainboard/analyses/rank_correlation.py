@@ -33,9 +33,9 @@ from gainboard.analyses.versioned_metrics import (
     settled_entry,
 )
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
-from gainboard.evaluation.scoring.requests import MOST_METRICS
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Series
+from gainboard.notation.queries import MOST_METRICS
 from gainboard.statistics.agreement import discordant_pairs
 from gainboard.statistics.correlation import (
     kendall_asls,

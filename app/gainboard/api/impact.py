@@ -3,63 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
-from pydantic import Field
 
 from gainboard.api.answers import answer
-from gainboard.api.dependencies import CollectionName, JudgmentsName, PrincipalDep, WorkspaceDep, accepts
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.judgments import (
     FlipAnswer,
     ImpactAnswer,
 )
 from gainboard.api.problems import documented
 from gainboard.api.qrels import Version
+from gainboard.api.queries import asked_by, question_of
 from gainboard.api.routes import CheckedRoute
-from gainboard.api.scores import Defaults
 from gainboard.errors import BadExpression, BadGains, Forbidden, NeedsIntents, NoQrels
 from gainboard.evaluation.boards.setting_effects import TEST, Significance
 from gainboard.evaluation.judgments.differences import Corrections
-from gainboard.evaluation.judgments.impact import MOST_METRICS, Impact, MetricImpact, impact
-from gainboard.evaluation.scoring.requests import Question
+from gainboard.evaluation.judgments.impact import Impact, MetricImpact, impact
 from gainboard.exhibits import csv_line
-from gainboard.notation.types import INTEGER, NUMBER, Slug
+from gainboard.notation.queries import ImpactQuery, completed
 from gainboard.store.records import Collection, VersionName
-from gainboard.vocabulary import OFFICIAL
 
 router = APIRouter(
     prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented(), route_class=CheckedRoute
 )
-
-Expressions = Annotated[
-    list[str],
-    Field(
-        max_length=MOST_METRICS,
-        description="Metric expressions; the collection's defaults if none is given",
-        examples=[["nDCG@10"]],
-    ),
-]
-
-
-class ImpactQuery(Defaults):  # type: ignore[misc, valid-type]
-    """The query of a request for a version's impact."""
-
-    judgments: JudgmentsName = OFFICIAL
-    against: Annotated[
-        int | None,
-        Field(ge=1, le=2**31 - 1, description="The version to compare with; the published one by default"),
-        INTEGER,
-    ] = None
-    against_judgments: Annotated[
-        Slug | None, Field(description="The judgment set of that version; the same set by default")
-    ] = None
-    metric: Expressions = Field(default_factory=list)
-    run: Annotated[list[str] | None, Field(max_length=10_000, description="Names of runs; all runs by default")] = None
-    alpha: Annotated[float, Field(gt=0, lt=1, description="Significance level"), NUMBER] = 0.05
-    format: Annotated[Literal["json", "csv"] | None, Field(description="Overrides the Accept header")] = None
-
 
 CSV: dict[int, dict[str, Any]] = {
     200: {"description": "JSON or CSV", "content": {"text/csv": {"schema": {"type": "string"}}}}
@@ -77,14 +46,14 @@ def read_qrels_impact(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    asked: Annotated[ImpactQuery, Query()],
+    asked: Annotated[ImpactQuery, asked_by(ImpactQuery)],
 ) -> Response:
     """Compare a version, for example a draft, with another one (organisers)."""
-    question = Question(asked.metric, asked.run, asked.explicit_defaults())
-    named = VersionName(asked.judgments, version)
-    against = VersionName(asked.against_judgments or asked.judgments, asked.against)
-    found = impact(workspace, principal, collection, named, question, against=against, alpha=asked.alpha)
-    if asked.format == "csv" or (asked.format is None and accepts(request, "text/csv")):
+    sent = completed(ImpactQuery, asked)
+    named = VersionName(sent["judgments"], version)
+    against = VersionName(sent["against_judgments"] or sent["judgments"], sent["against"])
+    found = impact(workspace, principal, collection, named, question_of(asked), against=against, alpha=sent["alpha"])
+    if (sent["format"] or ("csv" if accepts(request, "text/csv") else "json")) == "csv":
         return PlainTextResponse("".join(_csv(found)), media_type="text/csv")
     return answer(_json(found))
 

@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
-from pydantic import Field
 
 from gainboard.api.answers import answer
 from gainboard.api.board_exhibits import board_table, table_answer
 from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
-from gainboard.api.models.collections import BY_GROUP_QUERY, ChosenGroup, TopicsAsked, group_of
+from gainboard.api.models.collections import ChosenGroup
 from gainboard.api.models.scores import (
     BOARD_COLUMNS,
     CorrectionOfBoard,
@@ -24,97 +23,21 @@ from gainboard.api.models.scores import (
     StandardOfBoard,
 )
 from gainboard.api.problems import documented
+from gainboard.api.queries import asked_by, question_of
 from gainboard.api.response_cache import note_origin
 from gainboard.api.routes import PolledRoute
-from gainboard.api.scores import ON_SCORING, ScoringQuery
-from gainboard.evaluation.boards.adjusted_boards import ASSUMED, MOST_REFERENCE, Standard, standard_of
+from gainboard.api.scores import ON_SCORING
+from gainboard.evaluation.boards.adjusted_boards import ASSUMED, standard_of
 from gainboard.evaluation.boards.leaderboard import ALPHA, SEED, Board, BoardGroups, changed_at, leaderboard
 from gainboard.evaluation.cache_validity import origin_of
-from gainboard.evaluation.judgments.topic_groups import MOST_GROUPS
-from gainboard.evaluation.scoring.requests import Question
 from gainboard.exhibits import csv_line
 from gainboard.metrics import notes_on_names
-from gainboard.notation.texts import SLUG_PATTERN
-from gainboard.notation.types import BOOLEAN, INTEGER
+from gainboard.notation.queries import BoardOptions, LeaderboardQuery
 from gainboard.statistics.bootstrap_range import BootstrapRange
-from gainboard.statistics.means import Standardisation
 
 router = APIRouter(
     prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=PolledRoute
 )
-
-
-class LeaderboardQuery(ScoringQuery):
-    """The query of a request for a leaderboard."""
-
-    by: Annotated[str | None, Field(description="The metric that ranks the runs. The default is the first metric")] = (
-        None
-    )
-
-    def question(self) -> Question:
-        """Return the question about all runs."""
-        return Question(
-            self.metric,
-            None,
-            self.explicit_defaults(),
-            self.version_name,
-            group_of(self.topics),
-            late=self.late,
-            names=self.names,
-        )
-
-
-class BoardColumnsQuery(LeaderboardQuery):
-    """The query of a request for a leaderboard with columns for topic groups."""
-
-    by_group: Annotated[list[TopicsAsked], Field(max_length=MOST_GROUPS, description=BY_GROUP_QUERY)] = Field(
-        default_factory=list
-    )
-    standardise: Annotated[
-        Standardisation | None,
-        Field(
-            description="Standardise each score by its topic: `normal` is Phi of (score - mean) / standard deviation "
-            "over the reference runs, `linear` is 0.15 times that plus 0.5, within 0 to 1, and `empirical` is the "
-            "share of the reference runs that score no higher"
-        ),
-    ] = None
-    reference: Annotated[
-        list[str],
-        Field(max_length=MOST_REFERENCE, description="The reference runs of `standardise`, at least two"),
-    ] = Field(default_factory=list)
-    best_per_team: Annotated[
-        bool,
-        Field(
-            description="Show of each team its best run alone by the metric `by`, and of equal ones the first by name. "
-            "Ranks, groups and rank sets are among these runs"
-        ),
-        BOOLEAN,
-    ] = False
-    corrected_by: Annotated[
-        str | None,
-        Field(
-            pattern=SLUG_PATTERN,
-            description="A judgment set of people, on a random sample of the topics, that corrects the means under "
-            "`judgments`. Principals who may see both sets get them",
-        ),
-    ] = None
-
-    def standard(self) -> Standard | None:
-        """Return the standard of the scores, if one is asked for."""
-        return standard_of(self.standardise, self.reference)
-
-
-class LeaderboardFormatQuery(BoardColumnsQuery):
-    """The query of a request for a leaderboard in a format."""
-
-    top: Annotated[
-        int | None,
-        Field(ge=1, le=100_000, description="The number of rows. Ranks, groups and rank sets are those of all runs"),
-        INTEGER,
-    ] = None
-    format: Annotated[
-        Literal["json", "csv", "latex", "markdown"] | None, Field(description="Overrides the Accept header")
-    ] = None
 
 
 ACCEPTED: Mapping[Literal["csv", "latex", "markdown"], str] = {
@@ -137,29 +60,32 @@ def read_leaderboard(
     request: Request,
     workspace: WorkspaceDep,
     sender: SenderDep,
-    asked: Annotated[LeaderboardFormatQuery, Query()],
+    asked: Annotated[LeaderboardQuery, asked_by(LeaderboardQuery)],
 ) -> Response:
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
-    question, columns = asked.question(), (asked.by, asked.by_group, asked.standard())
-    board = leaderboard(
-        workspace,
-        sender,
-        collection,
-        question,
-        *columns,
-        best_per_team=asked.best_per_team,
-        corrected_by=asked.corrected_by,
-    )
+    top = asked.get("top")
+    board = leaderboard(workspace, sender, collection, question_of(asked), **columns_of(asked))
     # Another judgment set has its own release, so such answers are not kept for others.
     note_origin(request, None if board.corrected else origin_of(board.scores))
-    form = asked.format or next((each for each, kind in ACCEPTED.items() if accepts(request, kind)), None)
+    form = asked.get("format") or next((each for each, kind in ACCEPTED.items() if accepts(request, kind)), None)
     if form == "csv":
-        return PlainTextResponse("".join(_csv(board, asked.top)), media_type=ACCEPTED[form])
+        return PlainTextResponse("".join(_csv(board, top)), media_type=ACCEPTED[form])
     if form in ("latex", "markdown"):
-        return table_answer(form, board_table(board, asked.top))
+        return table_answer(form, board_table(board, top))
     # The time comes first: what is not in memory yet is not quick, and the first intervals import SciPy.
     changed = changed_at(workspace, board)
-    return answer(_show(board, asked.top) | {"changed_at": changed})
+    return answer(_show(board, top) | {"changed_at": changed})
+
+
+def columns_of(asked: BoardOptions) -> dict[str, Any]:
+    """Return which columns and rows of a board a query asks for, as `leaderboard` takes them."""
+    return {
+        "by": asked.get("by"),
+        "by_group": asked.get("by_group", ()),
+        "standard": standard_of(asked.get("standardise"), asked.get("reference", ())),
+        "best_per_team": asked.get("best_per_team", False),
+        "corrected_by": asked.get("corrected_by"),
+    }
 
 
 def _show(board: Board, top: int | None) -> dict[str, Any]:

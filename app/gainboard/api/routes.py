@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -23,6 +23,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.routing import Match
 from starlette.types import Scope
 
+from gainboard.api.queries import QueryReader
 from gainboard.errors import InvalidRequest, UnknownParameter
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.database import NotQuick, quickly
@@ -32,6 +33,16 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 class CheckedRoute(APIRoute):
     """A route that refuses unknown query parameters. A misspelt one would be ignored silently."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, endpoint, **options)
+        if parameters := [each for reader in self._readers for each in reader.described()]:
+            self.openapi_extra = {**(self.openapi_extra or {}), "parameters": parameters}
+
+    @property
+    def _readers(self) -> list[QueryReader]:
+        """The readers of the query of a request."""
+        return [call for call in _calls(self.dependant) if isinstance(call, QueryReader)]
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return whether the route fits the request."""
@@ -116,7 +127,10 @@ class CheckedRoute(APIRoute):
         # A field of a query model is of no class of FastAPI's.
         fields = get_flat_params(self.dependant)
         queries = [each for each in fields if not isinstance(each.field_info, Cookie | Header | Path)]
-        return {each.alias: "list[" in str(each.field_info.annotation) for each in queries}
+        names = {each.alias: "list[" in str(each.field_info.annotation) for each in queries}
+        for reader in self._readers:
+            names |= reader.may_repeat
+        return names
 
     @cached_property
     def body_schema(self) -> Mapping[str, Any]:
@@ -153,6 +167,13 @@ def _quickly_or_apart(endpoint: Callable[..., Response]) -> Callable[..., Corout
         return await run_in_threadpool(endpoint, **arguments)
 
     return call
+
+
+def _calls(dependant: Dependant) -> Iterator[Any]:
+    """Yield what is called for a request."""
+    yield dependant.call
+    for each in dependant.dependencies:
+        yield from _calls(each)
 
 
 def _without_descriptions(dependant: Dependant) -> Dependant:

@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
-from pydantic import Field
+from fastapi import APIRouter, Response
 
 from gainboard.api.answers import answer
-from gainboard.api.dependencies import CollectionName, PrincipalDep, VersionQuery, WorkspaceDep
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.models.runs import JudgedSharesAnswer, RunProfileAnswer
 from gainboard.api.problems import documented
+from gainboard.api.queries import asked_by, version_of
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.runs import RunName
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
 from gainboard.evaluation.access.policy import is_late
-from gainboard.evaluation.boards.rankings import DEPTH, RunProfile, run_profile
+from gainboard.evaluation.boards.rankings import RunProfile, run_profile
 from gainboard.evaluation.judgments.judged_shares import judged_shares
-from gainboard.metrics import RECALL_STEPS, query_parameters
-from gainboard.notation.types import INTEGER
+from gainboard.metrics import RECALL_STEPS
+from gainboard.notation.queries import RunProfileQuery, VersionQuery, completed
 
 router = APIRouter(
     prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=CheckedRoute
 )
-
-
-def _described(parameter: str) -> str:
-    return f"{query_parameters()[parameter].description} It is {query_parameters()[parameter].limits}."
-
-
-class RunProfileQuery(VersionQuery):
-    """The query of a request for the curves of a run."""
-
-    gains: Annotated[str | None, Field(max_length=1000, description=_described("gains"))] = None
-    rel: Annotated[str, Field(max_length=1000, description=_described("rel"))] = "1"
-    depth: Annotated[int, Field(ge=1, le=10_000, description="The deepest rank to show"), INTEGER] = DEPTH
 
 
 @router.get(
@@ -47,13 +35,14 @@ def read_run_profile(
     run: RunName,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    asked: Annotated[RunProfileQuery, Query()],
+    asked: Annotated[RunProfileQuery, asked_by(RunProfileQuery)],
 ) -> Response:
     """Return the curves of a run: the share of judged documents and the cumulated gain by rank, and the interpolated
     precision by recall (principals who may see the judgments).
     """
-    setting = asked.model_dump(include={"gains", "rel", "depth"})
-    found = run_profile(workspace, principal, collection, run, **setting, qrels=asked.version_name)
+    sent, qrels = completed(RunProfileQuery, asked), version_of(asked)
+    setting = {name: sent[name] for name in ("gains", "rel", "depth")}
+    found = run_profile(workspace, principal, collection, run, **setting, qrels=qrels)
     return answer(show(found))
 
 
@@ -66,12 +55,12 @@ def read_judged_shares(
     collection: CollectionName,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    asked: Annotated[VersionQuery, Query()],
+    asked: Annotated[VersionQuery, asked_by(VersionQuery)],
 ) -> Response:
     """Return for each rank the share of judged documents down to it, of each run and in the mean (principals who may
     see the judgments).
     """
-    found = judged_shares(workspace, principal, collection, asked.version_name)
+    found = judged_shares(workspace, principal, collection, version_of(asked))
     return answer(
         {
             "collection": collection,

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
-from pydantic import BaseModel, Field, create_model
 
 from gainboard.api.answers import answer
-from gainboard.api.dependencies import CollectionName, SenderDep, VersionQuery, WorkspaceDep, accepts
-from gainboard.api.models.collections import TOPICS_QUERY, TopicsAsked, group_of
-from gainboard.api.models.runs import LATE_QUERY
+from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
 from gainboard.api.models.scores import ScoresAnswer
 from gainboard.api.problems import documented
+from gainboard.api.queries import asked_by, question_of
 from gainboard.api.response_cache import note_origin
 from gainboard.api.routes import PolledRoute
 from gainboard.errors import (
@@ -33,12 +32,12 @@ from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.cache_validity import origin_of
 from gainboard.evaluation.scoring.binding import scale_of
-from gainboard.evaluation.scoring.requests import MOST_METRICS, MOST_SCORES, Question, StoredScores, score
+from gainboard.evaluation.scoring.requests import MOST_SCORES, StoredScores, score
 from gainboard.evaluation.scoring.tied_runs import ScoredTies, score_ties
-from gainboard.evaluation.scoring.ties import TiesAsked, as_json
-from gainboard.metrics import Names, notes_on_names, query_parameters
+from gainboard.evaluation.scoring.ties import as_json
+from gainboard.metrics import notes_on_names
+from gainboard.notation.queries import ScoresQuery
 from gainboard.store.database import may_take_long
-from gainboard.vocabulary import LateShown
 
 router = APIRouter(
     prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=PolledRoute
@@ -57,84 +56,6 @@ ON_SCORING = (
     NoQrels,
     TooManyDearRequests,
 )
-
-Format = Literal["json", "csv", "trec_eval"]
-Expressions = Annotated[
-    list[str],
-    Field(
-        max_length=MOST_METRICS,
-        description="Metric expressions; the collection's defaults if none is given",
-        examples=[["nDCG@10"]],
-    ),
-]
-
-
-class ParameterDefaults(BaseModel):
-    """Defaults for the parameters of all metrics of one request. A metric ignores parameters that it lacks."""
-
-    def explicit_defaults(self) -> dict[str, str]:
-        """Return the parameters that were sent, as text: the metric parser checks them."""
-        return {name: text for name in query_parameters() if (text := getattr(self, name)) is not None}
-
-
-# One optional text for each parameter that any metric has. The catalogue is the only list of them.
-Defaults: type[ParameterDefaults] = create_model(
-    "Defaults",
-    __base__=ParameterDefaults,
-    **{
-        name: (
-            str | None,
-            Field(
-                None,
-                max_length=1000,
-                description=f"{each.description} It is {each.limits}.",
-                json_schema_extra={key: each.schema[key] for key in ("enum", "examples") if key in each.schema},
-            ),
-        )
-        for name, each in query_parameters().items()
-    },  # type: ignore[call-overload]
-)
-
-
-class ScoringQuery(Defaults, VersionQuery):  # type: ignore[misc, valid-type]
-    """The query that every request for scores shares."""
-
-    metric: Expressions = Field(default_factory=list)
-    topics: Annotated[TopicsAsked | None, Field(description=TOPICS_QUERY)] = None
-    late: Annotated[LateShown, Field(description=LATE_QUERY)] = "include"
-    names: Annotated[
-        Names,
-        Field(
-            description="The tool whose names the expressions use. Each name means what that tool computes, whatever "
-            "the other parameters are"
-        ),
-    ] = "gainboard"
-
-
-class ScoresQuery(ScoringQuery):
-    """The query of a request for the scores of some runs."""
-
-    run: Annotated[
-        list[str] | None,
-        Field(max_length=10_000, description="Names of runs; all runs that the token may see by default"),
-    ] = None
-    topics: Annotated[
-        TopicsAsked | None,
-        Field(
-            description="`all` adds the score of each topic. The name of a topic group adds the score of each of its "
-            "topics, and means are over these alone"
-        ),
-    ] = None
-    ties: Annotated[
-        TiesAsked | None,
-        Field(
-            description="Adds scores under other orders of documents with equal retrieval scores, as JSON: `range`, "
-            "the worst and the best order, or `expected`, the mean over all orders. Only principals who may see the "
-            "judgments get them"
-        ),
-    ] = None
-    format: Annotated[Format | None, Field(description="Overrides the Accept header")] = None
-
 
 CSV: dict[int, dict[str, Any]] = {
     200: {
@@ -158,34 +79,29 @@ def read_scores(
     request: Request,
     workspace: WorkspaceDep,
     sender: SenderDep,
-    asked: Annotated[ScoresQuery, Query()],
+    asked: Annotated[ScoresQuery, asked_by(ScoresQuery)],
 ) -> Response:
     """Return scores of stored runs under any parameters, computed from the judged rankings."""
-    per_topic, form = asked.topics is not None, asked.format or _accepted(request)
+    ties = asked.get("ties")
+    per_topic, form = asked.get("topics") is not None, asked.get("format") or _accepted(request)
     # Scores count against a team's budget, so the request must be known to be answerable before any is counted.
-    if asked.ties and form != "json":
+    if ties and form != "json":
         raise InvalidRequest.at("query.ties", "json-only", f"The format {form} has no place for ties. Ask for JSON.")
     most, one_run = MOST_SHOWN if per_topic else MOST_SCORES, form == "trec_eval"
-    question = Question(
-        asked.metric,
-        asked.run,
-        asked.explicit_defaults(),
-        asked.version_name,
-        group_of(asked.topics),
+    question = replace(
+        question_of(asked),
         per_topic=per_topic,
         most=most,
         one_run=one_run,
         # other orders of tied documents tell more of the judgments
-        admit=View.require_judgments if asked.ties else View.require_scores,
-        late=asked.late,
-        names=asked.names,
+        admit=View.require_judgments if ties else View.require_scores,
     )
-    if asked.ties:
+    if ties:
         may_take_long()
     scores = score(workspace, sender, collection, question)
-    if asked.ties:
+    if ties:
         # Ties tell more of the judgments than scores do, so these answers are not kept for others.
-        return answer(_json(scores, per_topic, score_ties(workspace, scores, asked.ties)))
+        return answer(_json(scores, per_topic, score_ties(workspace, scores, ties)))
     note_origin(request, origin_of(scores))
     if form == "csv":
         return PlainTextResponse("".join(scores.csv(per_topic=per_topic)), media_type="text/csv")
@@ -195,7 +111,7 @@ def read_scores(
     return answer(_json(scores, per_topic))
 
 
-def _accepted(request: Request) -> Format:
+def _accepted(request: Request) -> Literal["json", "csv", "trec_eval"]:
     if accepts(request, "text/csv"):
         return "csv"
     return "trec_eval" if accepts(request, "text/plain") else "json"

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Response
-from pydantic import Field
+from fastapi import APIRouter, Path, Response
 
 from gainboard.api.answers import answer
-from gainboard.api.dependencies import CollectionName, PrincipalDep, VersionQuery, WorkspaceDep
-from gainboard.api.models.runs import LATE_QUERY
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.api.problems import documented
+from gainboard.api.queries import asked_by, version_of
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import JudgmentsHidden, NoQrels
 from gainboard.evaluation.access.policy import is_late
-from gainboard.evaluation.boards.rankings import DEPTH, TopicRankings, topic_rankings
-from gainboard.notation.types import INTEGER
-from gainboard.vocabulary import LateShown
+from gainboard.evaluation.boards.rankings import TopicRankings, topic_rankings
+from gainboard.notation.queries import TopicRankingsQuery, completed
 
 router = APIRouter(
     prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=CheckedRoute
 )
-
-
-class TopicRankingsQuery(VersionQuery):
-    """The query of a request for the rankings of a topic."""
-
-    depth: Annotated[int, Field(ge=1, le=10_000, description="The deepest rank to show"), INTEGER] = DEPTH
-    late: Annotated[LateShown, Field(description=LATE_QUERY)] = "include"
 
 
 # Names of topics may contain slashes.
@@ -42,14 +33,13 @@ def read_topic_rankings(
     topic: Annotated[str, Path(description="The topic's name")],
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    asked: Annotated[TopicRankingsQuery, Query()],
+    asked: Annotated[TopicRankingsQuery, asked_by(TopicRankingsQuery)],
 ) -> Response:
     """Return the relevance levels of the judged documents that each visible run found for a topic, by rank, and those
     of the ideal ranking (principals who may see the judgments).
     """
-    found = topic_rankings(
-        *(workspace, principal, collection, topic), depth=asked.depth, qrels=asked.version_name, late=asked.late
-    )
+    sent, qrels = completed(TopicRankingsQuery, asked), version_of(asked)
+    found = topic_rankings(workspace, principal, collection, topic, depth=sent["depth"], qrels=qrels, late=sent["late"])
     return answer(show(found))
 
 

@@ -24,19 +24,13 @@ from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.runs.run_files import NO_LIMITS, RunFile, judged_run_warnings, no_common_topics
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names, undefined
 from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable, rank_by_mean
-from gainboard.evaluation.scoring.ties import (
-    RunTies,
-    TiedScores,
-    TiesAsked,
-    as_json,
-    refuse_by_intent,
-    tied_scores,
-)
+from gainboard.evaluation.scoring.ties import RunTies, TiedScores, as_json, refuse_by_intent, tied_scores
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, notes_on_names, score_all
 from gainboard.notation.remarks import warning_lines
 from gainboard.notation.sources import as_utf8
 from gainboard.trec import FileWarning, QrelsFile
+from gainboard.vocabulary import TiesAsked
 
 Floats = NDArray[np.float64]
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from types import MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from gainboard.client.connections import AsyncConnection, Connection
 from gainboard.client.requests import Call, Pages
+from gainboard.notation.queries import fields_of, parameters_type
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -93,7 +95,22 @@ def _like(define: Callable[..., Any], function: F, gives: str) -> F:
     del function.__wrapped__  # type: ignore[attr-defined]  # or its signature would be the definition's
     signature = inspect.signature(define)
     inner = str(signature.return_annotation).partition("[")[2].removesuffix("]")
-    result = signature.replace(return_annotation=gives.format(inner))
+    parameters = [each for parameter in signature.parameters.values() for each in _spelt_out(parameter, define)]
+    result = signature.replace(parameters=parameters, return_annotation=gives.format(inner))
     function.__signature__ = result  # type: ignore[attr-defined]
     function.__annotations__ = {**define.__annotations__, "return": result.return_annotation}
     return function
+
+
+def _spelt_out(parameter: inspect.Parameter, define: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+    """Yield a parameter; for one that takes the fields of a query, a parameter for each of these."""
+    taken = re.fullmatch(r"Unpack\[(\w+)\]", str(parameter.annotation))
+    query = vars(inspect.getmodule(define)).get(taken[1]) if taken else None
+    if query is None or not (fields := fields_of(query)):
+        yield parameter
+        return
+    for name, field in fields.items():
+        default = () if field.is_list else field.said.default
+        yield inspect.Parameter(name, parameter.KEYWORD_ONLY, default=default, annotation=field.annotation)
+    if (kind := parameters_type(query)) is not None:
+        yield parameter.replace(name="parameters", annotation=kind)

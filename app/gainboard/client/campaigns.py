@@ -27,7 +27,7 @@ from gainboard.client.requests import (
     read_text,
     save_file,
 )
-from gainboard.client.runs import Parameter
+from gainboard.notation.queries import ImpactOptions
 from gainboard.notation.sources import Source, Table, as_qrels
 from gainboard.vocabulary import Columns, Direction, OrderBy, Role, SetState
 
@@ -194,19 +194,13 @@ class CampaignCalls:
         version: int,
         /,
         *,
-        judgments: str | None = None,
-        against: int | None = None,
-        against_judgments: str | None = None,
         metrics: str | Sequence[str] = (),
         runs: str | Sequence[str] = (),
-        alpha: float | None = None,
-        **parameters: Parameter,
+        **query: Unpack[ImpactOptions],
     ) -> Call[ImpactAnswer]:
         """Return what a version of the qrels, such as a draft, changes against another version (organisers)."""
-        named = {"judgments": judgments, "against": against, "against_judgments": against_judgments}
-        query = {**named, "metric": metrics, "run": runs, "alpha": alpha, **parameters}
         path = api_path("collections", collection, "qrels", version, "impact")
-        return read_model(ImpactAnswer, Request("GET", path, query))
+        return read_model(ImpactAnswer, Request("GET", path, {"metric": metrics, "run": runs, **query}))
 
     @listing
     def teams(self, collection: str) -> Pages[TeamAnswer]:

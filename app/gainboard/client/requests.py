@@ -30,8 +30,8 @@ T = TypeVar("T")
 ItemT = TypeVar("ItemT")
 
 Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
-Value: TypeAlias = "str | float | bool | datetime | None"
-Query: TypeAlias = "Mapping[str, Value | Sequence[Value]]"
+Query: TypeAlias = "Mapping[str, object]"
+"""Texts, numbers, truth values and times, lists of them, and None for what is left out."""
 
 PAGE = 500
 """The items per page: the most that the service gives."""
@@ -185,7 +185,7 @@ def _json_value(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is not a JSON value: {value!r}")
 
 
-def _text(value: Value) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return value.isoformat() if isinstance(value, datetime) else _utf8(str(value))

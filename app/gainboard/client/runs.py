@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias, Unpack
 
 from gainboard.api.models.common import Page, ReceiptAnswer
 from gainboard.api.models.runs import (
@@ -30,11 +30,20 @@ from gainboard.client.requests import (
     read_text,
     save_file,
 )
+from gainboard.notation.queries import (
+    CompareOptions,
+    LeaderboardOptions,
+    RunProfileQuery,
+    ScoresOptions,
+    ScoringOptions,
+    SweepOptions,
+    TopicRankingsQuery,
+    VersionQuery,
+)
 from gainboard.notation.sources import Source, Table, as_run
 from gainboard.vocabulary import LateShown
 
-Parameter: TypeAlias = "str | float | bool | None"
-Names: TypeAlias = "str | Sequence[str]"
+OneOrMore: TypeAlias = "str | Sequence[str]"
 """One name, or several."""
 _ACCEPT = {
     "csv": "text/csv",
@@ -141,16 +150,11 @@ class ScoreCalls:
         self,
         collection: str,
         /,
-        metrics: Names = (),
+        metrics: OneOrMore = (),
         *,
-        runs: Names = (),
+        runs: OneOrMore = (),
         topics: Topics = False,
-        ties: Literal["range", "expected"] | None = None,
-        judgments: str | None = None,
-        qrels: int | None = None,
-        late: LateShown | None = None,
-        names: str | None = None,
-        **parameters: Parameter,
+        **query: Unpack[ScoresOptions],
     ) -> Call[Scores]:
         """Return scores of the named runs, or of all visible runs; with `topics`, also the scores of each topic.
 
@@ -158,70 +162,29 @@ class ScoreCalls:
 
         `ties` adds what other orders of documents with equal retrieval scores would score.
         """
-        query = {
-            "metric": metrics,
-            "run": runs,
-            "topics": topics_query(topics),
-            "ties": ties,
-            "judgments": judgments,
-            "qrels": qrels,
-            "late": late,
-            "names": names,
-            **parameters,
-        }
-        return read_model(Scores, Request("GET", api_path("collections", collection, "scores"), query))
+        asked = {"metric": metrics, "run": runs, "topics": topics_query(topics), **query}
+        return read_model(Scores, Request("GET", api_path("collections", collection, "scores"), asked))
 
     @call
     def scores_text(
         self,
         collection: str,
         /,
-        metrics: Names = (),
+        metrics: OneOrMore = (),
         *,
         format: Literal["csv", "trec_eval"] = "csv",
-        runs: Names = (),
+        runs: OneOrMore = (),
         topics: Topics = False,
-        judgments: str | None = None,
-        qrels: int | None = None,
-        late: LateShown | None = None,
-        names: str | None = None,
-        **parameters: Parameter,
+        **query: Unpack[ScoringOptions],
     ) -> Call[str]:
         """Return scores as CSV or, for one run, in the format of trec_eval."""
-        query = {
-            "metric": metrics,
-            "run": runs,
-            "topics": topics_query(topics),
-            "judgments": judgments,
-            "qrels": qrels,
-            "late": late,
-            "names": names,
-            "format": format,
-            **parameters,
-        }
+        asked = {"metric": metrics, "run": runs, "topics": topics_query(topics), "format": format, **query}
         path = api_path("collections", collection, "scores")
-        return read_text(Request("GET", path, query, accept=_ACCEPT[format]))
+        return read_text(Request("GET", path, asked, accept=_ACCEPT[format]))
 
     @call
     def leaderboard(
-        self,
-        collection: str,
-        /,
-        metrics: Names = (),
-        *,
-        by: str | None = None,
-        topics: str | None = None,
-        by_group: Names = (),
-        standardise: str | None = None,
-        reference: Names = (),
-        best_per_team: bool | None = None,
-        corrected_by: str | None = None,
-        top: int | None = None,
-        judgments: str | None = None,
-        qrels: int | None = None,
-        late: LateShown | None = None,
-        names: str | None = None,
-        **parameters: Parameter,
+        self, collection: str, /, metrics: OneOrMore = (), **query: Unpack[LeaderboardOptions]
     ) -> Call[Leaderboard]:
         """Rank all runs by their mean under the metric `by`, by default the first.
 
@@ -230,33 +193,18 @@ class ScoreCalls:
         standardised by topic over the `reference` runs. `best_per_team` keeps the best run of each team, and `top` the
         first rows. `corrected_by` names a judgment set of people that corrects the means under `judgments`.
         """
-        query = {
-            "metric": metrics,
-            "by": by,
-            "topics": topics,
-            "by_group": by_group,
-            "standardise": standardise,
-            "reference": reference,
-            "best_per_team": best_per_team,
-            "corrected_by": corrected_by,
-            "top": top,
-            "judgments": judgments,
-            "qrels": qrels,
-            "late": late,
-            "names": names,
-            **parameters,
-        }
-        return read_model(Leaderboard, Request("GET", api_path("collections", collection, "leaderboard"), query))
+        path = api_path("collections", collection, "leaderboard")
+        return read_model(Leaderboard, Request("GET", path, {"metric": metrics, **query}))
 
     @call
     def leaderboard_text(
         self,
         collection: str,
         /,
-        metrics: Names = (),
+        metrics: OneOrMore = (),
         *,
         format: Literal["csv", "latex", "markdown"],
-        **query: Any,
+        **query: Unpack[LeaderboardOptions],
     ) -> Call[str]:
         """Return the board as text: CSV, or a table for print. `query` has the other arguments of `leaderboard`."""
         path = api_path("collections", collection, "leaderboard")
@@ -269,119 +217,65 @@ class ScoreCalls:
         first: str,
         second: str,
         /,
-        metrics: Names = (),
-        *,
-        margin: float | None = None,
-        topics: str | None = None,
-        judgments: str | None = None,
-        qrels: int | None = None,
-        names: str | None = None,
-        **parameters: Parameter,
+        metrics: OneOrMore = (),
+        **query: Unpack[CompareOptions],
     ) -> Call[Comparison]:
         """Compare two runs topic by topic: differences, tests, effect size, and the topics that decide.
 
         `margin` also asks whether the runs are equivalent.
         """
-        query = {"run": (first, second), "metric": metrics, "margin": margin, "judgments": judgments, "qrels": qrels}
         path = api_path("collections", collection, "compare")
-        return read_model(Comparison, Request("GET", path, {**query, "topics": topics, "names": names, **parameters}))
+        return read_model(Comparison, Request("GET", path, {"run": (first, second), "metric": metrics, **query}))
 
     @call
     def compare_with(
         self,
         collection: str,
         /,
-        baselines: Names,
-        metrics: Names = (),
+        baselines: OneOrMore,
+        metrics: OneOrMore = (),
         *,
-        runs: Names = (),
-        margin: float | None = None,
-        topics: str | None = None,
-        judgments: str | None = None,
-        qrels: int | None = None,
-        names: str | None = None,
-        **parameters: Parameter,
+        runs: OneOrMore = (),
+        **query: Unpack[CompareOptions],
     ) -> Call[Comparison]:
         """Compare all runs, or the named runs, with each baseline. Levels are corrected for exactly these pairs."""
-        query = {
-            "baseline": baselines,
-            "run": runs,
-            "metric": metrics,
-            "margin": margin,
-            "judgments": judgments,
-            "qrels": qrels,
-        }
         path = api_path("collections", collection, "compare")
-        return read_model(Comparison, Request("GET", path, {**query, "topics": topics, "names": names, **parameters}))
+        asked = {"baseline": baselines, "run": runs, "metric": metrics, **query}
+        return read_model(Comparison, Request("GET", path, asked))
 
     @call
     def topic_rankings(
-        self,
-        collection: str,
-        topic: str,
-        *,
-        depth: int | None = None,
-        judgments: str | None = None,
-        qrels: int | None = None,
-        late: LateShown | None = None,
+        self, collection: str, topic: str, **query: Unpack[TopicRankingsQuery]
     ) -> Call[TopicRankingsAnswer]:
         """Return the levels that each run found for a topic, by rank, and those of the ideal ranking."""
         path = api_path("collections", collection, "topics", topic, "rankings")
-        return read_model(
-            TopicRankingsAnswer,
-            Request("GET", path, {"depth": depth, "judgments": judgments, "qrels": qrels, "late": late}),
-        )
+        return read_model(TopicRankingsAnswer, Request("GET", path, {**query}))
 
     @call
-    def run_profile(
-        self,
-        collection: str,
-        run: str,
-        *,
-        gains: str | None = None,
-        rel: int | None = None,
-        depth: int | None = None,
-        judgments: str | None = None,
-        qrels: int | None = None,
-    ) -> Call[RunProfileAnswer]:
+    def run_profile(self, collection: str, run: str, **query: Unpack[RunProfileQuery]) -> Call[RunProfileAnswer]:
         """Return the curves of a run: judged share and gain by rank, interpolated precision by recall."""
         path = api_path("collections", collection, "runs", run, "profile")
-        query = {"gains": gains, "rel": rel, "depth": depth, "judgments": judgments, "qrels": qrels}
-        return read_model(RunProfileAnswer, Request("GET", path, query))
+        return read_model(RunProfileAnswer, Request("GET", path, {**query}))
 
     @call
-    def judged_shares(
-        self, collection: str, *, judgments: str | None = None, qrels: int | None = None
-    ) -> Call[JudgedSharesAnswer]:
+    def judged_shares(self, collection: str, **query: Unpack[VersionQuery]) -> Call[JudgedSharesAnswer]:
         """Return for each rank the share of judged documents down to it, of each run and in the mean."""
         path = api_path("collections", collection, "judged-shares")
-        return read_model(JudgedSharesAnswer, Request("GET", path, {"judgments": judgments, "qrels": qrels}))
+        return read_model(JudgedSharesAnswer, Request("GET", path, {**query}))
 
     @call
     def sweep(
         self,
         collection: str,
         /,
-        metrics: Names = (),
+        metrics: OneOrMore = (),
         *,
-        runs: Names = (),
-        topics: str | None = None,
-        judgments: str | None = None,
-        qrels: int | None = None,
-        late: LateShown | None = None,
-        **parameters: Parameter | Sequence[Parameter],
+        runs: OneOrMore = (),
+        **query: Unpack[SweepOptions],
     ) -> Call[Sweep]:
         """Return mean scores under every combination of parameters: `gains=["3:2:1", "10:5:1"], beta=[0.1, 1, 10]`."""
-        query = {
-            "metric": metrics,
-            "run": runs,
-            "topics": topics,
-            "judgments": judgments,
-            "qrels": qrels,
-            "late": late,
-            **parameters,
-        }
-        return read_model(Sweep, Request("GET", api_path("collections", collection, "sweep"), query))
+        path = api_path("collections", collection, "sweep")
+        return read_model(Sweep, Request("GET", path, {"metric": metrics, "run": runs, **query}))
 
 
 Topics: TypeAlias = "bool | str"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 from markupsafe import escape
-from pydantic import Field
 
 from gainboard.api.answers import address, server_address
 from gainboard.api.board_exhibits import board_figure, image_answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.api.leaderboard import BoardColumnsQuery, LeaderboardFormatQuery, read_leaderboard
+from gainboard.api.leaderboard import columns_of, read_leaderboard
+from gainboard.api.queries import asked_by, parameters_of, question_of
 from gainboard.dashboard.board_rows import MOST_LINES, Beside, RowsWanted, in_order, rows_of
 from gainboard.dashboard.checklist import steps
 from gainboard.dashboard.figures import ChartScale
@@ -23,7 +23,6 @@ from gainboard.dashboard.rendering import (
     FORMATS,
     FORMS,
     Form,
-    FromForm,
     PageLook,
     PrintedRequest,
     page,
@@ -45,7 +44,7 @@ from gainboard.evaluation.scoring.requests import Question, bind, official_metri
 from gainboard.evaluation.scoring.score_matrices import list_matrices, names_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import every_metric, notes_on_names, query_parameters, short_labels
-from gainboard.notation.types import INTEGER
+from gainboard.notation.queries import BoardOptions, LeaderboardQuery, MetricsQuery, Said, completed
 from gainboard.store.records import Collection
 
 router = pages()
@@ -54,20 +53,20 @@ DIGITS = 4
 SECONDS = 30
 """The time between two looks at a board."""
 FILTERS = ("team", "find", "pin")
+_NOT_KEPT = ("metric", "by", "theme", "top", "refresh")
+"""Fields that links from a board do not carry as they are."""
 
 
-class BoardQuery(FromForm, BoardColumnsQuery):
+class ExportQuery(MetricsQuery, BoardOptions, total=False):
+    """The query of a board's numbers and images: that of the API's leaderboard, with all rows."""
+
+
+class BoardQuery(ExportQuery, total=False):
     """The query of a board: that of the API's leaderboard, and what is shown of it."""
 
-    team: Annotated[str | None, Field(description="Only runs of this team")] = None
-    find: Annotated[str | None, Field(description="Only runs whose name or team has this text")] = None
-    pin: Annotated[list[str], Field(description="Runs that are shown first", max_length=100)] = Field(
-        default_factory=list
-    )
-
-    def wanted(self) -> RowsWanted:
-        """Return the runs that are shown."""
-        return RowsWanted(self.team, self.find, self.pin)
+    team: Annotated[str | None, Said(description="Only runs of this team")]
+    find: Annotated[str | None, Said(description="Only runs whose name or team has this text")]
+    pin: Annotated[Sequence[str], Said(description="Runs that are shown first", most_items=100)]
 
 
 @router.get("/c/{collection}")
@@ -76,7 +75,7 @@ def show_board(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[BoardQuery, Query()],
+    asked: Annotated[BoardQuery, asked_by(BoardQuery, is_form=True)],
 ) -> Response:
     """Show the ranked runs, with the parameters to change and what they change."""
     place = enter(workspace, visitor, collection)
@@ -98,20 +97,12 @@ def board_values(
     request: Request, workspace: Workspace, visitor: Visitor, place: Place, asked: BoardQuery
 ) -> dict[str, Any]:
     """Return what a board shows: the ranked runs, what the setting changes, and the form."""
-    columns = (asked.by, asked.by_group)
-    board = leaderboard(
-        workspace,
-        visitor.sender,
-        place.name,
-        asked.question(),
-        *columns,
-        best_per_team=asked.best_per_team,
-        corrected_by=asked.corrected_by,
-    )
+    question = question_of(asked)
+    board = leaderboard(workspace, visitor.sender, place.name, question, **columns_of(asked) | {"standard": None})
     judgment_sets = _judgment_sets(workspace, place)
-    effect = setting_effect(workspace, visitor.sender, place.name, asked.question(), board)
+    effect = setting_effect(workspace, visitor.sender, place.name, question, board)
     return {
-        "asked": asked,
+        "asked": completed(EmbedQuery, asked),
         "sees_own_only": place.view.own_team is not None and place.view.scores != "all",
         "board": board,
         "effect": effect,
@@ -174,7 +165,8 @@ def _table(
     effect: SettingEffect | None,
 ) -> dict[str, Any]:
     judged = whole_shares(workspace, place.view, board.scores)
-    rows = rows_of(board, asked.wanted(), Beside(effect, judged, place.view.own_team))
+    shown = RowsWanted(asked.get("team"), asked.get("find"), asked.get("pin", ()))
+    rows = rows_of(board, shown, Beside(effect, judged, place.view.own_team))
     return {
         "rows": rows[:MOST_ROWS],
         "found": len(rows),
@@ -201,8 +193,9 @@ def _form(
     by_label = {label: expression for expression, label in board.scores.label_by_expression.items()}
     first = by_label[board.by]
     more = [expression for expression in by_label.values() if expression != first]
-    given = asked.model_dump(exclude_unset=True, exclude={"metric", "by", "theme", "top", "refresh"})
-    shown = controls(collection, board, first, asked.explicit_defaults())
+    given = {name: value for name, value in asked.items() if name not in _NOT_KEPT}
+    shown = controls(collection, board, first, parameters_of(asked))
+    pinned = asked.get("pin", ())
     filters = {name: value for name, value in given.items() if name in FILTERS}
     boxes = {"team", "best_per_team", "find", "topics", "by_group", *(each.name for each in shown)}
     boxes |= {"judgments", "corrected_by"} if judgment_sets else set()
@@ -210,7 +203,7 @@ def _form(
     numbers = query_of(asking)
 
     def here(**changed: Any) -> str:
-        query = query_of({"metric": asked.metric, "by": asked.by} | given | changed)
+        query = query_of({"metric": asked.get("metric", ()), "by": asked.get("by")} | given | changed)
         return address(request, place.path) + (f"?{query}" if query else "")
 
     return {
@@ -233,8 +226,8 @@ def _form(
             label: here(metric=[expression, *(each for each in by_label.values() if each != expression)], by=None)
             for label, expression in by_label.items()
         },
-        "pin": here(pin=[*asked.pin, ""]),
-        "unpin": {name: here(pin=[each for each in asked.pin if each != name]) for name in asked.pin},
+        "pin": here(pin=[*pinned, ""]),
+        "unpin": {name: here(pin=[each for each in pinned if each != name]) for name in pinned},
         "official_here": address(request, place.path) + (f"?{query_of(filters)}" if filters else ""),
         "numbers": numbers,
         "asking": PrintedRequest.of(request, "leaderboard", place.name, numbers),
@@ -262,23 +255,14 @@ def read_board(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[BoardColumnsQuery, Query()],
+    asked: Annotated[ExportQuery, asked_by(ExportQuery)],
 ) -> Response:
     """Return a board as the API does, or as an image."""
     if form == "svg" or form == "png":
-        columns = (asked.by, asked.by_group, asked.standard())
-        board = leaderboard(
-            workspace,
-            visitor.sender,
-            collection,
-            asked.question(),
-            *columns,
-            best_per_team=asked.best_per_team,
-            corrected_by=asked.corrected_by,
-        )
+        board = leaderboard(workspace, visitor.sender, collection, question_of(asked), **columns_of(asked))
         return image_answer(form, lambda: board_figure(board))
-    given = LeaderboardFormatQuery(**asked.model_dump(exclude_unset=True), format=FORMATS[form])
-    return read_leaderboard(collection, request, workspace, visitor.sender, given)
+    shown = cast(LeaderboardQuery, {**asked, "format": FORMATS[form]})
+    return read_leaderboard(collection, request, workspace, visitor.sender, shown)
 
 
 STEPS: Mapping[str, Sequence[float]] = {
@@ -336,21 +320,23 @@ def metric_names() -> list[str]:
     return sorted((metric.name for metric in every_metric()), key=str.casefold)
 
 
-class EmbedQuery(BoardQuery):
+class EmbedQuery(BoardQuery, total=False):
     """The query of an embedded board: that of the board, a theme, and a number of runs."""
 
-    theme: Annotated[Literal["light", "dark"] | None, Field(description="The reader's own by default")] = None
-    top: Annotated[int, Field(ge=1, le=100, description="The number of runs that are shown"), INTEGER] = 20
+    theme: Annotated[Literal["light", "dark"] | None, Said(description="The reader's own by default")]
+    top: Annotated[int, Said(description="The number of runs that are shown", default=20, least=1, most=100)]
     refresh: Annotated[
         int | None,
-        Field(ge=5, le=86_400, description="Seconds between two looks at the board; without it, it stays as it is"),
-        INTEGER,
-    ] = None
+        Said(description="Seconds between two looks at the board; without it, it stays as it is", least=5, most=86_400),
+    ]
 
 
 @router.get("/embed/c/{collection}")
 def show_embedded(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, asked: Annotated[EmbedQuery, Query()]
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    asked: Annotated[EmbedQuery, asked_by(EmbedQuery, is_form=True)],
 ) -> Response:
     """Show the first runs of a board. Whoever looks is nobody here, so the page shows what everybody may see."""
     nobody = Visitor()
@@ -359,4 +345,4 @@ def show_embedded(
         raise Forbidden(f"{place.name!r} is not public, so no other page may show its board.")
     look = PageLook(place.title, place, may_be_framed=True)
     values = board_values(request, workspace, nobody, place, asked)
-    return page(request, nobody, "embed.html", look, **{**values, "rows": values["rows"][: asked.top]})
+    return page(request, nobody, "embed.html", look, **{**values, "rows": values["rows"][: values["asked"]["top"]]})

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 
 from gainboard.api.board_exhibits import DIGITS, image_answer, table_answer
-from gainboard.api.compare import CompareFormatQuery, CompareQuery, read_comparison
+from gainboard.api.compare import read_comparison
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.queries import asked_by, question_of
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import FORMS, Form, FromForm, PageLook, PrintedRequest, page, pages, query_of
+from gainboard.dashboard.rendering import FORMS, Form, PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.evaluation.boards.compare import compare
 from gainboard.evaluation.boards.leaderboard import leaderboard
 from gainboard.evaluation.boards.pair_statistics import ALPHA, PairComparison
-from gainboard.evaluation.scoring.requests import Question
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Cell, Column, Marked, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
+from gainboard.notation.queries import ComparedRunsQuery
 
 router = pages()
-
-
-class PairQuery(FromForm, CompareQuery):
-    """The query of the page: that of the API."""
 
 
 @router.get("/c/{collection}/compare")
@@ -35,7 +33,7 @@ def show_comparison(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[PairQuery, Query()],
+    asked: Annotated[ComparedRunsQuery, asked_by(ComparedRunsQuery, is_form=True)],
 ) -> Response:
     """Compare two runs, by default the first two of the board; or all runs with the baselines that are named."""
     place = enter(workspace, visitor, collection)
@@ -44,16 +42,15 @@ def show_comparison(
     names = _names(workspace, visitor, collection, asked)
     if len(names) < 2:
         return page(request, visitor, "compare.html", look, names=names, comparison=None)
-    if asked.baseline:
+    if asked.get("baseline"):
         return _beside_baselines(request, workspace, visitor, look, names, asked)
-    pair = asked.run or names[:2]
+    chosen, margin = asked.get("run"), asked.get("margin")
+    pair = list(chosen or names[:2])
     if len(pair) == 2 and pair[0] == pair[1]:
         # Nothing to compare: the form is shown with another second run.
         pair = [pair[0], next(name for name in names if name != pair[0])]
-    question = asked.model_copy(update={"run": pair}).question()
-    comparison = compare(workspace, visitor.sender, collection, question, (), asked.margin)
-    given = asked.model_dump(exclude_unset=True)
-    query = query_of(given | {"run": pair})
+    comparison = compare(workspace, visitor.sender, collection, replace(question_of(asked), runs=pair), (), margin)
+    query = query_of({**asked, "run": pair})
     return page(
         request,
         visitor,
@@ -61,11 +58,11 @@ def show_comparison(
         look,
         names=names,
         pair=pair,
-        is_chosen=asked.run == pair,
-        is_same=pair != asked.run and asked.run is not None,
-        kept=[(name, value) for name, value in given.items() if name not in ("run", "metric", "margin")],
-        margin=asked.margin,
-        metrics=asked.metric,
+        is_chosen=chosen == pair,
+        is_same=chosen not in (pair, None),
+        kept=[(name, value) for name, value in asked.items() if name not in ("run", "metric", "margin")],
+        margin=margin,
+        metrics=asked.get("metric", ()),
         comparison=comparison,
         compared=[_shown(each, pair) for each in comparison.pairs],
         numbers=query,
@@ -75,28 +72,28 @@ def show_comparison(
 
 
 def _beside_baselines(
-    request: Request, workspace: Workspace, visitor: Visitor, look: PageLook, names: list[str], asked: PairQuery
+    request: Request, workspace: Workspace, visitor: Visitor, look: PageLook, names: list[str], asked: ComparedRunsQuery
 ) -> Response:
     """Show the runs beside each baseline, one table for each metric and baseline, the largest difference first."""
     assert look.place is not None
     collection = look.place.view.collection.name
-    comparison = compare(workspace, visitor.sender, collection, asked.question(), asked.baseline, asked.margin)
+    baselines, margin = asked.get("baseline", ()), asked.get("margin")
+    comparison = compare(workspace, visitor.sender, collection, question_of(asked), baselines, margin)
     tables: dict[tuple[str, str], list[PairComparison]] = {}
     for each in comparison.pairs:
         tables.setdefault((each.label, each.names[1]), []).append(each)
-    given = asked.model_dump(exclude_unset=True)
-    query = query_of(given)
+    query = query_of(asked)
     return page(
         request,
         visitor,
         "compare_baselines.html",
         look,
         names=names,
-        baselines=asked.baseline,
-        margin=asked.margin,
-        kept=[(name, value) for name, value in given.items() if name not in ("baseline", "run", "metric", "margin")],
-        runs=asked.run or (),
-        metrics=asked.metric,
+        baselines=baselines,
+        margin=margin,
+        kept=[(name, value) for name, value in asked.items() if name not in ("baseline", "run", "metric", "margin")],
+        runs=asked.get("run") or (),
+        metrics=asked.get("metric", ()),
         tables=[_table(*each) for each in tables.items()],
         alpha=ALPHA,
         numbers=query,
@@ -119,9 +116,9 @@ def _table(about: tuple[str, str], pairs: list[PairComparison]) -> dict[str, Any
     }
 
 
-def _names(workspace: Workspace, visitor: Visitor, collection: str, asked: PairQuery) -> list[str]:
+def _names(workspace: Workspace, visitor: Visitor, collection: str, asked: ComparedRunsQuery) -> list[str]:
     """Return the runs, the best first."""
-    question = Question(asked.metric, None, asked.explicit_defaults(), asked.version_name, names=asked.names)
+    question = replace(question_of(asked), runs=None, topics=None)
     board = leaderboard(workspace, visitor.sender, collection, question, None)
     return [row.run.name for row in board.rows]
 
@@ -174,15 +171,15 @@ def read_numbers(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[CompareQuery, Query()],
+    asked: Annotated[ComparedRunsQuery, asked_by(ComparedRunsQuery)],
 ) -> Response:
     """Return the numbers of the page as the API does, or a table for print, or the figure."""
     if form == "json" or form == "csv":
-        given = CompareFormatQuery(**asked.model_dump(exclude_unset=True), format=form)
-        return read_comparison(collection, request, workspace, visitor.sender, given)
-    found = compare(workspace, visitor.sender, collection, asked.question(), asked.baseline, asked.margin)
+        return read_comparison(collection, request, workspace, visitor.sender, {**asked, "format": form})
+    baselines = asked.get("baseline", ())
+    found = compare(workspace, visitor.sender, collection, question_of(asked), baselines, asked.get("margin"))
     if form == "svg" or form == "png":
-        return image_answer(form, lambda: _image(found.pairs, is_pair=not asked.baseline))
+        return image_answer(form, lambda: _image(found.pairs, is_pair=not baselines))
     return table_answer(form, _exhibit(found.pairs))
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 from numpy.typing import NDArray
-from pydantic import Field
 
-from gainboard.api.scores import Defaults
-from gainboard.dashboard.rendering import FromForm, PageLook, page, pages
+from gainboard.api.queries import asked_by, parameters_of
+from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.documentation import heading_id
 from gainboard.errors import BadInput, InvalidRequest, NotFound
@@ -30,7 +29,7 @@ from gainboard.metrics import (
     resolve,
     score_all,
 )
-from gainboard.notation.types import INTEGER
+from gainboard.notation.queries import LONGEST_PARAMETER, MetricParameters, Parameter, Said, completed
 
 router = pages()
 LEVELS = ("B", "A", "S")
@@ -40,16 +39,26 @@ GAINS = "3:2:1"
 MOST = 100
 
 
-class TrialQuery(FromForm, Defaults):  # type: ignore[misc, valid-type]
+class TrialQuery(MetricParameters[Parameter], total=False):
     """A ranked list, and parameters."""
 
     ranking: Annotated[
-        str, Field(max_length=1000, description="Levels by rank: S, A, B, - (not relevant) or ? (unjudged)")
-    ] = "A - S B - ? B - - -"
+        str,
+        Said(
+            description="Levels by rank: S, A, B, - (not relevant) or ? (unjudged)",
+            default="A - S B - ? B - - -",
+            longest=LONGEST_PARAMETER,
+        ),
+    ]
     more: Annotated[
-        str, Field(max_length=1000, description="The levels of relevant documents that the list does not have")
-    ] = "S A B"
-    cutoff: Annotated[int | None, Field(ge=1, le=MOST), INTEGER] = None
+        str,
+        Said(
+            description="The levels of relevant documents that the list does not have",
+            default="S A B",
+            longest=LONGEST_PARAMETER,
+        ),
+    ]
+    cutoff: Annotated[int | None, Said(least=1, most=MOST)]
 
 
 @router.get("/help/metrics")
@@ -67,7 +76,9 @@ def show_metrics(request: Request, visitor: VisitorDep) -> Response:
 
 
 @router.get("/help/metrics/{name}")
-def show_metric(name: str, request: Request, visitor: VisitorDep, asked: Annotated[TrialQuery, Query()]) -> Response:
+def show_metric(
+    name: str, request: Request, visitor: VisitorDep, asked: Annotated[TrialQuery, asked_by(TrialQuery, is_form=True)]
+) -> Response:
     """Show a metric, and its score of the ranked list."""
     metric = next((each for each in every_metric() if each.name == name), None)
     if metric is None:
@@ -76,18 +87,18 @@ def show_metric(name: str, request: Request, visitor: VisitorDep, asked: Annotat
     try:
         trial = Trial.of(metric, asked)
     except BadInput as error:
-        fault, trial = error.message, Trial.of(metric, TrialQuery())
+        fault, trial = error.message, Trial.of(metric, {})
     title = f"{metric.name}: {metric.title}"
     look = PageLook(title, status=422 if fault else 200, help=f"metrics.html#{heading_id(title)}")
-    given = asked.model_dump(exclude_none=True)
+    whole = completed(TrialQuery, asked)
     return page(
         request,
         visitor,
         "metric.html",
         look,
         metric=metric,
-        asked=asked,
-        given=given,
+        asked=whole,
+        given={name: value for name, value in whole.items() if value is not None},
         trial=trial,
         fault=fault,
         scale=SCALE,
@@ -100,11 +111,9 @@ class Trial:
     def __init__(self, metric: Metric, levels: list[int | None], more: list[int], asked: TrialQuery) -> None:
         """Score the list. `levels` are by rank, None if unjudged; `more` are relevant documents that it lacks."""
         given = {
-            name: text
-            for name, text in asked.explicit_defaults().items()
-            if name in {p.name for p in metric.parameters}
+            name: text for name, text in parameters_of(asked).items() if name in {p.name for p in metric.parameters}
         }
-        cutoff = asked.cutoff if metric.takes_cutoff else None
+        cutoff = asked.get("cutoff") if metric.takes_cutoff else None
         if metric.needs_cutoff and cutoff is None:
             cutoff = len(levels)
         expression = metric.name + (f"@{cutoff}" if cutoff else "")
@@ -124,8 +133,9 @@ class Trial:
     @classmethod
     def of(cls, metric: Metric, asked: TrialQuery) -> Trial:
         """Return the trial of a request. Raise BadInput for a list or parameters that cannot be read."""
-        levels = [_level(mark) for mark in _marks(asked.ranking, "ranking")]
-        more = [_level(mark) for mark in _marks(asked.more, "more")] if asked.more.strip("- ") else []
+        whole = completed(TrialQuery, asked)
+        levels = [_level(mark) for mark in _marks(whole["ranking"], "ranking")]
+        more = [_level(mark) for mark in _marks(whole["more"], "more")] if whole["more"].strip("- ") else []
         return cls(metric, levels, [level for level in more if level], asked)
 
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.api.leaderboard import LeaderboardQuery
+from gainboard.api.queries import asked_by, question_of, version_of
 from gainboard.api.runs import RunName
 from gainboard.dashboard.board import DIGITS, shown_digits
 from gainboard.dashboard.figures import FigureOnPage
 from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages, query_of
+from gainboard.dashboard.rendering import PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import JudgmentsHidden, NoQrels, NotFound, Refused
 from gainboard.evaluation.access.visibility import View
@@ -26,12 +26,13 @@ from gainboard.evaluation.scoring.requests import Question, score
 from gainboard.evaluation.scoring.tied_runs import score_ties
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
+from gainboard.notation.queries import MetricsQuery, RankingOptions
 from gainboard.statistics.means import competition_ranks
 
 router = pages()
 
 
-class RunPageQuery(FromForm, LeaderboardQuery):
+class RunPageQuery(MetricsQuery, RankingOptions, total=False):
     """The query of the page: that of the API's leaderboard, which has the scores of all runs."""
 
 
@@ -42,14 +43,13 @@ def show_run(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[RunPageQuery, Query()],
+    asked: Annotated[RunPageQuery, asked_by(RunPageQuery, is_form=True)],
 ) -> Response:
     """Show a run as far as this visitor may see it."""
     place = enter(workspace, visitor, collection)
     seen = runs.described(workspace, place.view.principal, collection, run)
     board, why = _board(workspace, visitor, place, asked)
-    given = asked.model_dump(exclude_unset=True, exclude={"by"})
-    query = query_of({"run": run} | given)
+    query = query_of({"run": run} | {name: value for name, value in asked.items() if name != "by"})
     profile = _profile(workspace, place, run, asked)
     names = [row.run.name for row in board.rows] if board else []
     at = names.index(run) if run in names else None
@@ -99,7 +99,7 @@ def _described(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Sequen
 def _profile(workspace: Workspace, place: Place, run: str, asked: RunPageQuery) -> RunProfile | None:
     if not place.view.sees_judgments:
         return None
-    return run_profile(workspace, place.view.principal, place.name, run, qrels=asked.version_name)
+    return run_profile(workspace, place.view.principal, place.name, run, qrels=version_of(asked))
 
 
 def _board(
@@ -107,7 +107,7 @@ def _board(
 ) -> tuple[Board | None, str | None]:
     """Return the board, or why this visitor sees none."""
     try:
-        return leaderboard(workspace, visitor.sender, place.name, asked.question(), asked.by), None
+        return leaderboard(workspace, visitor.sender, place.name, question_of(asked), asked.get("by")), None
     except (NoQrels, Refused) as error:
         return None, error.message
 

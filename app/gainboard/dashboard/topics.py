@@ -8,18 +8,17 @@ from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
-from fastapi import Path, Query, Request, Response
+from fastapi import Path, Request, Response
 from numpy.typing import NDArray
-from pydantic import Field
 
 from gainboard.api.board_exhibits import DIGITS, image_answer, table_answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.api.leaderboard import LeaderboardQuery
-from gainboard.api.scores import ScoresQuery, read_scores
-from gainboard.api.topic_rankings import TopicRankingsQuery, read_topic_rankings
+from gainboard.api.queries import asked_by, question_of, version_of
+from gainboard.api.scores import read_scores
+from gainboard.api.topic_rankings import read_topic_rankings
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
 from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import FORMS, Form, FromForm, PageLook, PrintedRequest, page, pages, query_of
+from gainboard.dashboard.rendering import FORMS, Form, PageLook, PrintedRequest, page, pages, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import NotFound
 from gainboard.evaluation.boards.leaderboard import Board, leaderboard
@@ -28,7 +27,7 @@ from gainboard.evaluation.judgments.topic_groups import list_groups
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap
-from gainboard.notation.types import BOOLEAN
+from gainboard.notation.queries import MetricsQuery, RankingOptions, Said, ScoresQuery, TopicRankingsQuery, completed
 
 router = pages()
 MOST_RUNS = 60
@@ -37,21 +36,21 @@ DEPTH = 60
 Floats = NDArray[np.float64]
 
 
-class TopicsQuery(FromForm, LeaderboardQuery):
+class TopicsQuery(MetricsQuery, RankingOptions, total=False):
     """The query of the pages: that of the API's leaderboard, and an order."""
 
-    sort: Annotated[str, Field(description="topic, difficulty, spread, or the name of a run")] = "topic"
-    all: Annotated[bool, Field(description="Whether all runs of a topic are shown"), BOOLEAN] = False
-
-    def numbers(self, **more: Any) -> str:
-        """Return the query of the API for the numbers."""
-        return query_of(self.model_dump(exclude_unset=True, exclude={"sort", "all", "by"}) | more)
+    sort: Annotated[str, Said(description="topic, difficulty, spread, or the name of a run", default="topic")]
+    all: Annotated[bool, Said(description="Whether all runs of a topic are shown", default=False)]
 
 
-class RankingsQuery(TopicRankingsQuery):
+class RankingsQuery(TopicRankingsQuery, total=False):
     """The query of the numbers of a topic: that of the API, and the topic, whose name may have slashes."""
 
-    topic: str
+    topic: Annotated[str, Said(is_required=True)]
+
+
+def _without(asked: TopicsQuery, *names: str) -> dict[str, Any]:
+    return {name: value for name, value in asked.items() if name not in names}
 
 
 class TopicRow(NamedTuple):
@@ -75,10 +74,10 @@ class SortedTopics(NamedTuple):
 
 def _sorted_topics(workspace: Workspace, visitor: Visitor, place: Place, asked: TopicsQuery) -> SortedTopics:
     place.view.require_free_scores()
-    board = leaderboard(workspace, visitor.sender, place.name, asked.question(), asked.by)
+    board = leaderboard(workspace, visitor.sender, place.name, question_of(asked), asked.get("by"))
     table, runs = _table(board), [row.run.name for row in board.rows]
     defined = np.flatnonzero(~np.isnan(table).any(axis=1)) if runs else np.array([], int)
-    order = _ordered(table[defined], runs, asked.sort, place.name)
+    order = _ordered(table[defined], runs, asked.get("sort", "topic"), place.name)
     topics = [board.scores.topics[topic] for topic in defined[order]]
     return SortedTopics(board, topics, runs, table[defined][order])
 
@@ -96,30 +95,30 @@ def show_topics(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[TopicsQuery, Query()],
+    asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)],
 ) -> Response:
     """Show the scores of all runs on all topics, the hardest topics first if so wanted."""
     place = enter(workspace, visitor, collection)
     found = _sorted_topics(workspace, visitor, place, asked)
     board, topics, runs, _ = found
-    query = asked.numbers(topics=asked.topics or "all")
+    query = query_of(_without(asked, "sort", "all", "by") | {"topics": asked.get("topics") or "all"})
     return page(
         request,
         visitor,
         "topics.html",
         PageLook(f"Topics of {place.title}", place, "Topics"),
-        asked=asked,
+        asked=completed(TopicsQuery, asked),
         board=board,
         groups=list_groups(workspace, place.view.principal, collection),
-        other_topics=query_of(asked.model_dump(exclude_unset=True, exclude={"topics", "sort"})),
+        other_topics=query_of(_without(asked, "topics", "sort")),
         rows=_rows(found),
         runs=runs,
         left_out=len(board.scores.topics) - len(topics),
         shown_figure=FigureOnPage.of(_heat_map(found)) if topics else None,
-        links={sort: query_of(asked.model_dump(exclude_unset=True) | {"sort": sort}) for sort in SORTS},
-        numbers=query_of(asked.model_dump(exclude_unset=True)),
+        links={sort: query_of({**asked, "sort": sort}) for sort in SORTS},
+        numbers=query_of(asked),
         forms=FORMS,
-        of_topic=query_of(asked.model_dump(exclude_unset=True, exclude={"sort"})),
+        of_topic=query_of(_without(asked, "sort")),
         asking=PrintedRequest.of(request, "scores", collection, query),
     )
 
@@ -174,12 +173,11 @@ def read_topics(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[TopicsQuery, Query()],
+    asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)],
 ) -> Response:
     """Return the scores of all runs on all topics, or the topics in numbers for print, or the heat map."""
     if form == "json" or form == "csv":
-        given = asked.model_dump(exclude_unset=True, exclude={"sort", "all", "by"})
-        scores = ScoresQuery(**{"topics": "all"} | given | {"format": form})
+        scores: Any = {"topics": "all"} | _without(asked, "sort", "all", "by") | {"format": form}
         return read_scores(collection, request, workspace, visitor.sender, scores)
     found = _sorted_topics(workspace, visitor, enter(workspace, visitor, collection), asked)
     if not found.topics:
@@ -196,20 +194,20 @@ def show_topic(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[TopicsQuery, Query()],
+    asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)],
 ) -> Response:
     """Show one topic: its judgments, the scores of all runs, and their rankings as levels by rank."""
     place = enter(workspace, visitor, collection)
-    found = topic_rankings(workspace, place.view.principal, collection, topic, depth=DEPTH, qrels=asked.version_name)
+    found = topic_rankings(workspace, place.view.principal, collection, topic, depth=DEPTH, qrels=version_of(asked))
     # The topic may be outside of the group that the pages before were about.
-    question = replace(asked.question(), topics=None)
-    board = leaderboard(workspace, visitor.sender, collection, question, asked.by)
+    question = replace(question_of(asked), topics=None)
+    board = leaderboard(workspace, visitor.sender, collection, question, asked.get("by"))
     topics = board.scores.topics
     number = topics.index(topic)
     scores = dict(zip([row.run.name for row in board.rows], _table(board)[number].tolist(), strict=True))
     ranked = sorted(found.rankings, key=lambda each: -scores.get(each.run.name, float("nan")))
-    most = len(ranked) if asked.all else MOST_RUNS
-    query = query_of(asked.model_dump(exclude_unset=True, exclude={"all", "sort"}))
+    most = len(ranked) if asked.get("all") else MOST_RUNS
+    query = query_of(_without(asked, "all", "sort"))
     return page(
         request,
         visitor,
@@ -234,7 +232,7 @@ def show_topic(
             request,
             f"topics/{quote(topic, safe='')}/rankings",
             collection,
-            query_of(asked.model_dump(exclude_unset=True, include={"judgments", "qrels"})),
+            query_of({name: value for name, value in asked.items() if name in ("judgments", "qrels")}),
             method="topic_rankings",
             names=[topic],
         ),
@@ -251,10 +249,10 @@ def read_rankings(
     collection: CollectionName,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[RankingsQuery, Query()],
+    asked: Annotated[RankingsQuery, asked_by(RankingsQuery)],
 ) -> Response:
     """Return the rankings of a topic, as the API does."""
-    return read_topic_rankings(collection, asked.topic, workspace, visitor.principal, asked)
+    return read_topic_rankings(collection, asked["topic"], workspace, visitor.principal, asked)
 
 
 @router.get("/c/{collection}/scores.{form}")
@@ -264,8 +262,7 @@ def read_numbers(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[ScoresQuery, Query()],
+    asked: Annotated[ScoresQuery, asked_by(ScoresQuery)],
 ) -> Response:
     """Return the scores of the pages, as the API does."""
-    given = ScoresQuery(**asked.model_dump(exclude_unset=True) | {"format": form})
-    return read_scores(collection, request, workspace, visitor.sender, given)
+    return read_scores(collection, request, workspace, visitor.sender, {**asked, "format": form})

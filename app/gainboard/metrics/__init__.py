@@ -29,7 +29,8 @@ from gainboard.metrics.rankings import JudgedRun, JudgedRuns, RetrievalScores
 from gainboard.metrics.retrieval import min_max
 from gainboard.metrics.scoring import mean_all, mean_of, score_all
 from gainboard.metrics.ties import TiedRun
-from gainboard.metrics.vocabularies import Names, translate
+from gainboard.metrics.vocabularies import translate
+from gainboard.vocabulary import Names
 
 SCORING_VERSION = 2
 """The version of the scoring. Increase it with every change that may change a score."""

@@ -13,9 +13,7 @@ from typing import Final, Literal
 from gainboard.errors import BadExpression
 from gainboard.metrics.names import find, is_known, name_here
 from gainboard.metrics.presets import find_preset
-
-Names = Literal["gainboard", "ir_measures", "trec_eval", "ntcireval", "ndeval"]
-"""The tools whose names an expression may use."""
+from gainboard.vocabulary import Names
 
 _READ: Final = {"rel": "1", "condensed": "false", "mean": "arithmetic"}
 _BINARY: Final = _READ | {"ia": "false"}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats, Indices
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pieces
+from gainboard.vocabulary import Standardisation
 
 TINY = 1e-12
 """Means and standard deviations up to this are rounding errors and count as 0, if scores are near 1."""
@@ -82,7 +83,6 @@ def mean_intervals(scores: Floats, confidence: float = 0.95) -> tuple[Floats, Fl
     return mean - half, mean + half
 
 
-Standardisation = Literal["normal", "linear", "empirical"]
 STANDARDISATIONS: tuple[Standardisation, ...] = get_args(Standardisation)
 """The forms of standardised scores, all in [0, 1].
 

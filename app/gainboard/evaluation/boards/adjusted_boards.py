@@ -22,14 +22,14 @@ from gainboard.evaluation.scoring.scores import ScoreArrays
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, mean_all
 from gainboard.statistics.corrected_means import LEAST_OTHERS, LEAST_TRUSTED, TwiceJudged
-from gainboard.statistics.means import Standardisation, standardised
+from gainboard.statistics.means import standardised
 from gainboard.store.records import Qrels, VersionName
+from gainboard.vocabulary import Standardisation
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 LEAST_REFERENCE = 2
 """Fewer runs have no spread."""
-MOST_REFERENCE = 200
 """An address holds about so many names."""
 
 
@@ -72,11 +72,11 @@ def standardise(scores: StoredScores, standard: Standard) -> tuple[StoredScores,
     These topics have no standardised scores. Raise InvalidRequest if a reference run is not among the runs, or has no
     scores, and if a mean is geometric.
     """
-    place = {run.name: number for number, run in enumerate(scores.runs)}
-    if absent := [name for name in standard.reference if name not in place]:
+    row_of_run = {name: number for number, name in enumerate(scores.names)}
+    if absent := [name for name in standard.reference if name not in row_of_run]:
         message = f"The reference run {absent[0]!r} is not on this board. Name runs of the board: reference=RUN."
         raise InvalidRequest.at("query.reference", "unknown-run", message)
-    references = np.array([place[name] for name in standard.reference], np.intp)
+    references = np.array([row_of_run[name] for name in standard.reference], np.intp)
     table, undefined, alike = scores.by_topic.copy(), scores.arrays.undefined.copy(), {}
     for row, metric in enumerate(scores.metrics):
         if metric.is_geometric:
@@ -122,16 +122,16 @@ class TopicsJudgedTwice:
         cls, cheap: tuple[Sequence[str], NDArray[np.bool_]], trusted: tuple[Sequence[str], NDArray[np.bool_]]
     ) -> TopicsJudgedTwice:
         """Return the topics of two sets. Each comes with whether the metric is defined: bool [topics]."""
-        place = {topic: number for number, topic in enumerate(trusted[0])}
-        is_trusted = np.array([topic in place for topic in cheap[0]], np.bool_)
+        column = {topic: number for number, topic in enumerate(trusted[0])}
+        is_trusted = np.array([topic in column for topic in cheap[0]], np.bool_)
         # A topic that people have judged, and for which they find nothing relevant, has no true score.
-        has_truth = np.array([bool(trusted[1][place[t]]) if t in place else True for t in cheap[0]], np.bool_)
+        has_truth = np.array([bool(trusted[1][column[t]]) if t in column else True for t in cheap[0]], np.bool_)
         counts = cheap[1] & has_truth
         sample, in_cheap = np.flatnonzero(counts & is_trusted), set(cheap[0])
         lost = {cheap[0][number] for number in np.flatnonzero(~counts).tolist()}
         lost |= {topic for topic in trusted[0] if topic not in in_cheap}
         return cls(
-            np.array([place[cheap[0][number]] for number in sample.tolist()], np.intp),
+            np.array([column[cheap[0][number]] for number in sample.tolist()], np.intp),
             sample,
             np.flatnonzero(counts & ~is_trusted),
             sorted(lost, key=str.encode),
@@ -194,8 +194,8 @@ class CorrectedMetric:
 
     def only(self, runs: Places) -> TwiceJudged:
         """Return the scores of some runs, by their places on the board."""
-        place = {run: number for number, run in enumerate(self.runs.tolist())}
-        rows = [place[run] for run in runs.tolist()]
+        row_of_run = {run: row for row, run in enumerate(self.runs.tolist())}
+        rows = [row_of_run[run] for run in runs.tolist()]
         return TwiceJudged(self.sample.trusted[rows], self.sample.cheap[rows], self.sample.others[rows])
 
 
@@ -244,10 +244,10 @@ def correct(
     if trusted.qrels.judgments == scores.qrels.judgments:
         message = f"Both sets are {by!r}. Name the cheap judgments of all topics: judgments=NAME."
         raise refuse("same-set", message)
-    place = {run.id: number for number, run in enumerate(trusted.runs)}
+    row_of_run = {run.id: row for row, run in enumerate(trusted.runs)}
     # A run that came between the two readings is in one of them only.
-    runs = np.array([number for number, run in enumerate(scores.runs) if run.id in place], np.intp)
-    same = np.array([place[scores.runs[number].id] for number in runs.tolist()], np.intp)
+    runs = np.array([row for row, run in enumerate(scores.runs) if run.id in row_of_run], np.intp)
+    same = np.array([row_of_run[scores.runs[row].id] for row in runs.tolist()], np.intp)
     by_metric = []
     for row, metric in enumerate(scores.metrics):
         require_correctable(metric, refuse)

@@ -68,6 +68,7 @@ def compare(
             )
             raise InvalidRequest.at("query.run", "run-is-baseline", message)
 
+    # None means all runs, among them the baselines.
     runs = None if question.runs is None else [*question.runs, *baselines]
     scores = score(workspace, sender, name, replace(question, runs=runs, admit=admit, per_topic=True, most=MOST_SCORES))
     if absent := [baseline for baseline in baselines if baseline not in scores.names]:

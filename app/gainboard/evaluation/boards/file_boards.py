@@ -118,13 +118,13 @@ def _row(pair: PairComparison) -> dict[str, Any]:
         "lost": pair.lost,
         "tied": pair.tied,
     }
-    if own := pair.statistics:
-        row |= {"difference": own.difference, "low": own.low, "high": own.high, "effect_size": own.effect_size}
-        row |= {test.name: test.asl for test in own.tests}
-        row |= {"holm": own.tests[0].asl_holm, "benjamini-hochberg": own.tests[0].asl_benjamini_hochberg}
-        row["max-t"] = next((test.asl_max_t for test in own.tests if test.asl_max_t is not None), None)
-        if same := own.equivalence:
-            row |= {"tost": same.asl, "tost_holm": same.asl_holm}
+    if gaps := pair.statistics:
+        row |= {"difference": gaps.difference, "low": gaps.low, "high": gaps.high, "effect_size": gaps.effect_size}
+        row |= {test.name: test.asl for test in gaps.tests}
+        row |= {"holm": gaps.tests[0].asl_holm, "benjamini-hochberg": gaps.tests[0].asl_benjamini_hochberg}
+        row["max-t"] = next((test.asl_max_t for test in gaps.tests if test.asl_max_t is not None), None)
+        if equivalence := gaps.equivalence:
+            row |= {"tost": equivalence.asl, "tost_holm": equivalence.asl_holm}
     return row
 
 

@@ -269,9 +269,9 @@ def leaderboard(
 def _group_means(whole: StoredScores, groups: Sequence[TopicGroup], runs: Sequence[Run]) -> list[GroupMeans]:
     """Return the means of the runs over each of the groups, from scores on all topics."""
     refuse_more_than(MOST_SCORES, len(whole.metrics), len(whole.runs), sum(len(group.topics) for group in groups))
-    place = {run.id: column for column, run in enumerate(whole.runs)}
-    here = [column for column, run in enumerate(runs) if run.id in place]
-    there = [place[runs[column].id] for column in here]
+    column_of_run = {run.id: column for column, run in enumerate(whole.runs)}
+    here = [column for column, run in enumerate(runs) if run.id in column_of_run]
+    there = [column_of_run[runs[column].id] for column in here]
     by_group = []
     for group in groups:
         chosen = judged_of(whole.judged, group)
@@ -354,6 +354,7 @@ class BoardGroups:
     def of(cls, names: Sequence[str], scores: Floats) -> BoardGroups:
         """Test all pairs of the runs: float64 [runs, topics] without NaN, at least two runs and `LEAST_TOPICS`."""
         runs, topics = scores.shape
+        # Names are part of it, because letters and rank sets are by name. Equal scores have equal bytes.
         hashed = sha256("\n".join((str(topics), *names)).encode())
         hashed.update(scores.data)
         key = hashed.digest()

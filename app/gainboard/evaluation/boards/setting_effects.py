@@ -66,16 +66,13 @@ def setting_effect(
     by = next(expression for expression, label in board.scores.label_by_expression.items() if label == board.by)
     expression = next((bound.label for bound in of_collection if bound.metric is board.metric.metric), by)
     official = leaderboard(workspace, sender, name, replace(question, metrics=[expression], defaults={}), None)
-    return _compare_boards(official, board) if official.by != board.by else None
-
-
-def _compare_boards(official: Board, board: Board) -> SettingEffect | None:
-    boards = (official, board)
-    means = np.stack([ranked.means[ranked.place] for ranked in boards])
+    if official.by == board.by:
+        return None
+    means = np.stack([ranked.means[ranked.place] for ranked in (official, board)])
     if np.isnan(means).any():
         return None
     was, now = (competition_ranks(row) for row in means)
-    names = [run.name for run in board.scores.runs]
+    names = board.scores.names
     significance, before, after = None, official.groups, board.groups
     if not isinstance(before, str) and not isinstance(after, str) and after.pairs <= MOST_PAIRS:
         # What the two boards' own groups say, so that the sentence and the letters agree.

@@ -19,14 +19,13 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.scoring.selection import AllRuns, NamedRuns
 from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.queries import MOST_IMPACT_METRICS
 from gainboard.statistics.correlation import kendall_matrix
 from gainboard.statistics.means import competition_ranks
 from gainboard.statistics.pairs import pair_count
 from gainboard.store import runs
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 
-MOST_METRICS = 10
-"""The most expressions in one request."""
 MOST_SCORES = 10_000_000
 """The most metrics x runs x topics of one version in memory: 80 MB, and as much for the other version."""
 MOST_PAIRS = 100_000
@@ -108,7 +107,7 @@ def impact(
 def _refuse_too_much(metrics: int, run_count: int, topics: int) -> None:
     pairs = metrics * pair_count(run_count)
     for what, count, most in (
-        ("metrics", metrics, MOST_METRICS),
+        ("metrics", metrics, MOST_IMPACT_METRICS),
         ("scores", metrics * run_count * topics, MOST_SCORES),
         ("pairs of runs over all metrics", pairs, MOST_PAIRS),
         ("differences of scores", pairs * topics, MOST_DIFFERENCES),

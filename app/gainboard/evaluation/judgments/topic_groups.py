@@ -15,13 +15,13 @@ from gainboard.evaluation.runs.intake import Body, Intake
 from gainboard.evaluation.runs.join import JudgedTopics
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import csv_line
+from gainboard.notation.queries import MOST_GROUPS
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections, qrels
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, Qrels, TopicGroup
 from gainboard.trec.csv_files import COLUMNS, RESERVED_GROUP, read_topic_groups, topic_problem
 
-MOST_GROUPS: Final = 200
 MOST_MEMBERS: Final = 200_000
 """The most topics in all groups of a collection together. A list of the groups reads all of them."""
 

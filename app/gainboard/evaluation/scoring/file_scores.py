@@ -190,7 +190,10 @@ def score(
     judgments = FileJudgments.of(qrels, intents=intents, depth=depth)
     query = {name: str(value) for name, value in parameters.items()}
     expressions = [metrics] if isinstance(metrics, str) else list(metrics)
-    bound, asked = judgments.metrics(expressions or DEFAULT_METRICS, names if expressions else "gainboard", query)
+    # The default metrics have our names, whichever tool's names the caller uses for others.
+    if not expressions:
+        expressions, names = list(DEFAULT_METRICS), "gainboard"
+    bound, label_by_expression = judgments.metrics(expressions, names, query)
     tables = named_runs([runs])
     if not tables:
         raise BadInput("There is no run to score. Give a file, a folder, a frame, or a dictionary.")
@@ -201,7 +204,7 @@ def score(
     by_topic = score_all(bound, runs_of_topics)
     missing = np.count_nonzero(runs_of_topics.missing, axis=1)
     arrays = ScoreArrays(by_topic, mean_all(bound, by_topic), undefined(bound, topics), missing)
-    scores = ScoreTable(bound, asked, list(judged), topics.topics, arrays)
+    scores = ScoreTable(bound, label_by_expression, list(judged), topics.topics, arrays)
     notes = list(warning_lines("qrels", judgments.warnings))
     for name, (_, warnings) in judged.items():
         notes += warning_lines(name, warnings)

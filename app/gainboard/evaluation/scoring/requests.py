@@ -28,12 +28,11 @@ from gainboard.evaluation.scoring.scores import ScoreTable
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, Names
+from gainboard.notation.queries import MOST_METRICS
 from gainboard.store.database import may_take_long
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 from gainboard.vocabulary import LateShown
 
-MOST_METRICS = 200
-"""The largest number of expressions in one request."""
 MOST_QUICK = 2_500
 """The largest number of scores, or of means, in an answer that is made in the event loop: 43 metrics of 58 runs."""
 MOST_QUICK_METRICS = 50
@@ -147,6 +146,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     if len(bound) * len(chosen) * (len(topics.topics) if question.per_topic else 1) > MOST_QUICK:
         may_take_long()
     if disclosure is not None:
+        # A charge writes, which may wait for other writers, and a reading transaction cannot write.
         may_take_long()
         chosen, unpaid = charge(workspace, view, bound, qrels, chosen, not question.as_many_as_may)
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})

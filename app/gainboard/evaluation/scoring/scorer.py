@@ -156,6 +156,7 @@ class _Memory:
             for kept in slices:
                 if not kept.places.keys().isdisjoint(run_ids):
                     return kept.number  # another request has kept these runs in the meantime
+            # Runs come a few at a time, and every slice costs each metric a pass of its own, so small parts are joined.
             last = max(slices, key=lambda kept: kept.number, default=None)
             if last is not None and last.runs.nbytes + part.nbytes > SLICE_BYTES:
                 last = None
@@ -252,6 +253,7 @@ def score_runs(
     exact = any(metric.needs_retrieval_scores for metric in formulas)
     for part in judged_slices(workspace, collection, version, chosen, exact):
         if uploaded:
+            # `np.ix_` copies the part once more, so only requests with uploaded scores go this way.
             scores[np.ix_(rows, part.positions)] = score_all(formulas, part.runs, part.places)
         else:
             scores[:, part.positions] = score_all(bound, part.runs, part.places)
@@ -281,6 +283,7 @@ def mean_scores(
     exact = any(metric.needs_retrieval_scores for metric in bound)
     for part in judged_slices(workspace, collection, version, chosen, exact):
         for start in range(0, len(part.places), _RUNS_AT_ONCE):
+            # Only means are kept, so the scores of a few runs at a time are all that memory holds.
             some = slice(start, start + _RUNS_AT_ONCE)
             means[:, part.positions[some]] = mean_all(bound, score_all(bound, part.runs, part.places[some]))
     return means

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from gainboard.errors import NotFound
 from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.access.visibility import View
+from gainboard.evaluation.scoring.scores import rank_by_mean
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
-from gainboard.statistics.means import round_means
 from gainboard.store import runs
 from gainboard.store.database import Transaction
 from gainboard.store.records import Run
@@ -145,8 +145,7 @@ def _named(stored: Sequence[PooledRunT], names: Sequence[str], collection: str) 
 
 
 def _best_first(candidates: Sequence[Run], means: NDArray[np.float64]) -> list[int]:
-    rounded = round_means(np.where(np.isnan(means), -np.inf, means))
-    return sorted(range(len(candidates)), key=lambda place: (-rounded[place], candidates[place].name))
+    return [place for _, place in rank_by_mean([run.name for run in candidates], means)]
 
 
 def visible_runs(

@@ -21,11 +21,10 @@ from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, expand, resolve
+from gainboard.notation.queries import MOST_POINTS
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 from gainboard.vocabulary import LateShown
 
-MOST_POINTS = 2000
-"""The most combinations of parameters times metrics, counted before equal metrics are merged."""
 MOST_SCORES = 200_000_000
 """The most points x runs x topics behind the means: some seconds of work."""
 
@@ -85,6 +84,7 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
             f"{MOST_SCORES:,}. Give fewer values, or select runs: `run=NAME`."
         )
         raise InvalidRequest.at("query", "too-many", message)
+    # After the transaction, because `spend` may wait for a turn, and a transaction that is open holds a connection.
     spend(count * SCORE_SECONDS)
     means = mean_scores(workspace, view.collection, JudgedVersion(version, topics), chosen, metrics)
     scored = len(topics.topics) - undefined(metrics, topics).sum(axis=1)

@@ -12,11 +12,11 @@ from gainboard.evaluation.runs.stored_files import reread
 from gainboard.evaluation.scoring.binding import customs_of
 from gainboard.evaluation.scoring.requests import StoredScores
 from gainboard.evaluation.scoring.scorer import judged_runs
-from gainboard.evaluation.scoring.ties import RunTies, TiedScores, TiesAsked, is_drawn, refuse_by_intent, tied_scores
+from gainboard.evaluation.scoring.ties import RunTies, TiedScores, is_drawn, refuse_by_intent, tied_scores
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import TiedRun
-from gainboard.vocabulary import RunOrder
+from gainboard.vocabulary import RunOrder, TiesAsked
 
 MOST_READ: Final = 3_000_000
 """The most documents in the files that one request reads: some seconds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,9 @@ from gainboard.metrics import (
     score_all,
 )
 from gainboard.trec import Ranking, single_precision
-from gainboard.vocabulary import OrderBy
+from gainboard.vocabulary import OrderBy, TiesAsked
 
 Floats = NDArray[np.float64]
-TiesAsked = Literal["range", "expected"]
-"""Scores of tied runs: from the worst to the best order, or expected over all orders."""
 ORDERS: Final = 1000
 """The number of orders that are drawn where the expectation has no closed form."""
 SEED: Final = 0
@@ -59,6 +57,7 @@ class RunTies:
             keys = single_precision(ranking.scores) if order_by == "score32" else ranking.scores
             ties.cut += int(len(keys) > depth and keys[depth - 1] == keys[depth])
             keys = keys[:depth]
+            # Rankings are sorted by these keys, so equal ones are neighbours.
             starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
             sizes = np.diff(np.append(starts, len(keys)))
             tied = sizes > 1

@@ -1,0 +1,428 @@
+"""The queries of requests: their fields, once, for the API, the client, commands and pages.
+
+A query is a `TypedDict` without required fields, and its values are what was sent. `Said` tells of a field what its
+type cannot. The API validates and describes these fields, the client's methods take them by `Unpack`, and options of
+commands and forms of pages repeat what is said of them. Nothing here needs Pydantic, so that `--help` stays quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Generic, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
+
+# Pydantic takes a TypedDict of `typing` from Python 3.12 on only.
+from typing_extensions import TypedDict, get_type_hints
+
+from gainboard.notation.texts import SLUG_PATTERN
+from gainboard.vocabulary import OFFICIAL, LateShown, Names, Standardisation, TiesAsked
+
+MOST_METRICS: Final = 200
+"""The largest number of expressions in one request."""
+MOST_IMPACT_METRICS: Final = 10
+"""The most expressions in a request for the impact of a version."""
+MOST_GROUPS: Final = 200
+"""The most topic groups of a collection."""
+MOST_REFERENCE: Final = 200
+MOST_RUNS: Final = 10_000
+MOST_POINTS: Final = 2000
+"""The most combinations of parameters times metrics, counted before equal metrics are merged."""
+LONGEST_PARAMETER: Final = 1000
+LAST_VERSION: Final = 2**31 - 1
+
+Parameter: TypeAlias = str | float | bool | None
+"""The value of a metric's parameter. The server reads its text."""
+ParameterT = TypeVar("ParameterT")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """The description of a field besides its type: a text, its limits, and what holds without it.
+
+    `shortest`, `longest` and `pattern` are about a text, or about each text of a list.
+    """
+
+    description: str = ""
+    default: Any = None
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    shortest: int | None = None
+    longest: int | None = None
+    pattern: str | None = None
+    most_items: int | None = None
+    examples: Sequence[Any] = ()
+    is_required: bool = False
+    metavar: str = ""
+
+
+@dataclass(frozen=True)
+class QueryField:
+    """A field of a query: its name, its type or that of its items, and what is said of it."""
+
+    name: str
+    type: Any
+    annotation: Any
+    """The type as a query has it."""
+    said: Said
+    is_list: bool
+    is_optional: bool
+    """True if None says the same as leaving it out."""
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """The values that the field may have; none if there is no list of them."""
+        return get_args(self.type) if get_origin(self.type) is Literal else ()
+
+
+@cache
+def fields_of(query: type) -> Mapping[str, QueryField]:
+    """Return the fields of a query by name, without the parameters of metrics, which their catalogue describes."""
+    hints: Mapping[str, Any] = get_type_hints(query, include_extras=True)
+    return {name: _field(name, *get_args(hint)) for name, hint in hints.items() if get_origin(hint) is Annotated}
+
+
+def _field(name: str, written: Any, said: Said) -> QueryField:
+    alternatives = get_args(written) if get_origin(written) in (Union, UnionType) else (written,)
+    kinds = [each for each in alternatives if each is not NoneType]
+    kind = kinds[0] if len(kinds) == 1 else str  # a query has text, so whatever has several types is one
+    is_list = get_origin(kind) is Sequence
+    return QueryField(name, get_args(kind)[0] if is_list else kind, written, said, is_list, NoneType in alternatives)
+
+
+def parameters_type(query: Any) -> Any:
+    """Return the type of the values of metrics' parameters in a query; None for a query without them."""
+    for base in getattr(query, "__orig_bases__", ()):
+        if get_origin(base) is MetricParameters:
+            return get_args(base)[0]
+        if (kind := parameters_type(base)) is not None:
+            return kind
+    return None
+
+
+class MetricParameters(TypedDict, Generic[ParameterT], total=False):
+    """The parameters of metrics, for type checkers. The catalogue says what they mean, and refuses one without a line.
+
+    In a query they are defaults for all its metrics. A metric ignores those that it lacks.
+    """
+
+    b: ParameterT
+    base: ParameterT
+    beta: ParameterT
+    condensed: ParameterT
+    gains: ParameterT
+    gamma: ParameterT
+    ia: ParameterT
+    mean: ParameterT
+    multiple: ParameterT
+    p: ParameterT
+    recall: ParameterT
+    recall_base: ParameterT
+    rel: ParameterT
+    rounding: ParameterT
+    srs: ParameterT
+    stop_scale: ParameterT
+    stops: ParameterT
+    urs: ParameterT
+    weight: ParameterT
+
+
+JudgmentsName: TypeAlias = Annotated[
+    str, Said(description="Name of a judgment set", default=OFFICIAL, pattern=SLUG_PATTERN, metavar="SET")
+]
+LateRuns: TypeAlias = Annotated[
+    LateShown,
+    Said(description="`exclude` leaves out late runs, which came after the release", default="include"),
+]
+TopicsChoice: TypeAlias = Annotated[
+    str | None,
+    Said(
+        description="`all`, or the name of a topic group: scores are then over its topics alone. Only principals who "
+        "may see scores under any parameters may name a group",
+        shortest=1,
+        longest=128,
+        metavar="GROUP",
+    ),
+]
+CHOSEN_RUNS: Final = Said(
+    description="Names of runs; all runs that the token may see by default", most_items=MOST_RUNS, metavar="RUN"
+)
+FORMAT: Final = Said(description="Overrides the Accept header")
+
+
+class VersionQuery(TypedDict, total=False):
+    """The part of every query about scores that names a qrels version."""
+
+    judgments: JudgmentsName
+    qrels: Annotated[
+        int | None,
+        Said(
+            description="Number of a qrels version of the set; the newest by default",
+            least=1,
+            most=LAST_VERSION,
+            metavar="VERSION",
+        ),
+    ]
+
+
+class MetricsQuery(TypedDict, total=False):
+    """The metrics of a request."""
+
+    metric: Annotated[
+        Sequence[str],
+        Said(
+            description="Metric expressions; the collection's defaults if none is given",
+            most_items=MOST_METRICS,
+            examples=[["nDCG@10"]],
+            metavar="METRIC",
+        ),
+    ]
+
+
+class ScoringOptions(MetricParameters[Parameter], VersionQuery, total=False):
+    """The options of every request for scores, besides its metrics and topics."""
+
+    late: LateRuns
+    names: Annotated[
+        Names,
+        Said(
+            description="The tool whose names the expressions use. Each name means what that tool computes, whatever "
+            "the other parameters are",
+            default="gainboard",
+        ),
+    ]
+
+
+class ScoresOptions(ScoringOptions, total=False):
+    """The options of a request for the scores of some runs, besides their names, metrics and topics."""
+
+    ties: Annotated[
+        TiesAsked | None,
+        Said(
+            description="Adds scores under other orders of documents with equal retrieval scores, as JSON: `range`, "
+            "the worst and the best order, or `expected`, the mean over all orders. Only principals who may see the "
+            "judgments get them"
+        ),
+    ]
+
+
+class ScoresQuery(MetricsQuery, ScoresOptions, total=False):
+    """The query of a request for the scores of some runs."""
+
+    run: Annotated[Sequence[str] | None, CHOSEN_RUNS]
+    topics: Annotated[
+        str | None,
+        Said(
+            description="`all` adds the score of each topic. The name of a topic group adds the score of each of its "
+            "topics, and means are over these alone",
+            shortest=1,
+            longest=128,
+            metavar="GROUP",
+        ),
+    ]
+    format: Annotated[Literal["json", "csv", "trec_eval"] | None, FORMAT]
+
+
+class RankingOptions(ScoringOptions, total=False):
+    """The options of a request that ranks runs, besides its metrics."""
+
+    topics: TopicsChoice
+    by: Annotated[
+        str | None,
+        Said(description="The metric that ranks the runs. The default is the first metric", metavar="METRIC"),
+    ]
+
+
+class BoardOptions(RankingOptions, total=False):
+    """The options of a request for a board: its columns, and which runs it has."""
+
+    by_group: Annotated[
+        Sequence[str],
+        Said(
+            description="Names of topic groups, each of which adds the means over its topics; `all` names all groups. "
+            "Only principals who may see scores under any parameters get them",
+            shortest=1,
+            longest=128,
+            most_items=MOST_GROUPS,
+            metavar="GROUP",
+        ),
+    ]
+    standardise: Annotated[
+        Standardisation | None,
+        Said(
+            description="Standardise each score by its topic: `normal` is Phi of (score - mean) / standard deviation "
+            "over the reference runs, `linear` is 0.15 times that plus 0.5, within 0 to 1, and `empirical` is the "
+            "share of the reference runs that score no higher"
+        ),
+    ]
+    reference: Annotated[
+        Sequence[str],
+        Said(description="The reference runs of `standardise`, at least two", most_items=MOST_REFERENCE, metavar="RUN"),
+    ]
+    best_per_team: Annotated[
+        bool,
+        Said(
+            description="Show of each team its best run alone by the metric `by`, and of equal ones the first by name. "
+            "Ranks, groups and rank sets are among these runs",
+            default=False,
+        ),
+    ]
+    corrected_by: Annotated[
+        str | None,
+        Said(
+            description="A judgment set of people, on a random sample of the topics, that corrects the means under "
+            "`judgments`. Principals who may see both sets get them",
+            pattern=SLUG_PATTERN,
+            metavar="SET",
+        ),
+    ]
+
+
+class LeaderboardOptions(BoardOptions, total=False):
+    """The options of a request for a leaderboard, besides its metrics and its format."""
+
+    top: Annotated[
+        int | None,
+        Said(
+            description="The number of rows. Ranks, groups and rank sets are those of all runs",
+            least=1,
+            most=100_000,
+            metavar="N",
+        ),
+    ]
+
+
+class LeaderboardQuery(MetricsQuery, LeaderboardOptions, total=False):
+    """The query of a request for a leaderboard in a format."""
+
+    format: Annotated[Literal["json", "csv", "latex", "markdown"] | None, FORMAT]
+
+
+class CompareOptions(MetricParameters[Parameter], VersionQuery, total=False):
+    """The options of a request for a comparison, besides its runs and metrics."""
+
+    margin: Annotated[
+        float | None,
+        Said(
+            description="Asks whether the runs are equivalent (TOST): the largest mean difference that does not "
+            "matter, in the units of the metric, stated before the scores were seen",
+            above=0,
+            most=1e9,
+            examples=[0.02],
+            metavar="X",
+        ),
+    ]
+    topics: TopicsChoice
+    names: Annotated[Names, Said(description="The tool whose names the expressions use", default="gainboard")]
+
+
+class ComparedRunsQuery(MetricsQuery, CompareOptions, total=False):
+    """The query of a request for a comparison."""
+
+    run: Annotated[
+        Sequence[str] | None,
+        Said(
+            description="The names of the two runs: `run=FIRST&run=SECOND`. With baselines, the names of any number of "
+            "runs; all others by default",
+            most_items=MOST_RUNS,
+            metavar="RUN",
+        ),
+    ]
+    baseline: Annotated[
+        Sequence[str],
+        Said(
+            description="Names of baselines: the other runs are compared with each of them",
+            most_items=100,
+            metavar="RUN",
+        ),
+    ]
+
+
+class CompareQuery(ComparedRunsQuery, total=False):
+    """The query of a request for a comparison in a format."""
+
+    format: Annotated[Literal["json", "csv"] | None, FORMAT]
+
+
+class SweepOptions(MetricParameters[Parameter | Sequence[Parameter]], VersionQuery, total=False):
+    """The options of a request for a sweep, besides its metrics and runs: each parameter may have several values."""
+
+    topics: TopicsChoice
+    late: LateRuns
+
+
+class SweepQuery(MetricsQuery, SweepOptions, total=False):
+    """The query of a request for a sweep."""
+
+    run: Annotated[Sequence[str] | None, CHOSEN_RUNS]
+    format: Annotated[Literal["json", "csv"] | None, FORMAT]
+
+
+DEEPEST: Final = Said(description="The deepest rank to show", default=100, least=1, most=10_000, metavar="N")
+
+
+class TopicRankingsQuery(VersionQuery, total=False):
+    """The query of a request for the rankings of a topic."""
+
+    depth: Annotated[int, DEEPEST]
+    late: LateRuns
+
+
+class RunProfileQuery(VersionQuery, total=False):
+    """The query of a request for the curves of a run."""
+
+    gains: Annotated[str | None, Said(longest=LONGEST_PARAMETER)]
+    rel: Annotated[str | float, Said(default="1", longest=LONGEST_PARAMETER)]
+    depth: Annotated[int, DEEPEST]
+
+
+class ImpactOptions(MetricParameters[Parameter], total=False):
+    """The options of a request for the impact of a version, besides its metrics and runs."""
+
+    judgments: JudgmentsName
+    against: Annotated[
+        int | None,
+        Said(
+            description="The version to compare with; the published one by default",
+            least=1,
+            most=LAST_VERSION,
+            metavar="VERSION",
+        ),
+    ]
+    against_judgments: Annotated[
+        str | None,
+        Said(
+            description="The judgment set of that version; the same set by default",
+            pattern=SLUG_PATTERN,
+            metavar="SET",
+        ),
+    ]
+    alpha: Annotated[float, Said(description="Significance level", default=0.05, above=0, below=1, metavar="ALPHA")]
+
+
+class ImpactQuery(ImpactOptions, total=False):
+    """The query of a request for the impact of a version."""
+
+    metric: Annotated[
+        Sequence[str],
+        Said(
+            description="Metric expressions; the collection's defaults if none is given",
+            most_items=MOST_IMPACT_METRICS,
+            examples=[["nDCG@10"]],
+            metavar="METRIC",
+        ),
+    ]
+    run: Annotated[
+        Sequence[str] | None,
+        Said(description="Names of runs; all runs by default", most_items=MOST_RUNS, metavar="RUN"),
+    ]
+    format: Annotated[Literal["json", "csv"] | None, FORMAT]
+
+
+def completed(query: type, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return each field of a query with its value, or with its default if it was not sent."""
+    defaults = {name: [] if field.is_list else field.said.default for name, field in fields_of(query).items()}
+    return {**defaults, **asked}
