@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -15,7 +15,6 @@ from gainboard.api.board_exhibits import DIGITS, image_answer, table_answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.queries import asked_by, question_of, version_of
 from gainboard.api.scores import read_scores
-from gainboard.api.topic_rankings import read_topic_rankings
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import FORMS, Form, PageLook, PrintedRequest, page, pages, query_of
@@ -27,7 +26,7 @@ from gainboard.evaluation.judgments.topic_groups import list_groups
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap
-from gainboard.notation.queries import MetricsQuery, RankingOptions, Said, ScoresQuery, TopicRankingsQuery, completed
+from gainboard.notation.queries import MetricsQuery, RankingOptions, Said, completed
 
 router = pages()
 MOST_RUNS = 60
@@ -41,12 +40,6 @@ class TopicsQuery(MetricsQuery, RankingOptions, total=False):
 
     sort: Annotated[str, Said(description="topic, difficulty, spread, or the name of a run", default="topic")]
     all: Annotated[bool, Said(description="Whether all runs of a topic are shown", default=False)]
-
-
-class RankingsQuery(TopicRankingsQuery, total=False):
-    """The query of the numbers of a topic: that of the API, and the topic, whose name may have slashes."""
-
-    topic: Annotated[str, Said(is_required=True)]
 
 
 def _without(asked: TopicsQuery, *names: str) -> dict[str, Any]:
@@ -242,27 +235,3 @@ def show_topic(
 def _steps(highest: int) -> list[int]:
     """Return the step of colour of each level: 0 for level 0, and up to 6 for the highest."""
     return [0, *(1 + round(5 * level / max(highest - 1, 1)) if highest > 1 else 6 for level in range(highest))]
-
-
-@router.get("/c/{collection}/rankings.json")
-def read_rankings(
-    collection: CollectionName,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[RankingsQuery, asked_by(RankingsQuery)],
-) -> Response:
-    """Return the rankings of a topic, as the API does."""
-    return read_topic_rankings(collection, asked["topic"], workspace, visitor.principal, asked)
-
-
-@router.get("/c/{collection}/scores.{form}")
-def read_numbers(
-    collection: CollectionName,
-    form: Literal["json", "csv"],
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[ScoresQuery, asked_by(ScoresQuery)],
-) -> Response:
-    """Return the scores of the pages, as the API does."""
-    return read_scores(collection, request, workspace, visitor.sender, {**asked, "format": form})
