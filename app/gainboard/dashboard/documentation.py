@@ -8,15 +8,16 @@ from typing import Annotated
 from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
-from pydantic import Field
+from typing_extensions import TypedDict
 
 from gainboard.api.answers import address
-from gainboard.dashboard.rendering import FromForm, PageLook, headers_of_page, page, pages
+from gainboard.api.queries import asked_by
+from gainboard.dashboard.rendering import PageLook, headers_of_page, page, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.documentation import contents, every_page, linked_files, make_ahead, rendered, search
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.boards.design import TAKEN, DesignQuestion, design_topics
-from gainboard.notation.types import INTEGER, NUMBER
+from gainboard.notation.queries import Said, completed
 from gainboard.vocabulary import DesignMethod
 
 router = pages()
@@ -55,28 +56,22 @@ def show_help_page(page_name: str, request: Request, visitor: VisitorDep) -> Res
     )
 
 
-Number = Annotated[float | None, Field(allow_inf_nan=False), NUMBER]
-Count = Annotated[int | None, INTEGER]
+class DesignQuery(TypedDict, total=False):
+    """The parameters of a design, as in the API. Without any, the page shows an example."""
 
-
-class DesignQuery(FromForm):
-    """The query of the page: the parameters of a design, as in the API. Without any, it is an example."""
-
-    method: DesignMethod = "interval"
-    difference: Number = None
-    width: Number = None
-    difference_variance: Number = None
-    variance: Number = None
-    correlation: Number = None
-    topics: Count = None
-    runs: Count = None
-    alpha: Annotated[float, Field(allow_inf_nan=False), NUMBER] = 0.05
-    power: Number = None
+    method: Annotated[DesignMethod, Said(default="interval")]
+    difference: Annotated[float | None, Said()]
+    width: Annotated[float | None, Said()]
+    difference_variance: Annotated[float | None, Said()]
+    variance: Annotated[float | None, Said()]
+    correlation: Annotated[float | None, Said()]
+    topics: Annotated[int | None, Said()]
+    runs: Annotated[int | None, Said()]
+    alpha: Annotated[float, Said(default=0.05)]
+    power: Annotated[float | None, Said()]
 
 
 EXAMPLE = DesignQuery(width=0.15, difference_variance=0.1, correlation=0.8, topics=200)
-
-
 TITLES = {
     "width": ("Width of the interval", "of the difference of two runs"),
     "difference": ("Difference to find", "of two means; with anova, of the best and the worst"),
@@ -96,20 +91,21 @@ METHODS["difference_variance"] = ["t-test", "interval"]
 
 
 @router.get("/help/design")
-def show_design(request: Request, visitor: VisitorDep, asked: Annotated[DesignQuery, Query()]) -> Response:
+def show_design(
+    request: Request, visitor: VisitorDep, asked: Annotated[DesignQuery, asked_by(DesignQuery, is_form=True)]
+) -> Response:
     """Show the form and, to whoever is signed in, the number of topics."""
-    design = asked if asked.model_fields_set else EXAMPLE
+    design = completed(DesignQuery, asked or EXAMPLE)
     fault, needed = "", None
     if visitor.is_signed_in:
         try:
-            needed = design_topics(DesignQuestion(**design.model_dump()))
+            needed = design_topics(DesignQuestion(**design))
         except InvalidRequest as error:
             fault = error.message
     look = PageLook("How many topics?", status=422 if fault else 200)
     boxes = [(name, *texts, ", ".join(METHODS[name])) for name, texts in TITLES.items()]
-    filled = design.model_dump(exclude_none=True)
-    values = {"design": design, "filled": filled, "boxes": boxes, "methods": list(TAKEN)}
-    return page(request, visitor, "design.html", look, **values, needed=needed, fault=fault)
+    values = {"design": design, "boxes": boxes, "methods": list(TAKEN), "needed": needed, "fault": fault}
+    return page(request, visitor, "design.html", look, **values)
 
 
 @router.get("/help/{file:path}")

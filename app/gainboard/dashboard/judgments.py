@@ -2,58 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import ValidationError
+from typing_extensions import TypedDict
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
-from gainboard.api.dependencies import CollectionName, JudgmentsName, WorkspaceDep
+from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.judgment_sets import SetName
 from gainboard.api.middleware import JSON_BYTES
 from gainboard.api.models.collections import CollectionChange
 from gainboard.api.qrels import Version, publish_qrels
+from gainboard.api.queries import asked_by
 from gainboard.api.score_matrices import ScoreMatrixUploadQuery, put_score_matrix
 from gainboard.api.uploads import PlainUpload, ReadersDep
 from gainboard.dashboard.jobs import JobContextDep
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import FromForm, PageLook, PrintedRequest, page, pages
+from gainboard.dashboard.rendering import PageLook, PrintedRequest, page, pages
 from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation import collections
 from gainboard.evaluation.judgments import publication, qrels, versions
-from gainboard.evaluation.judgments.impact import Impact, MetricImpact, impact
-from gainboard.evaluation.judgments.qrels import list_versions
+from gainboard.evaluation.judgments.impact import impact
 from gainboard.evaluation.judgments.topic_groups import list_groups
 from gainboard.evaluation.judgments.versions import list_sets
 from gainboard.evaluation.releases.releases import list_releases
-from gainboard.evaluation.runs.intake import Body
 from gainboard.evaluation.scoring.requests import Question
 from gainboard.evaluation.scoring.score_matrices import list_matrices
-from gainboard.notation.types import INTEGER, Slug
-from gainboard.store.records import Run, VersionName
+from gainboard.notation.queries import LAST_VERSION, JudgmentsName, Said
+from gainboard.notation.types import Slug
+from gainboard.store.records import VersionName
 from gainboard.vocabulary import FROM_QRELS, OFFICIAL, SetState
 
 router = pages()
 
 
-class JudgmentSetQuery(BaseModel):
+class JudgmentSetQuery(TypedDict, total=False):
     """The query that names a judgment set."""
 
-    judgments: JudgmentsName = OFFICIAL
+    judgments: JudgmentsName
 
 
-class ComparedVersionQuery(FromForm, JudgmentSetQuery):
+class ComparedVersionQuery(JudgmentSetQuery, total=False):
     """The query of a version's page: its set, and the version to compare it with."""
 
-    against: Annotated[int | None, Field(ge=1, le=2**31 - 1), INTEGER] = None
+    against: Annotated[int | None, Said(least=1, most=LAST_VERSION)]
 
 
+JudgmentSetDep = Annotated[JudgmentSetQuery, asked_by(JudgmentSetQuery)]
 LAYOUTS = ("trec", "topic-document-level", "topic-level-document", "topic-document")
 INTENT_LAYOUTS = ("topic-intent-document-level",)
 MOST = 200
@@ -66,31 +67,32 @@ def show_judgments(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[JudgmentSetQuery, Query()],
+    asked: JudgmentSetDep,
 ) -> Response:
     """Show the judgment sets that this visitor may know of, and the versions of one of them."""
     place = enter(workspace, visitor, collection)
-    principal, shown = place.view.principal, asked.judgments
-    found = list_versions(workspace, principal, collection, shown, None, MOST)
-    look = PageLook(f"Judgments of {place.title}", place, "Judgments")
-    asking = PrintedRequest.of(request, "qrels", collection, of_set(shown))
+    principal, shown = place.view.principal, asked.get("judgments", OFFICIAL)
+    versions_of_set = qrels.list_versions(workspace, principal, collection, shown, None, MOST)
     return page(
-        *(request, visitor, "judgments.html", look),
-        versions=found[::-1],
+        request,
+        visitor,
+        "judgments.html",
+        PageLook(f"Judgments of {place.title}", place, "Judgments"),
+        versions=versions_of_set[::-1],
         matrices=list_matrices(workspace, principal, collection),
         groups=list_groups(workspace, principal, collection),
         releases=list_releases(workspace, principal, collection)[1],
         sets=list_sets(workspace, principal, collection),
         layouts=INTENT_LAYOUTS if place.view.collection.intents else LAYOUTS,
         shown=shown,
-        of_set=f"?{of_set(shown)}" if of_set(shown) else "",
-        asking=asking,
+        of_set=query_of_set(shown),
+        asking=PrintedRequest.of(request, "qrels", collection, query_of_set(shown)[1:]),
     )
 
 
-def of_set(judgments: str) -> str:
-    """Return the query that names a judgment set; empty for the official one."""
-    return "" if judgments == OFFICIAL else f"judgments={judgments}"
+def query_of_set(judgments: str) -> str:
+    """Return the query that names a judgment set, with its question mark; empty for the official one."""
+    return "" if judgments == OFFICIAL else f"?judgments={judgments}"
 
 
 @router.get("/c/{collection}/judgments/{version}")
@@ -100,39 +102,37 @@ def show_impact(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[ComparedVersionQuery, Query()],
+    asked: Annotated[ComparedVersionQuery, asked_by(ComparedVersionQuery, is_form=True)],
 ) -> Response:
     """Show a version, and what it changes compared with the one of its set in use, or with another (organisers)."""
     place = enter(workspace, visitor, collection)
     place.view.require_organiser()
-    principal, named = place.view.principal, VersionName(asked.judgments, version)
-    seen, title = qrels.version(workspace, principal, collection, named), str(named)
-    every = list_versions(workspace, principal, collection, asked.judgments, None, MOST)
-    others = [each.qrels.version for each in every if each.qrels.version != version]
-    against = asked.against or next((each.qrels.version for each in every if each.in_use), None)
-    found = None
+    principal, judgments = place.view.principal, asked.get("judgments", OFFICIAL)
+    name = VersionName(judgments, version)
+    seen, title = qrels.version(workspace, principal, collection, name), str(name)
+    versions_of_set = qrels.list_versions(workspace, principal, collection, judgments, None, MOST)
+    in_use = next((each.qrels.version for each in versions_of_set if each.in_use), None)
+    against, change, moved = asked.get("against") or in_use, None, []
     if against not in (None, version):
-        before = VersionName(asked.judgments, against)
-        found = impact(workspace, principal, collection, named, Question(), against=before)
+        before = VersionName(judgments, against)
+        change = impact(workspace, principal, collection, name, Question(), against=before)
+        for metric in change.metrics:
+            runs = zip(change.runs, *metric.means.tolist(), *metric.ranks.tolist(), strict=True)
+            # The runs that change their rank, the largest change first: means and ranks, before and after.
+            rows = [row for row in sorted(runs, key=lambda row: (-abs(row[4] - row[3]), row[4])) if row[3] != row[4]]
+            moved.append(rows[:MOST_MOVED])
     return page(
         request,
         visitor,
         "version.html",
         PageLook(f"{title[0].upper()}{title[1:]} of {place.title}", place, "Judgments"),
         seen=seen,
-        impact=found,
-        others=others,
-        moved=[_moved(found, metric) for metric in found.metrics] if found else (),
+        impact=change,
+        others=[each.qrels.version for each in versions_of_set if each.qrels.version != version],
+        moved=moved,
         level_name=lambda level: "not judged" if level is None else place.view.collection.level_name(level),
-        of_set=f"?{of_set(asked.judgments)}" if of_set(asked.judgments) else "",
+        of_set=query_of_set(judgments),
     )
-
-
-def _moved(found: Impact, metric: MetricImpact) -> Sequence[tuple[Run, float, float, int, int]]:
-    """Return the runs that change their rank, the largest change first: means and ranks, before and after."""
-    columns = zip(found.runs, *metric.means.tolist(), *metric.ranks.tolist(), strict=True)
-    rows = sorted(columns, key=lambda row: (-abs(row[4] - row[3]), row[4]))
-    return [row for row in rows if row[3] != row[4]][:MOST_MOVED]
 
 
 @router.get("/c/{collection}/judgments/{version}/file.txt")
@@ -141,11 +141,12 @@ def download(
     version: Version,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[JudgmentSetQuery, Query()],
+    asked: JudgmentSetDep,
 ) -> Response:
     """Return the file of a version, as it was uploaded."""
-    found = qrels.version(workspace, visitor.principal, collection, VersionName(asked.judgments, version)).qrels
-    return uploaded_file(qrels.file(workspace, found), found.sha256, f"{collection}-{asked.judgments}-{version}")
+    name = VersionName(asked.get("judgments", OFFICIAL), version)
+    stored = qrels.version(workspace, visitor.principal, collection, name).qrels
+    return uploaded_file(qrels.file(workspace, stored), stored.sha256, f"{collection}-{name.judgments}-{version}")
 
 
 class NamedMatrixQuery(ScoreMatrixUploadQuery):
@@ -174,7 +175,8 @@ async def declare(
 ) -> Response:
     """Declare the topics of a file, which are separated by white space."""
     async with uploads.received(request, JSON_BYTES, PlainUpload()) as sent:
-        text = await run_in_threadpool(_whole, sent.body)
+        sent.body.file.seek(0)  # it is where the last byte was written
+        text = await run_in_threadpool(sent.body.file.read)
     try:
         topics = text.decode().split()
         values = {"topics": CollectionChange.model_validate({"topics": topics}).topics}
@@ -185,18 +187,13 @@ async def declare(
     return answer({"topics": len(topics)})
 
 
-def _whole(body: Body) -> bytes:
-    body.file.seek(0)  # it is where the last byte was written
-    return body.file.read()
-
-
 @router.post("/c/{collection}/declared-topics/from-qrels")
 def declare_judged(
     collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
 ) -> Response:
     """Declare the topics of the published judgments."""
     collections.change(workspace, visitor.principal, collection, {"topics": FROM_QRELS})
-    return _back(request, collection, OFFICIAL)
+    return _lead_back(request, collection)
 
 
 @router.post("/c/{collection}/judgments/{version}/publish")
@@ -206,13 +203,14 @@ def publish(
     request: Request,
     context: JobContextDep,
     form: FormDep,
-    asked: Annotated[JudgmentSetQuery, Query()],
+    asked: JudgmentSetDep,
 ) -> Response:
     """Publish a version: scores are then those under it. If that takes a job, show the job."""
-    published = publish_qrels(collection, version, context, asked.judgments)
+    judgments = asked.get("judgments", OFFICIAL)
+    published = publish_qrels(collection, version, context, judgments)
     if published.status_code == HTTPStatus.ACCEPTED:
         return RedirectResponse(address(request, f"/jobs/{published.headers['location'].rpartition('/')[2]}"), 303)
-    return _back(request, collection, asked.judgments)
+    return _lead_back(request, collection, judgments)
 
 
 @router.post("/c/{collection}/judgments/{version}/discard")
@@ -223,11 +221,12 @@ def discard(
     workspace: WorkspaceDep,
     visitor: VisitorDep,
     form: FormDep,
-    asked: Annotated[JudgmentSetQuery, Query()],
+    asked: JudgmentSetDep,
 ) -> Response:
     """Discard a draft."""
-    publication.discard(workspace, visitor.principal, collection, VersionName(asked.judgments, version))
-    return _back(request, collection, asked.judgments)
+    judgments = asked.get("judgments", OFFICIAL)
+    publication.discard(workspace, visitor.principal, collection, VersionName(judgments, version))
+    return _lead_back(request, collection, judgments)
 
 
 @router.post("/c/{collection}/judgment-sets/{judgments}/{state}")
@@ -242,10 +241,8 @@ def change_set(
 ) -> Response:
     """Release a judgment set, or hide it again."""
     versions.release(workspace, visitor.principal, collection, judgments, is_released=state == "released")
-    return _back(request, collection, OFFICIAL)
+    return _lead_back(request, collection)
 
 
-def _back(request: Request, collection: str, judgments: str) -> Response:
-    query = of_set(judgments)
-    path = f"/c/{collection}/judgments" + (f"?{query}" if query else "")
-    return RedirectResponse(address(request, path), 303)
+def _lead_back(request: Request, collection: str, judgments: str = OFFICIAL) -> Response:
+    return RedirectResponse(address(request, f"/c/{collection}/judgments{query_of_set(judgments)}"), 303)

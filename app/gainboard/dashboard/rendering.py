@@ -15,7 +15,6 @@ from urllib.parse import parse_qsl, quote, urlencode
 from fastapi import APIRouter, Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
-from pydantic import BaseModel, model_validator
 from starlette.routing import Match
 from starlette.types import Scope
 
@@ -206,18 +205,6 @@ class PeopleRoute(PageRoute):
 def pages(route: type[PageRoute] = PageRoute) -> APIRouter:
     """Return a router for pages."""
     return APIRouter(include_in_schema=False, route_class=route)
-
-
-class FromForm(BaseModel):
-    """A query that a form sends, which sends fields that nobody has filled in, too."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_empty(cls, fields: Any) -> Any:
-        if not isinstance(fields, Mapping):
-            return fields
-        lists = {name: [text for text in value if text] for name, value in fields.items() if isinstance(value, list)}
-        return {name: value for name, value in {**fields, **lists}.items() if value != ""}
 
 
 Pairs = Sequence[tuple[str, str]]
