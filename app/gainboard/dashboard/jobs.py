@@ -12,7 +12,7 @@ from fastapi import Depends, Path, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, JobKind, every_kind, find_kind
+from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, every_kind, find_kind
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.api.answers import address
 from gainboard.api.dependencies import CollectionName, EngineDep, WatchDep, WorkspaceDep
@@ -67,14 +67,16 @@ def show_analyses(
     collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep
 ) -> Response:
     """Show what can be analysed, and what has been."""
-    place = _opened(workspace, visitor, collection)
+    place = _enter_freely(workspace, visitor, collection)
     principal = place.view.principal
+    offered = [kind for kind in every_kind() if not kind.is_for_organisers or place.view.organises]
+    by_question = [(text, [kind for kind in offered if kind.question == key]) for key, text in QUESTIONS.items()]
     return page(
         request,
         visitor,
         "analyses.html",
         PageLook(f"Analyses of {place.title}", place, "Analyses"),
-        groups=_by_question(place),
+        groups=[(question, kinds) for question, kinds in by_question if kinds],
         titles={kind.name: kind.shown_title for kind in (*every_kind(), *every_report_kind())},
         reports=every_report_kind(),
         most=LISTED,
@@ -83,25 +85,17 @@ def show_analyses(
     )
 
 
-def _by_question(place: Place) -> list[tuple[str, list[JobKind[Any, Any]]]]:
-    """Return the kinds of jobs that may be asked for, by the question that they answer."""
-    offered = [kind for kind in every_kind() if not kind.is_for_organisers or place.view.organises]
-    groups = [(text, [kind for kind in offered if kind.question == key]) for key, text in QUESTIONS.items()]
-    return [group for group in groups if group[1]]
-
-
-def _opened(workspace: Workspace, visitor: Visitor, collection: str) -> Place:
+def _enter_freely(workspace: Workspace, visitor: Visitor, collection: str) -> Place:
     place = enter(workspace, visitor, collection)
     place.view.require_free_scores()
     return place
 
 
-def _kind(noun: Noun, name: str) -> AnyKind[Any]:
+def _find_kind(noun: Noun, name: str) -> AnyKind[Any]:
     kinds: Sequence[AnyKind[Any]] = every_kind() if noun == "job" else every_report_kind()
-    found = next((kind for kind in kinds if kind.name == name), None)
-    if found is None:
+    if (kind := next((kind for kind in kinds if kind.name == name), None)) is None:
         raise NotFound(f"There is no {noun} {name!r}. The page of analyses lists all.")
-    return found
+    return kind
 
 
 @router.get("/c/{collection}/analyses/{noun}/{kind}")
@@ -109,37 +103,29 @@ def show_form(
     collection: CollectionName, noun: Noun, kind: str, request: Request, workspace: WorkspaceDep, visitor: VisitorDep
 ) -> Response:
     """Show the form of one kind, made from its parameters."""
-    place = _opened(workspace, visitor, collection)
-    chosen = _kind(noun, kind)
-    return _form(request, visitor, place, noun, chosen, _fields(workspace, chosen, place))
+    place = _enter_freely(workspace, visitor, collection)
+    chosen = _find_kind(noun, kind)
+    return _show_form(request, visitor, place, noun, chosen, _fields(workspace, chosen, place))
 
 
 def _fields(workspace: Workspace, kind: AnyKind[Any], place: Place) -> list[Field]:
+    """Return the fields of a kind. Those that every request must fill are filled with the collection's own."""
     schema = kind.schema
     required, values = schema.get("required", ()), {}
-    if "metrics" in required and (known := _metrics(place, varies_gains="settings" in schema["properties"])):
-        values["metrics"] = known
+    if "metrics" in required:
+        bound, label_by_expression = bind(place.view.collection, Question())
+        # An analysis that varies the gains compares nothing under a metric without gains.
+        varies_gains = "settings" in schema["properties"]
+        labels = {metric.label for metric in bound if not varies_gains or "gains" in metric.parameters}
+        if metrics := [expression for expression, label in label_by_expression.items() if label in labels]:
+            values["metrics"] = metrics
     if "sets" in required:
-        values["sets"] = _other_sets(workspace, place)
+        sets = list_sets(workspace, place.view.principal, place.name) if place.view.sees_judgments else ()
+        values["sets"] = [each.name for each in sets if each.name != OFFICIAL and each.in_use is not None]
     return fields_of(schema, values)
 
 
-def _other_sets(workspace: Workspace, place: Place) -> list[str]:
-    """Return the names of the judgment sets beside the official one that have a published version."""
-    if not place.view.sees_judgments:
-        return []
-    found = list_sets(workspace, place.view.principal, place.name)
-    return [each.name for each in found if each.name != OFFICIAL and each.in_use is not None]
-
-
-def _metrics(place: Place, *, varies_gains: bool) -> list[str]:
-    """Return the collection's own metrics: those with gains where an analysis varies the gains."""
-    bound, asked = bind(place.view.collection, Question())
-    fitting = {each.label for each in bound if not varies_gains or "gains" in each.parameters}
-    return [expression for expression, label in asked.items() if label in fitting]
-
-
-def _form(
+def _show_form(
     request: Request,
     visitor: Visitor,
     place: Place,
@@ -163,35 +149,31 @@ def launch(
     form: FormDep,
 ) -> Response:
     """Ask for a job or a report, and show it."""
-    place = _opened(context.workspace, visitor, collection)
-    chosen = _kind(noun, kind)
-    fields = _fields(context.workspace, chosen, place)
+    workspace, principal = context.workspace, context.principal
+    place = _enter_freely(workspace, visitor, collection)
+    chosen = _find_kind(noun, kind)
+    fields = _fields(workspace, chosen, place)
+    filled = read(fields, form)
+    # What was left as the form had it is left out: the job is then the same as one that names no defaults.
+    changed = {
+        field.name: filled[field.name]
+        for field in fields
+        if field.name in filled and (form.get(field.name) != field.value or field.is_required)
+    }
+    work: StoredWork
     try:
-        params = chosen.params.model_validate(_given(fields, form))
-        work = _launched(context, collection, noun, kind, params)
+        params = chosen.params.model_validate(changed)
+        if noun == "job":
+            work = submission.launch(workspace, principal, collection, find_kind(kind), params)
+        else:
+            work = report_planning.launch(workspace, principal, [collection], find_report_kind(kind), params)
     except ValidationError as error:
         faulty = with_faults(fields, form, error)
-        return _form(context.request, visitor, place, noun, chosen, faulty, "Correct the marked fields.")
+        return _show_form(context.request, visitor, place, noun, chosen, faulty, "Correct the marked fields.")
     except GainboardError as error:
-        return _form(context.request, visitor, place, noun, chosen, with_faults(fields, form), error.message)
+        return _show_form(context.request, visitor, place, noun, chosen, with_faults(fields, form), error.message)
     context.engine.wake()
     return RedirectResponse(address(context.request, f"/{noun}s/{work.id}"), 303)
-
-
-def _given(fields: Sequence[Field], form: Any) -> Mapping[str, Any]:
-    """Return the parameters of the form, without those that were left as they are."""
-    changed = read(fields, form)
-    return {
-        field.name: changed[field.name]
-        for field in fields
-        if field.name in changed and (form.get(field.name) != field.value or field.is_required)
-    }
-
-
-def _launched(context: JobContext, collection: str, noun: Noun, kind: str, params: Any) -> StoredWork:
-    if noun == "job":
-        return submission.launch(context.workspace, context.principal, collection, find_kind(kind), params)
-    return report_planning.launch(context.workspace, context.principal, [collection], find_report_kind(kind), params)
 
 
 @router.get("/jobs/{job}")
@@ -203,7 +185,7 @@ def show_job(job: str, request: Request, workspace: WorkspaceDep, visitor: Visit
     figures = []
     if work.state == "succeeded":
         figures = [FigureOnPage.of(figure) for figure in kind.figures(read_back(workspace, work))]
-    return _shown(request, workspace, visitor, seen, work, "job", kind, figures=figures, params=work.params)
+    return _show_work(request, workspace, visitor, seen, work, "job", kind, figures=figures, params=work.params)
 
 
 @router.get("/reports/{report}")
@@ -212,10 +194,10 @@ def show_report(report: str, request: Request, workspace: WorkspaceDep, visitor:
     seen = find_work(workspace, visitor.principal, REPORTS, report)
     work = seen.work
     kind = find_report_kind(work.name)
-    answer: Mapping[str, Any] = {"figures": (), "left_out": (), "remarks": ()}
+    layout: Mapping[str, Any] = {"figures": (), "left_out": (), "remarks": ()}
     if work.layout is not None and work.layout.state == "succeeded":
-        answer = read_layout(workspace, work)
-    return _shown(
+        layout = read_layout(workspace, work)
+    return _show_work(
         request,
         workspace,
         visitor,
@@ -223,15 +205,15 @@ def show_report(report: str, request: Request, workspace: WorkspaceDep, visitor:
         work.layout,
         "report",
         kind,
-        figures=[FigureOnPage.of_value(each) for each in answer["figures"]],
+        figures=[FigureOnPage.of_value(figure) for figure in layout["figures"]],
         params=work.params,
         reference=kind.reference,
-        left_out=answer["left_out"],
-        remarks=answer["remarks"],
+        left_out=layout["left_out"],
+        remarks=layout["remarks"],
     )
 
 
-def _shown(
+def _show_work(
     request: Request,
     workspace: Workspace,
     visitor: Visitor,
@@ -253,7 +235,7 @@ def _shown(
         work=work,
         noun=noun,
         title=kind.shown_title,
-        tables=[(each, table_on_page(workspace, maker, each)) for each in named] if maker else [],
+        tables=[(table, table_on_page(workspace, maker, table)) for table in named] if maker else [],
         most_rows=MOST_ROWS,
         may_cancel=visitor.is_signed_in and not work.is_over,
         may_verify=visitor.is_signed_in and not (isinstance(work, StoredJob) and not is_verifiable(work)),
@@ -262,6 +244,7 @@ def _shown(
 
 def table_on_page(workspace: Workspace, maker: StoredJob, named: Mapping[str, Any]) -> TableOnPage | None:
     """Return the first rows of a stored table; None if it was not stored."""
+    # One row more than a page shows tells it that there are more.
     file = find_file(workspace, maker, f"tables/{named['name']}.csv")
     if file is None:
         return None
@@ -270,24 +253,25 @@ def table_on_page(workspace: Workspace, maker: StoredJob, named: Mapping[str, An
         level, drawn = header.index("asl"), header.index("resamples")
         printed = bounded_levels([float(row[level]) for row in rows], [int(row[drawn]) for row in rows])
         rows = [[*row[:level], str(asl), *row[level + 1 :]] for row, asl in zip(rows, printed, strict=True)]
-    return TableOnPage(named["caption"], header, [[_rounded(cell) for cell in row] for row in rows])
+    return TableOnPage(named["caption"], header, [[_round(cell) for cell in row] for row in rows])
 
 
 def rows_of(pieces: Iterator[bytes]) -> Iterator[list[str]]:
     """Yield the rows of a CSV file, which comes in pieces of any length."""
-    return csv.reader(_lines(iterdecode(pieces, "utf-8")))
+    return csv.reader(_split_lines(iterdecode(pieces, "utf-8")))
 
 
-def _lines(pieces: Iterator[str]) -> Iterator[str]:
+def _split_lines(pieces: Iterator[str]) -> Iterator[str]:
     held = ""
     for piece in pieces:
-        *whole, held = (held + piece).split("\n")  # `splitlines` also breaks lines where names of topics may not
+        # `splitlines` would also break lines at characters that names of topics may have.
+        *whole, held = (held + piece).split("\n")
         yield from (f"{line}\n" for line in whole)
     if held:
         yield held
 
 
-def _rounded(cell: str) -> str:
+def _round(cell: str) -> str:
     """Return a number with four digits; everything else as it is."""
     if "." not in cell and "e" not in cell:
         return cell

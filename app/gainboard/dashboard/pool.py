@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
-from numpy.typing import NDArray
 
-from gainboard.analyses.pool import POOL, PoolResult
+from gainboard.analyses.pool import POOL
 from gainboard.analyses.pool import figures as figures_of_pool
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.dashboard.figures import FigureOnPage
@@ -19,7 +18,7 @@ from gainboard.dashboard.rendering import PageLook, page, pages
 from gainboard.dashboard.schema_forms import fields_of
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import NoQrels
-from gainboard.evaluation.judgments.judged_shares import JudgedShares, judged_shares
+from gainboard.evaluation.judgments.judged_shares import judged_shares
 from gainboard.evaluation.judgments.pools import PoolFormat, pool_pieces
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
@@ -30,6 +29,7 @@ router = pages()
 RANKS = (1, 5, 10, 20, 50, 100)
 THIN = 0.5
 LISTED = 10
+MEDIA_TYPES = {"csv": "text/csv", "json": "application/json"}
 FIRST_FIELDS = ("depth", "order", "budget", "top")
 
 
@@ -51,8 +51,8 @@ def show_pool(
 def _pools(workspace: Workspace, place: Place, job: str | None) -> dict[str, Any]:
     """Return what organisers see: the pools that there are, the one that is shown, and the form for another."""
     principal = place.view.principal
-    jobs = [each.work for each in list_jobs(workspace, principal, JobsWanted(place.name, POOL.name), None, LISTED)]
-    shown = job or next((each.id for each in jobs if each.state == "succeeded"), None)
+    jobs = [seen.work for seen in list_jobs(workspace, principal, JobsWanted(place.name, POOL.name), None, LISTED)]
+    shown = job or next((work.id for work in jobs if work.state == "succeeded"), None)
     fields = fields_of(POOL.schema, {})
     values = {"jobs": jobs, "shown": shown, "fields": fields, "first_fields": FIRST_FIELDS, "pool": None}
     if shown is None:
@@ -60,11 +60,8 @@ def _pools(workspace: Workspace, place: Place, job: str | None) -> dict[str, Any
     pool = find_pool(workspace, principal, place.name, shown, "query.job")
     progress = judging_progress(workspace, principal, place.name, pool)
     figures = [FigureOnPage.of(figure) for figure in figures_of_pool(pool)]
-    return values | {"pool": pool, "figures": figures, "progress": progress, "rows": _rows(pool, progress)}
-
-
-def _rows(pool: PoolResult, progress: Sequence[Any]) -> list[tuple[Any, list[int]]]:
-    return [(each, [version.by_topic[at] for version in progress]) for at, each in enumerate(pool.topics)]
+    rows = [(topic, [version.by_topic[number] for version in progress]) for number, topic in enumerate(pool.topics)]
+    return values | {"pool": pool, "figures": figures, "progress": progress, "rows": rows}
 
 
 @router.get("/c/{collection}/pools/{job}.{form}")
@@ -81,39 +78,34 @@ def read_pool(
     kind: PoolFormat = "trec" if form == "txt" else form
     name = f"{collection}-pool-{job[:12]}.{'txt' if form == 'ntcir' else form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(pool_pieces(pool.pool, kind), media_type=_TYPES.get(form, "text/plain"), headers=headers)
-
-
-_TYPES = {"csv": "text/csv", "json": "application/json"}
+    return StreamingResponse(
+        pool_pieces(pool.pool, kind), media_type=MEDIA_TYPES.get(form, "text/plain"), headers=headers
+    )
 
 
 def _shares(workspace: Workspace, place: Place) -> dict[str, Any]:
+    """Return the shares of judged documents by rank, in numbers and as a figure; or why there are none."""
     try:
-        found = judged_shares(workspace, place.view.principal, place.name)
+        judged = judged_shares(workspace, place.view.principal, place.name)
     except NoQrels as error:
-        return {"found": None, "why": error.message}
-    mean = found.mean
-    ranks = [rank for rank in RANKS if rank <= found.shares.shape[1]]
+        return {"judged": None, "why": error.message}
+    mean, deepest = judged.mean, judged.shares.shape[1]
+    ranks = [rank for rank in RANKS if rank <= deepest]
+    every_rank: Sequence[float] = list(range(1, deepest + 1))
+    series = [Series("mean of all runs", every_rank, mean.tolist(), "line")]
+    last = judged.shares[:, -1]
+    if not np.isnan(last).all():  # a run that retrieves nothing for the judged topics has no shares
+        for title, row in (("least judged", int(np.nanargmin(last))), ("most judged", int(np.nanargmax(last)))):
+            series.append(Series(f"{title}: {judged.runs[row].name}", every_rank, judged.shares[row].tolist(), "line"))
+    axes = Axis("Rank", counts=True), Axis("Share of judged documents", limits=(0.0, 1.0))
+    caption = "The share of judged documents among the first r, mean over topics."
     return {
-        "found": found,
+        "judged": judged,
         "ranks": ranks,
         "by_run": [
-            (run, [shares[rank - 1] for rank in ranks]) for run, shares in zip(found.runs, found.shares, strict=True)
+            (run, [shares[rank - 1] for rank in ranks]) for run, shares in zip(judged.runs, judged.shares, strict=True)
         ],
         "mean": [mean[rank - 1] for rank in ranks],
         "thin": next((rank for rank, share in enumerate(mean.tolist(), start=1) if share < THIN), None),
-        "figure_shown": FigureOnPage.of(_figure(found, mean)),
+        "figure_shown": FigureOnPage.of(Figure("judged", caption, [Panel(*axes, series)])),
     }
-
-
-def _figure(found: JudgedShares, mean: NDArray[np.float64]) -> Figure:
-    ranks: Sequence[float] = list(range(1, len(mean) + 1))
-    series = [Series("mean of all runs", ranks, mean.tolist(), "line")]
-    last = found.shares[:, -1]
-    if not np.isnan(last).all():  # a run that retrieves nothing for the judged topics has no shares
-        for title, row in (("least judged", int(np.nanargmin(last))), ("most judged", int(np.nanargmax(last)))):
-            series.append(Series(f"{title}: {found.runs[row].name}", ranks, found.shares[row].tolist(), "line"))
-    axes = (Axis("Rank", counts=True), Axis("Share of judged documents", limits=(0.0, 1.0)))
-    return Figure(
-        "judged", "The share of judged documents among the first r, mean over topics.", [Panel(*axes, series)]
-    )

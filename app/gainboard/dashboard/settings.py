@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse, StreamingResponse
@@ -50,7 +50,7 @@ GROUPS = {
     ),
 }
 """The fields of the form by their group. One that has no place here comes last."""
-OWN = ("title", "gains", "metrics", "public")
+OF_COLLECTION = ("title", "gains", "metrics", "public")
 """The settings of the collection itself that can be changed at any time."""
 
 
@@ -63,10 +63,10 @@ def show_settings(
     saved: Annotated[bool, BOOLEAN] = False,
 ) -> Response:
     """Show all settings, with forms to change them."""
-    return _page(request, workspace, visitor, _opened(workspace, visitor, collection), is_saved=saved)
+    return _show_page(request, workspace, visitor, _enter_as_organiser(workspace, visitor, collection), is_saved=saved)
 
 
-def _opened(workspace: Workspace, visitor: Visitor, name: str) -> Place:
+def _enter_as_organiser(workspace: Workspace, visitor: Visitor, name: str) -> Place:
     place = enter(workspace, visitor, name)
     place.view.require_organiser()
     return place
@@ -75,14 +75,14 @@ def _opened(workspace: Workspace, visitor: Visitor, name: str) -> Place:
 def _fields(request: Request, described: Described) -> list[Field]:
     now = show(request, described).model_dump(mode="json")
     schema = ChangeableSettings.model_json_schema()
-    own = {name: schema["properties"][name] for name in OWN}
+    properties = {name: schema["properties"][name] for name in OF_COLLECTION}
     return [
-        *fields_of({"properties": own, "$defs": schema["$defs"]}, now),
+        *fields_of({"properties": properties, "$defs": schema["$defs"]}, now),
         *fields_of({"properties": {"policy": Policy.model_json_schema()}, "$defs": schema["$defs"]}, now),
     ]
 
 
-def _page(
+def _show_page(
     request: Request,
     workspace: Workspace,
     visitor: Visitor,
@@ -119,15 +119,10 @@ def _page(
         secret=shown_once(request),
         tokens=listed,
         holders={token.id: token.holder for token in listed if token.holder},
-        entries=_last_entries(workspace, place),
+        entries=[*audit.exported(workspace, principal, name, AuditWanted()).entries][: -ENTRIES - 1 : -1],
     )
     forget_once(request, answer)
     return answer
-
-
-def _last_entries(workspace: Workspace, place: Place) -> list[Any]:
-    entries = audit.exported(workspace, place.view.principal, place.name, AuditWanted()).entries
-    return list(entries)[: -ENTRIES - 1 : -1]
 
 
 @router.post("/c/{collection}/settings")
@@ -135,53 +130,57 @@ def change_settings(
     collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
 ) -> Response:
     """Change the settings that differ from those that the page showed, all or none of them."""
-    place = _opened(workspace, visitor, collection)
+    place = _enter_as_organiser(workspace, visitor, collection)
     fields = _fields(request, collections.described(workspace, visitor.principal, collection))
     editable = [field for field in fields if field.name != "policy.phase"]
-    before = Form(tuple(_texts(form.get("seen")).items()))
+    before = Form(tuple(_read_seen(form.get("seen")).items()))
     try:
+        # What the page showed is read as what is sent, so that the same time or list written otherwise is no change.
         sent, seen = (
-            values_of(ChangeableSettings.model_validate(read(editable, each, is_change=True)))
-            for each in (form, before)
+            values_of(ChangeableSettings.model_validate(read(editable, filled, is_change=True)))
+            for filled in (form, before)
         )
         collections.change(workspace, visitor.principal, collection, sent, seen)
     except SettingsChanged as error:
         now = json.dumps({field.name: field.value for field in fields})
-        merged = _merged(fields, form, before, {each["setting"] for each in error.details["conflicts"]})
+        conflicts = {conflict["setting"] for conflict in error.details["conflicts"]}
+        merged = _merge(fields, form, before, conflicts)
         fault = "Nothing was changed: somebody else changed the marked settings meanwhile. Save again to override them."
-        return _page(request, workspace, visitor, place, fields=merged, seen=now, fault=fault, status=409)
+        return _show_page(request, workspace, visitor, place, fields=merged, seen=now, fault=fault, status=409)
     except (ValidationError, GainboardError) as error:
         faulty, fault = with_faults(fields, form, error), f"Nothing was changed. {told_by(error)}"
-        return _page(request, workspace, visitor, place, fields=faulty, seen=form.get("seen"), fault=fault, status=422)
-    return _back(request, collection, "?saved=true")
+        return _show_page(
+            request, workspace, visitor, place, fields=faulty, seen=form.get("seen"), fault=fault, status=422
+        )
+    return _lead_back(request, collection, "?saved=true")
 
 
-def _merged(fields: Sequence[Field], form: Form, before: Form, conflicts: Collection[str]) -> list[Field]:
+def _merge(fields: Sequence[Field], form: Form, before: Form, conflicts: Collection[str]) -> list[Field]:
     """Return the fields as they are now, with the changes of this form. Those of `conflicts` say what they are now."""
     merged = []
     for field, filled in zip(fields, with_faults(fields, form), strict=True):
-        is_asked = field.name in form or field.widget == "check"  # browsers leave out a box that is not ticked
-        is_changed = is_asked and filled.value != before.get(field.name)
+        is_sent = field.name in form or field.widget == "check"  # browsers leave out a box that is not ticked
+        is_changed = is_sent and filled.value != before.get(field.name)
         fault = f"Somebody else has set this to {field.value or 'nothing'}." if field.name in conflicts else ""
         merged.append(replace(field, value=filled.value if is_changed else field.value, fault=fault))
     return merged
 
 
-def _texts(text: str) -> dict[str, str]:
+def _read_seen(text: str) -> dict[str, str]:
     """Return the texts of the fields as the page showed them. Raise InvalidRequest if they are not of our page."""
     with suppress(ValueError, RecursionError):
-        found = json.loads(text)
-        if isinstance(found, dict) and all(isinstance(each, str) for each in found.values()):
-            return found
+        texts = json.loads(text)
+        if isinstance(texts, dict) and all(isinstance(value, str) for value in texts.values()):
+            return texts
     raise InvalidRequest.at("body.seen", "missing", "The form lacks what the page showed. Load the page again.")
 
 
-def _back(request: Request, collection: str, query: str = "") -> Response:
+def _lead_back(request: Request, collection: str, query: str = "") -> Response:
     return RedirectResponse(address(request, f"/c/{collection}/settings{query}"), 303)
 
 
 def _token_fields() -> list[Field]:
-    """Return the form of a new token. Its first choice is the role that may do the least harm."""
+    # The first choice is the role that may do the least harm.
     return fields_of(NewToken.model_json_schema(), {"role": "participant"})
 
 
@@ -203,7 +202,7 @@ def change_phase(
 ) -> Response:
     """Release the judgments, or hide them again."""
     collections.change(workspace, visitor.principal, collection, {"phase": phase})
-    return _back(request, collection)
+    return _lead_back(request, collection)
 
 
 @router.post("/c/{collection}/tokens")
@@ -211,15 +210,15 @@ def create_token(
     collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
 ) -> Response:
     """Create a token, and show it this once, on the page of settings."""
-    place = _opened(workspace, visitor, collection)
+    place = _enter_as_organiser(workspace, visitor, collection)
     fields = _token_fields()
     try:
         sent = NewToken.model_validate(read(fields, form))
         issued = tokens.create(workspace, visitor.principal, collection, Wish(**sent.model_dump()))
     except (ValidationError, GainboardError) as error:
         faulty, fault = with_faults(fields, form, error), f"No token was made. {told_by(error)}"
-        return _page(request, workspace, visitor, place, token_fields=faulty, fault=fault, status=422)
-    answer = _back(request, collection, "#tokens")
+        return _show_page(request, workspace, visitor, place, token_fields=faulty, fault=fault, status=422)
+    answer = _lead_back(request, collection, "#tokens")
     show_once(request, answer, issued.token)
     return answer
 
@@ -237,4 +236,4 @@ def revoke_token(
     tokens.revoke(workspace, visitor.principal, collection, token)
     if form.get("back") == "teams":
         return RedirectResponse(address(request, f"/c/{collection}/teams"), 303)
-    return _back(request, collection)
+    return _lead_back(request, collection)

@@ -54,35 +54,41 @@ def show_submissions(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    sent: str | None = None,
     team: str | None = None,
 ) -> Response:
     """Show the runs that this visitor may see, by team, and the place to upload one."""
     place = enter(workspace, visitor, collection)
     require_participation(place.view)
-    principal = place.view.principal
-    found = runs.list_runs(workspace, principal, collection, None, MOST)
-    mine = [each for each in found if place.view.own_team in (None, each.run.team_id)]
-    _, listed = list_teams(workspace, principal, collection, None, MOST)
-    teams = [each for each in listed if place.view.own_team in (None, each.id)]
+    principal, own_team = place.view.principal, place.view.own_team
+    seen = runs.list_runs(workspace, principal, collection, None, MOST)
+    shown = [each for each in seen if own_team in (None, each.run.team_id)]
+    shown.sort(key=lambda each: each.run.created_at, reverse=True)
+    _, every_team = list_teams(workspace, principal, collection, None, MOST)
+    teams = [each for each in every_team if own_team in (None, each.id)]
     left = runs_left(workspace, principal, collection, teams)
+    closed = None
+    try:
+        runs.admit(workspace, principal, collection, None, team_may_follow=True)
+    except Refused as refusal:
+        closed = refusal.message
     return page(
         request,
         visitor,
         "submissions.html",
         PageLook(f"Submissions to {place.title}", place, "Submissions"),
-        teams=[_of_team(each.name, mine, left[each.id]) for each in teams],
+        teams=[
+            TeamRuns(each.name, [run for run in shown if run.run.team == each.name], left[each.id]) for each in teams
+        ],
         few=FEW if place.view.organises else MOST,
         shown_whole=team,
-        count=len(mine),
+        count=len(shown),
         most=MOST,
         allowance=score_budget.allowance_of(workspace, principal),
-        closed=_why_closed(workspace, visitor, collection),
+        closed=closed,
         formats=FORMATS,
         may_withdraw=runs.may_withdraw(place.view, place.now),
         news=judgment_news(workspace, place),
         scores_changed_at=_scores_changed_at(workspace, visitor, place),
-        sent=sent,
     )
 
 
@@ -109,20 +115,6 @@ def _scores_changed_at(workspace: Workspace, visitor: Visitor, place: Place) -> 
         return shown_scores_changed_at(workspace, leaderboard(workspace, visitor.sender, place.name, Question(), None))
     except (NoQrels, Refused):
         return None
-
-
-def _of_team(name: str, found: Sequence[SeenRun], left: int | None) -> TeamRuns:
-    own = [each for each in found if each.run.team == name]
-    return TeamRuns(name, sorted(own, key=lambda each: each.run.created_at, reverse=True), left)
-
-
-def _why_closed(workspace: WorkspaceDep, visitor: VisitorDep, collection: str) -> str | None:
-    """Return why no file is accepted now, if that is so."""
-    try:
-        runs.admit(workspace, visitor.principal, collection, None, team_may_follow=True)
-    except Refused as refusal:
-        return refusal.message
-    return None
 
 
 @router.post("/c/{collection}/check")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -51,51 +51,41 @@ def show_teams(collection: CollectionName, request: Request, workspace: Workspac
     """Show the teams, with the form to invite some."""
     place = enter(workspace, visitor, collection)
     place.view.require_organiser()
-    return _page(request, workspace, visitor, place)
+    return _show_page(request, workspace, visitor, place)
 
 
-def _page(
+def _show_page(
     request: Request, workspace: Workspace, visitor: Visitor, place: Place, wanted: str = "", fault: str = ""
 ) -> Response:
-    look = PageLook(f"Teams of {place.title}", place, "Teams", status=422 if fault else 200)
-    teams, secret = _teams(request, workspace, visitor, place.name), shown_once(request)
-    answer = page(
-        request, visitor, "teams.html", look, teams=teams, wanted=wanted, fault=fault, secret=secret, most=MOST
-    )
-    forget_once(request, answer)
-    return answer
-
-
-def _teams(request: Request, workspace: Workspace, visitor: Visitor, name: str) -> list[ShownTeam]:
     assert visitor.session is not None, "only organisers come here"
-    principal, now = visitor.principal, workspace.now()
+    principal, name, now = visitor.principal, place.name, workspace.now()
     _, counted = list_teams(workspace, principal, name, None, MOST)
     left = runs_left(workspace, principal, name, counted)
     last: dict[str, datetime] = {}
-    for each in runs.list_runs(workspace, principal, name, None, MOST_RUNS):
-        last[each.run.team] = max(each.run.created_at, last.get(each.run.team, each.run.created_at))
+    for seen in runs.list_runs(workspace, principal, name, None, MOST_RUNS):
+        last[seen.run.team] = max(seen.run.created_at, last.get(seen.run.team, seen.run.created_at))
     every = tokens.list_tokens(workspace, principal, name, None, MOST_RUNS)
-    valid = [each for each in every if each.is_live(now) and not each.is_invitation]
-    invited = _invitations(request, workspace, visitor, name)
-    return [
+    valid = [token for token in every if token.is_live(now) and not token.is_invitation]
+    # A code is stored as its hash alone, so only the session that made an invitation can show its link.
+    invited = {
+        record.team: ShownInvitation(record, f"{server_address(request)}/join#{code}" if code else None)
+        for record, code in invitations.list_invitations(workspace, visitor.session, name)
+    }
+    teams = [
         ShownTeam(
             team,
-            [each for each in valid if each.team == team.name],
+            [token for token in valid if token.team == team.name],
             invited.get(team.name),
             last.get(team.name),
             left[team.id],
         )
         for team in counted
     ]
-
-
-def _invitations(
-    request: Request, workspace: Workspace, visitor: Visitor, name: str
-) -> Mapping[str | None, ShownInvitation]:
-    assert visitor.session is not None, "only organisers come here"
-    start = server_address(request)
-    found = invitations.list_invitations(workspace, visitor.session, name)
-    return {each.team: ShownInvitation(each, f"{start}/join#{code}" if code else None) for each, code in found}
+    look = PageLook(f"Teams of {place.title}", place, "Teams", status=422 if fault else 200)
+    values = {"wanted": wanted, "fault": fault, "secret": shown_once(request), "most": MOST}
+    answer = page(request, visitor, "teams.html", look, teams=teams, **values)
+    forget_once(request, answer)
+    return answer
 
 
 @router.post("/c/{collection}/teams")
@@ -109,11 +99,11 @@ def invite(
         invitations.invite(workspace, visitor.session, collection, wanted.replace(",", " ").split())
     except InvalidRequest as error:
         place = enter(workspace, visitor, collection)
-        return _page(request, workspace, visitor, place, wanted, f"Nobody was invited. {error.message}")
-    return _back(request, collection)
+        return _show_page(request, workspace, visitor, place, wanted, f"Nobody was invited. {error.message}")
+    return _lead_back(request, collection)
 
 
-def _back(request: Request, collection: str) -> Response:
+def _lead_back(request: Request, collection: str) -> Response:
     return RedirectResponse(address(request, f"/c/{collection}/teams"), 303)
 
 
@@ -127,6 +117,7 @@ def rotate(
     form: FormDep,
 ) -> Response:
     """Give a team's token a new secret, and show it this once."""
-    issued, answer = tokens.rotate(workspace, visitor.principal, collection, token), _back(request, collection)
+    issued = tokens.rotate(workspace, visitor.principal, collection, token)
+    answer = _lead_back(request, collection)
     show_once(request, answer, issued.token)
     return answer
