@@ -39,11 +39,13 @@ def show_comparison(
     place = enter(workspace, visitor, collection)
     place.view.require_free_scores()
     look = PageLook(f"Compare runs of {place.title}", place, "Compare")
-    names = _names(workspace, visitor, collection, asked)
+    every_run = replace(question_of(asked), runs=None, topics=None)
+    board = leaderboard(workspace, visitor.sender, collection, every_run, None)
+    names = [row.run.name for row in board.rows]
     if len(names) < 2:
         return page(request, visitor, "compare.html", look, names=names, comparison=None)
     if asked.get("baseline"):
-        return _beside_baselines(request, workspace, visitor, look, names, asked)
+        return _show_beside_baselines(request, workspace, visitor, look, names, asked)
     chosen, margin = asked.get("run"), asked.get("margin")
     pair = list(chosen or names[:2])
     if len(pair) == 2 and pair[0] == pair[1]:
@@ -64,14 +66,14 @@ def show_comparison(
         margin=margin,
         metrics=asked.get("metric", ()),
         comparison=comparison,
-        compared=[_shown(each, pair) for each in comparison.pairs],
+        comparisons=[_describe(compared, pair) for compared in comparison.pairs],
         numbers=query,
         forms=FORMS,
         asking=PrintedRequest.of(request, "compare", collection, query, names=pair),
     )
 
 
-def _beside_baselines(
+def _show_beside_baselines(
     request: Request, workspace: Workspace, visitor: Visitor, look: PageLook, names: list[str], asked: ComparedRunsQuery
 ) -> Response:
     """Show the runs beside each baseline, one table for each metric and baseline, the largest difference first."""
@@ -80,8 +82,8 @@ def _beside_baselines(
     baselines, margin = asked.get("baseline", ()), asked.get("margin")
     comparison = compare(workspace, visitor.sender, collection, question_of(asked), baselines, margin)
     tables: dict[tuple[str, str], list[PairComparison]] = {}
-    for each in comparison.pairs:
-        tables.setdefault((each.label, each.names[1]), []).append(each)
+    for compared in comparison.pairs:
+        tables.setdefault((compared.label, compared.names[1]), []).append(compared)
     query = query_of(asked)
     return page(
         request,
@@ -94,7 +96,7 @@ def _beside_baselines(
         kept=[(name, value) for name, value in asked.items() if name not in ("baseline", "run", "metric", "margin")],
         runs=asked.get("run") or (),
         metrics=asked.get("metric", ()),
-        tables=[_table(*each) for each in tables.items()],
+        tables=[_table(*about, pairs) for about, pairs in tables.items()],
         alpha=ALPHA,
         numbers=query,
         forms=FORMS,
@@ -102,66 +104,59 @@ def _beside_baselines(
     )
 
 
-def _table(about: tuple[str, str], pairs: list[PairComparison]) -> dict[str, Any]:
+def _table(label: str, baseline: str, pairs: list[PairComparison]) -> dict[str, Any]:
     """Return a table of pairs with one baseline, and the axis of their intervals, which has the 0."""
-    known = [each.statistics for each in pairs if each.statistics]
-    label, baseline = about
+    ends = [end for pair in pairs if pair.statistics for end in (pair.statistics.low, pair.statistics.high)]
     return {
         "label": label,
         "baseline": baseline,
         "mean": pairs[0].means[1],
-        "pairs": sorted(pairs, key=lambda each: each.means[1] - each.means[0]),
-        "scale": ChartScale.around([0.0, *(end for each in known for end in (each.low, each.high))], 5),
-        "significant": sum(each.is_significant for each in pairs),
+        "pairs": sorted(pairs, key=lambda pair: pair.means[1] - pair.means[0]),
+        "scale": ChartScale.around([0.0, *ends], 5),
+        "significant": sum(pair.is_significant for pair in pairs),
     }
 
 
-def _names(workspace: Workspace, visitor: Visitor, collection: str, asked: ComparedRunsQuery) -> list[str]:
-    """Return the runs, the best first."""
-    question = replace(question_of(asked), runs=None, topics=None)
-    board = leaderboard(workspace, visitor.sender, collection, question, None)
-    return [row.run.name for row in board.rows]
-
-
-def _shown(found: PairComparison, pair: list[str]) -> dict[str, Any]:
-    better, worse = pair if found.means[0] >= found.means[1] else pair[::-1]
+def _describe(compared: PairComparison, pair: list[str]) -> dict[str, Any]:
+    """Return the sentence about two runs under one metric in its parts, of which the better run is the subject."""
+    better, worse = pair if compared.means[0] >= compared.means[1] else pair[::-1]
     sign = 1 if better == pair[0] else -1
-    statistics = found.statistics
+    statistics = compared.statistics
     ends = sorted(sign * end for end in (statistics.low, statistics.high)) if statistics else []
     level = statistics.tests[0].asl if statistics else None
     same = statistics.equivalence if statistics else None
     inner = sorted(sign * end for end in (same.low, same.high)) if same else []
     return {
-        "found": found,
+        "pair": compared,
         "better": better,
         "worse": worse,
-        "difference": abs(found.means[0] - found.means[1]),
+        "difference": abs(compared.means[0] - compared.means[1]),
         "ends": ends,
         "inner": inner,
         "is_significant": level is not None and level < ALPHA,
         "alpha": ALPHA,
-        "figure": FigureOnPage.of(_figure(found, pair)) if found.topics else None,
+        "figure": FigureOnPage.of(_figure(compared, pair)) if compared.topics else None,
     }
 
 
-def _figure(found: PairComparison, pair: list[str]) -> Figure:
-    topics, first, second = [each.topic for each in found.topics], *pair
+def _figure(compared: PairComparison, pair: list[str]) -> Figure:
+    topics, first, second = compared.topics, *pair
     by_topic = Panel(
-        Axis("Topic", categories=topics),
+        Axis("Topic", categories=[topic.topic for topic in topics]),
         Axis(f"{first} minus {second}"),
-        [Series("topic", list(range(len(topics))), [each.difference for each in found.topics], "bars")],
+        [Series("topic", list(range(len(topics))), [topic.difference for topic in topics], "bars")],
         title="Differences by topic",
     )
-    ends = [value for each in found.topics for value in (each.first, each.second)]
-    limits = (min(0.0, *ends), max(1.0, *ends))
+    firsts, seconds = [topic.first for topic in topics], [topic.second for topic in topics]
+    limits = min(0.0, *firsts, *seconds), max(1.0, *firsts, *seconds)
     scores = Panel(
         Axis(second, limits=limits),
         Axis(first, limits=limits),
-        [Series("topic", [each.second for each in found.topics], [each.first for each in found.topics], "points")],
+        [Series("topic", seconds, firsts, "points")],
         title="Scores by topic",
         has_diagonal=True,
     )
-    return Figure("comparison", f"{first} and {second} under {found.label}, by topic.", [by_topic, scores])
+    return Figure("comparison", f"{first} and {second} under {compared.label}, by topic.", [by_topic, scores])
 
 
 @router.get("/c/{collection}/compare.{form}")
@@ -177,10 +172,10 @@ def read_numbers(
     if form == "json" or form == "csv":
         return read_comparison(collection, request, workspace, visitor.sender, {**asked, "format": form})
     baselines = asked.get("baseline", ())
-    found = compare(workspace, visitor.sender, collection, question_of(asked), baselines, asked.get("margin"))
+    compared = compare(workspace, visitor.sender, collection, question_of(asked), baselines, asked.get("margin"))
     if form == "svg" or form == "png":
-        return image_answer(form, lambda: _image(found.pairs, is_pair=not baselines))
-    return table_answer(form, _exhibit(found.pairs))
+        return image_answer(form, lambda: _image(compared.pairs, is_pair=not baselines))
+    return table_answer(form, _exhibit(compared.pairs))
 
 
 def _exhibit(pairs: Sequence[PairComparison]) -> Table:
@@ -190,14 +185,15 @@ def _exhibit(pairs: Sequence[PairComparison]) -> Table:
     columns += [Column("effect", "SD", digits=2), *(Column(name, digits=4) for name in ("t-test", "Holm", "BH"))]
     columns += [Column(title) for title in ("won", "lost", "tied")]
     rows: list[list[Cell]] = []
-    for each in pairs:
-        own, difference = each.statistics, each.means[0] - each.means[1]
-        shown: Cell = Marked(difference) if each.is_significant else difference
+    for pair in pairs:
+        statistics, difference = pair.statistics, pair.means[0] - pair.means[1]
+        shown: Cell = Marked(difference) if pair.is_significant else difference
         numbers: list[Cell] = [None] * 6
-        if own:
-            test = own.tests[0]
-            numbers = [own.low, own.high, own.effect_size, test.asl, test.asl_holm, test.asl_benjamini_hochberg]
-        rows.append([each.label, *each.names, shown, *numbers, each.won, each.lost, each.tied])
+        if statistics:
+            test = statistics.tests[0]
+            numbers = [statistics.low, statistics.high, statistics.effect_size]
+            numbers += [test.asl, test.asl_holm, test.asl_benjamini_hochberg]
+        rows.append([pair.label, *pair.names, shown, *numbers, pair.won, pair.lost, pair.tied])
     caption = "Differences of means with 95 % intervals"
     notes = [
         "Levels are of paired t-tests. Holm's method corrects them for the pairs of this table under each metric. "
@@ -209,17 +205,20 @@ def _exhibit(pairs: Sequence[PairComparison]) -> Table:
 
 def _image(pairs: Sequence[PairComparison], *, is_pair: bool) -> Figure:
     """Return the figure of the first metric: the topics of one pair, or the interval of each pair's difference."""
-    own = [each for each in pairs if each.label == pairs[0].label]
+    label = pairs[0].label
     if is_pair:
-        return _figure(own[0], list(own[0].names))
-    known = sorted(((each, each.statistics) for each in own if each.statistics), key=lambda pair: pair[1].difference)
-    names = [f"{each.names[0]} minus {each.names[1]}" for each, _ in known]
-    ends = [end for _, own in known for end in (own.low, own.high, None)]
-    at = [place for number in range(len(known)) for place in (number, number, None)]
+        return _figure(pairs[0], list(pairs[0].names))
+    tested = [(pair, pair.statistics) for pair in pairs if pair.label == label and pair.statistics]
+    tested.sort(key=lambda pair: pair[1].difference)
+    names = [f"{pair.names[0]} minus {pair.names[1]}" for pair, _ in tested]
+    # None ends the line of an interval, so that one series has all of them.
+    ends = [end for _, statistics in tested for end in (statistics.low, statistics.high, None)]
+    heights = [height for number in range(len(tested)) for height in (number, number, None)]
+    differences = [statistics.difference for _, statistics in tested]
     series = [
-        Series("difference of means", [own.difference for _, own in known], list(range(len(known))), "points"),
-        Series("95 % interval", ends, at, "intervals"),
+        Series("difference of means", differences, list(range(len(tested))), "points"),
+        Series("95 % interval", ends, heights, "intervals"),
     ]
-    axes = Axis(f"difference of mean {pairs[0].label}"), Axis("", categories=names)
+    axes = Axis(f"difference of mean {label}"), Axis("", categories=names)
     panel = Panel(*axes, series, references=[Reference(0.0, "equal", "x")])
-    return Figure("comparison", f"Differences of means under {pairs[0].label}.", [panel])
+    return Figure("comparison", f"Differences of means under {label}.", [panel])
