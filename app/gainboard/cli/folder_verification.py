@@ -141,7 +141,7 @@ class ReleaseFolder:
             # A service without the `figures` extra draws none.
             drawn = any(self.path.glob("data/results/*/figures/*"))
             archive = Archive(workspace, own.collection, own.release, log=self.log, has_figures=drawn)
-            with archive.written() as again:
+            with archive.write() as again:
                 yield from self._compare_all(again, document, own.not_made)
         except BadSetting:
             raise

@@ -65,12 +65,12 @@ class SortedTopics(NamedTuple):
     scores: Floats
 
 
-def _sorted_topics(workspace: Workspace, visitor: Visitor, place: Place, asked: TopicsQuery) -> SortedTopics:
+def _sort(workspace: Workspace, visitor: Visitor, place: Place, asked: TopicsQuery) -> SortedTopics:
     place.view.require_free_scores()
     board = leaderboard(workspace, visitor.sender, place.name, question_of(asked), asked.get("by"))
     table, runs = _table(board), [row.run.name for row in board.rows]
     defined = np.flatnonzero(~np.isnan(table).any(axis=1)) if runs else np.array([], int)
-    order = _ordered(table[defined], runs, asked.get("sort", "topic"), place.name)
+    order = _order(table[defined], runs, asked.get("sort", "topic"), place.name)
     topics = [board.scores.topics[topic] for topic in defined[order]]
     return SortedTopics(board, topics, runs, table[defined][order])
 
@@ -92,8 +92,7 @@ def show_topics(
 ) -> Response:
     """Show the scores of all runs on all topics, the hardest topics first if so wanted."""
     place = enter(workspace, visitor, collection)
-    found = _sorted_topics(workspace, visitor, place, asked)
-    board, topics, runs, _ = found
+    shown = _sort(workspace, visitor, place, asked)
     query = query_of(_without(asked, "sort", "all", "by") | {"topics": asked.get("topics") or "all"})
     return page(
         request,
@@ -101,13 +100,13 @@ def show_topics(
         "topics.html",
         PageLook(f"Topics of {place.title}", place, "Topics"),
         asked=completed(TopicsQuery, asked),
-        board=board,
+        board=shown.board,
         groups=list_groups(workspace, place.view.principal, collection),
         other_topics=query_of(_without(asked, "topics", "sort")),
-        rows=_rows(found),
-        runs=runs,
-        left_out=len(board.scores.topics) - len(topics),
-        shown_figure=FigureOnPage.of(_heat_map(found)) if topics else None,
+        rows=_rows(shown),
+        runs=shown.runs,
+        left_out=len(shown.board.scores.topics) - len(shown.topics),
+        shown_figure=FigureOnPage.of(_heat_map(shown)) if shown.topics else None,
         links={sort: query_of({**asked, "sort": sort}) for sort in SORTS},
         numbers=query_of(asked),
         forms=FORMS,
@@ -119,7 +118,7 @@ def show_topics(
 SORTS = ("topic", "difficulty", "spread")
 
 
-def _ordered(table: Floats, runs: Sequence[str], sort: str, collection: str) -> NDArray[np.intp]:
+def _order(table: Floats, runs: Sequence[str], sort: str, collection: str) -> NDArray[np.intp]:
     if sort == "topic":
         return np.arange(len(table))
     if sort == "difficulty":
@@ -131,32 +130,19 @@ def _ordered(table: Floats, runs: Sequence[str], sort: str, collection: str) -> 
     return np.argsort(-table[:, runs.index(sort)], kind="stable")
 
 
-def _rows(found: SortedTopics) -> list[TopicRow]:
-    if not found.topics:
+def _rows(topics: SortedTopics) -> list[TopicRow]:
+    if not topics.topics:
         return []
-    table, runs = found.scores, found.runs
-    columns = zip(
-        found.topics,
-        table.mean(axis=1).tolist(),
-        table.std(axis=1).tolist(),
-        table.argmax(axis=1),
-        table.argmin(axis=1),
-        strict=True,
-    )
+    scores, runs = topics.scores, topics.runs
+    means, spreads = scores.mean(axis=1).tolist(), scores.std(axis=1).tolist()
+    columns = zip(topics.topics, means, spreads, scores.argmax(axis=1), scores.argmin(axis=1), strict=True)
     return [TopicRow(topic, mean, spread, runs[best], runs[worst]) for topic, mean, spread, best, worst in columns]
 
 
-def _heat_map(found: SortedTopics) -> Figure:
-    label = found.board.by
+def _heat_map(topics: SortedTopics) -> Figure:
+    label = topics.board.by
     caption = f"{label} by topic and run, the best run on the left. The stronger the colour, the higher the score."
-    return Figure("topics", caption, [HeatMap(found.topics, found.runs, found.scores.tolist(), Axis(label))])
-
-
-def _exhibit(found: SortedTopics) -> Table:
-    caption = f"Scores of {len(found.runs)} runs by topic, under {found.board.by}"
-    numbers = [Column("mean of runs", digits=DIGITS), Column("SD of runs", digits=DIGITS)]
-    columns = [Column("topic", align="left"), *numbers, Column("best run"), Column("worst run")]
-    return Table("topics", caption, columns, _rows(found))
+    return Figure("topics", caption, [HeatMap(topics.topics, topics.runs, topics.scores.tolist(), Axis(label))])
 
 
 @router.get("/c/{collection}/topics.{form}")
@@ -172,12 +158,15 @@ def read_topics(
     if form == "json" or form == "csv":
         scores: Any = {"topics": "all"} | _without(asked, "sort", "all", "by") | {"format": form}
         return read_scores(collection, request, workspace, visitor.sender, scores)
-    found = _sorted_topics(workspace, visitor, enter(workspace, visitor, collection), asked)
-    if not found.topics:
+    shown = _sort(workspace, visitor, enter(workspace, visitor, collection), asked)
+    if not shown.topics:
         raise NotFound(f"There is nothing to show: no topic of {collection!r} has a score.")
     if form == "svg" or form == "png":
-        return image_answer(form, lambda: _heat_map(found))
-    return table_answer(form, _exhibit(found))
+        return image_answer(form, lambda: _heat_map(shown))
+    caption = f"Scores of {len(shown.runs)} runs by topic, under {shown.board.by}"
+    numbers = [Column("mean of runs", digits=DIGITS), Column("SD of runs", digits=DIGITS)]
+    columns = [Column("topic", align="left"), *numbers, Column("best run"), Column("worst run")]
+    return table_answer(form, Table("topics", caption, columns, _rows(shown)))
 
 
 @router.get("/c/{collection}/topics/{topic:path}")
@@ -191,15 +180,18 @@ def show_topic(
 ) -> Response:
     """Show one topic: its judgments, the scores of all runs, and their rankings as levels by rank."""
     place = enter(workspace, visitor, collection)
-    found = topic_rankings(workspace, place.view.principal, collection, topic, depth=DEPTH, qrels=version_of(asked))
+    of_topic = topic_rankings(workspace, place.view.principal, collection, topic, depth=DEPTH, qrels=version_of(asked))
     # The topic may be outside of the group that the pages before were about.
     question = replace(question_of(asked), topics=None)
     board = leaderboard(workspace, visitor.sender, collection, question, asked.get("by"))
     topics = board.scores.topics
     number = topics.index(topic)
     scores = dict(zip([row.run.name for row in board.rows], _table(board)[number].tolist(), strict=True))
-    ranked = sorted(found.rankings, key=lambda each: -scores.get(each.run.name, float("nan")))
-    most = len(ranked) if asked.get("all") else MOST_RUNS
+    ranked = sorted(of_topic.rankings, key=lambda ranking: -scores.get(ranking.run.name, float("nan")))
+    shown = ranked if asked.get("all") else ranked[:MOST_RUNS]
+    # Level 0 has no colour, and the highest has the strongest, however many there are.
+    highest = place.view.collection.highest_level
+    colours = [1 + round(5 * level / max(highest - 1, 1)) if highest > 1 else 6 for level in range(highest)]
     query = query_of(_without(asked, "all", "sort"))
     return page(
         request,
@@ -208,15 +200,15 @@ def show_topic(
         PageLook(f"Topic {topic} of {place.title}", place, "Topics"),
         topic=topic,
         board=board,
-        names=[place.view.collection.level_name(level) for level in range(len(found.counts))],
-        counts=found.counts.tolist(),
-        steps=_steps(place.view.collection.highest_level),
-        ideal=found.ideal.tolist(),
+        names=[place.view.collection.level_name(level) for level in range(len(of_topic.counts))],
+        counts=of_topic.counts.tolist(),
+        steps=[0, *colours],
+        ideal=of_topic.ideal.tolist(),
         depth=DEPTH,
         scores=scores,
         scale=ChartScale.around([*scores.values(), 0.0]),
         mean=float(np.nanmean(list(scores.values()))) if scores else float("nan"),
-        rankings=[(each, list(zip(each.ranks.tolist(), each.levels.tolist(), strict=True))) for each in ranked[:most]],
+        rankings=[(each, list(zip(each.ranks.tolist(), each.levels.tolist(), strict=True))) for each in shown],
         count=len(ranked),
         before=topics[number - 1] if number else None,
         after=topics[number + 1] if number + 1 < len(topics) else None,
@@ -230,8 +222,3 @@ def show_topic(
             names=[topic],
         ),
     )
-
-
-def _steps(highest: int) -> list[int]:
-    """Return the step of colour of each level: 0 for level 0, and up to 6 for the highest."""
-    return [0, *(1 + round(5 * level / max(highest - 1, 1)) if highest > 1 else 6 for level in range(highest))]
