@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from gainboard import __version__
 from gainboard.dashboard.rendering import ENVIRONMENT
-from gainboard.documentation import contents, every_page, linked_files, rendered
+from gainboard.documentation import contents, every_page, linked_files, render
 
 STYLE = Path(__file__).parents[1] / "app/gainboard/dashboard/static/gainboard.css"
 
@@ -21,7 +21,7 @@ def build(target: Path) -> None:
     target.mkdir(parents=True)
     template = ENVIRONMENT.get_template("documentation_site.html")
     for name, shown in every_page().items():
-        content = Markup(rendered(name).html)
+        content = Markup(render(name).html)
         text = template.render(groups=contents(), shown=shown, content=content, version=__version__)
         (target / f"{name}.html").write_text(text, encoding="utf-8")
     shutil.copy(STYLE, target)

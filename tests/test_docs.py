@@ -23,7 +23,7 @@ from gainboard.dashboard.installing import PAGES
 from gainboard.errors import BadExpression, BadGains, FaultyFile
 from gainboard.metrics import Scale, parse_gains, resolve
 from gainboard.settings import PREFIX, Settings
-from gainboard.trec import FileLimits, RunReader, decompressed, read_intent_qrels, read_qrels
+from gainboard.trec import FileLimits, RunReader, decompress_body, read_intent_qrels, read_qrels
 from scripts import gallery
 from tests.metrics.judged import judged, scores_of
 from tests.outside import SOURCE
@@ -139,7 +139,7 @@ def test_calls_in_python_work_as_they_stand():
 def read(kind, order_by, text):
     content = [text.replace("␀", "\0").encode()]
     if kind == "hex":
-        list(decompressed(io.BytesIO(bytes.fromhex(text)), None, FileLimits()))
+        list(decompress_body(io.BytesIO(bytes.fromhex(text)), None, FileLimits()))
     elif kind == "run":
         list(RunReader(content, order_by=order_by))
     elif kind == "intents":

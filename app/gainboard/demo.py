@@ -66,12 +66,12 @@ Floats = NDArray[np.float64]
 class Profile:
     """A kind of system.
 
-    `pull` is how strongly a good system prefers an unjudged, nonrelevant, B-, A- or S-relevant document. `found` is the
-    share of relevant documents that the system can find at all.
+    `pull` is how strongly a good system prefers an unjudged, nonrelevant, B-, A- or S-relevant document. `findable` is
+    the share of relevant documents that the system can find at all.
     """
 
     pull: tuple[float, float, float, float, float]
-    found: float
+    findable: float
 
 
 PROFILES = (
@@ -103,7 +103,6 @@ class Campaign:
 
     @property
     def run_count(self) -> int:
-        """The number of runs."""
         return len(TEAMS) * self.runs_per_team
 
     def qrels(self) -> str:
@@ -125,8 +124,8 @@ class Campaign:
         for topic in self.topics:
             judged = np.flatnonzero(topic.levels != UNJUDGED_CODE)
             luck, favour = _uniform(bits, 2 * len(judged)).reshape(2, -1)
-            found = np.array([topic.documents[document] in first[topic.name] for document in judged.tolist()])
-            levels = topic.levels[judged] + _shift(luck) + (found & (favour < FAVOUR))
+            is_favoured = np.array([topic.documents[document] in first[topic.name] for document in judged.tolist()])
+            levels = topic.levels[judged] + _shift(luck) + (is_favoured & (favour < FAVOUR))
             for document, level in zip(judged.tolist(), np.clip(levels, 0, len(LEVEL_NAMES)), strict=True):
                 lines.append(f"{topic.name} 0 {topic.documents[document]} {level}\n")
         return "".join(lines)
@@ -135,16 +134,16 @@ class Campaign:
         """Return the official judgments of a random sample of the topics."""
         order = np.argsort(_uniform(np.random.PCG64([self.seed, SAMPLE_OF_TOPICS]), len(self.topics)), kind="stable")
         drawn = sorted(order[:TRUSTED_TOPICS].tolist())
-        return Campaign([self.topics[place] for place in drawn], self.runs_per_team, self.seed).qrels()
+        return Campaign([self.topics[topic] for topic in drawn], self.runs_per_team, self.seed).qrels()
 
     def _first_documents(self, run: str, ranks: int) -> dict[str, set[str]]:
         """Return the first documents of a run by topic."""
         text = next(text for _, name, text in self.runs([run]))
-        found: dict[str, set[str]] = {topic.name: set() for topic in self.topics}
+        documents: dict[str, set[str]] = {topic.name: set() for topic in self.topics}
         for topic, _, document, rank, *_ in map(str.split, text.splitlines()):
             if int(rank) <= ranks:
-                found[topic].add(document)
-        return found
+                documents[topic].add(document)
+        return documents
 
     def second_qrels(self) -> str:
         """Return the judgments of a second, lenient assessor, who has not judged every document."""
@@ -177,8 +176,12 @@ class Campaign:
         pull = np.array(profile.pull)
         for topic in self.topics:
             ease = 0.3 + 1.4 * _uniform(bits, 1)[0]
-            is_lost = (topic.levels > 0) & (_uniform(bits, CANDIDATES) >= profile.found)
-            scores = quality * ease * pull[topic.levels + 1] + _noise(bits, CANDIDATES) - LOST * is_lost
+            is_lost = (topic.levels > 0) & (_uniform(bits, CANDIDATES) >= profile.findable)
+            # Three uniform numbers are nearly normal in sum. A normal number needs logarithms, whose last bits differ
+            # between machines.
+            first, second, third = _uniform(bits, 3 * CANDIDATES).reshape(3, CANDIDATES)
+            noise = first + second + third - 1.5
+            scores = quality * ease * pull[topic.levels + 1] + noise - LOST * is_lost
             # The weakest team finds no relevant document for some topics, and few for the others: topics with score 0
             # are usual in real campaigns.
             if tag == f"{TEAMS[0]}-1" and topic.name < "005":
@@ -225,11 +228,6 @@ def _uniform(bits: np.random.PCG64, count: int) -> Floats:
     return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def _noise(bits: np.random.PCG64, count: int) -> Floats:
-    first, second, third = _uniform(bits, 3 * count).reshape(3, count)
-    return first + second + third - 1.5
-
-
 def load(workspace: Workspace, organiser: Principal) -> Iterator[str]:
     """Load both campaigns, released and public. Yield a line of progress for each step."""
     large = campaign()
@@ -252,7 +250,7 @@ def _load(
     organiser: Principal,
     collection: str,
     title: str,
-    made: Campaign,
+    generated: Campaign,
     others: Mapping[str, str] = {},
 ) -> Iterator[str]:
     settings = {
@@ -263,20 +261,20 @@ def _load(
         "gains": "3:2:1",
         "depth": RETRIEVED,
         "order_by": "score",
-        "topics": [topic.name for topic in made.topics],
+        "topics": [topic.name for topic in generated.topics],
         "metrics": ["Q", "nDCG@10", "AP"],
         "phase": "released",
         "public": True,
     }
     collections.create(workspace, organiser, settings)
-    published = qrels.publish(workspace, organiser, collection, _body(made.qrels())).qrels
+    published = qrels.publish(workspace, organiser, collection, _body(generated.qrels())).qrels
     yield f"{collection}: {published.topics} topics, {published.judged} judged, {published.relevant} relevant"
     for name, text in others.items():
         _publish(workspace, organiser, collection, name, text)
         yield f"{collection}: judgments of {name}"
-    for number, (team, name, text) in enumerate(made.runs(), start=1):
+    for number, (team, name, text) in enumerate(generated.runs(), start=1):
         runs.submit(workspace, organiser, collection, _body(text), RunDetails(team=team, name=name))
-        yield f"{collection}: run {number} of {made.run_count}: {name}"
+        yield f"{collection}: run {number} of {generated.run_count}: {name}"
 
 
 def _body(text: str) -> Body:

@@ -405,4 +405,4 @@ def every_error() -> Iterator[type[GainboardError]]:
     while waiting:
         error = waiting.pop(0)
         yield error
-        waiting.extend(each for each in error.__subclasses__() if each.__module__ == __name__)
+        waiting.extend(subclass for subclass in error.__subclasses__() if subclass.__module__ == __name__)

@@ -31,7 +31,7 @@ from ir_measures.util import QrelsConverter, RunConverter
 from gainboard.errors import BadExpression, GainboardError
 from gainboard.evaluation.runs.join import nothing_retrieved
 from gainboard.evaluation.scoring.file_scores import FileJudgments
-from gainboard.metrics import JudgedRun, Metric, Parameter, Scale, every_metric, mean_of, resolve
+from gainboard.metrics import Metric, Scale, every_metric, mean_of, resolve
 
 _CUTOFF, _MEAN, _IA, _AT = "cutoff", "mean", "ia", "@"
 
@@ -54,16 +54,18 @@ class GainboardMeasure(measures.Measure):
 
     def __init__(self, **params: Any) -> None:
         if unknown := sorted(params.keys() - self.SUPPORTED_PARAMS.keys()):
-            known = ", ".join(sorted(self.SUPPORTED_PARAMS))
-            raise BadExpression(f"{self.NAME} has no parameter {unknown[0]}. Available: {known}")
+            available = ", ".join(sorted(self.SUPPORTED_PARAMS))
+            raise BadExpression(f"{self.NAME} has no parameter {unknown[0]}. Available: {available}")
         super().__init__(**params)  # type: ignore[no-untyped-call]
 
     @property
     def expression(self) -> str:
         """The expression of the metric with the parameters of this measure."""
-        given = {name: str(value).lower() if isinstance(value, bool) else value for name, value in self.params.items()}
-        cutoff = given.pop(_CUTOFF, None)
-        arguments = ",".join(f"{name}={value}" for name, value in given.items())
+        parameters = {
+            name: str(value).lower() if isinstance(value, bool) else value for name, value in self.params.items()
+        }
+        cutoff = parameters.pop(_CUTOFF, None)
+        arguments = ",".join(f"{name}={value}" for name, value in parameters.items())
         return self.metric.name + (f"({arguments})" if arguments else "") + ("" if cutoff is None else f"@{cutoff}")
 
     @property
@@ -81,28 +83,27 @@ class GainboardMeasure(measures.Measure):
 class GainboardEvaluator(providers.Evaluator):
     """Scores runs by one set of judgments."""
 
-    def __init__(self, asked: Iterable[Any], qrels: Any) -> None:
-        asked, judged = list(asked), QrelsConverter(qrels)
-        if any(each.by_intent for each in asked):
+    def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
+        measures, judged = list(measures), QrelsConverter(qrels)
+        if any(measure.by_intent for measure in measures):
             self._judgments = FileJudgments.of(judged.as_namedtuple_iter(), intents=True)
         else:
             self._judgments = FileJudgments.of(judged.as_dict_of_dict())
-        self._metrics = [self._judgments.metrics([each.expression])[0][0] for each in asked]
-        super().__init__(asked, set(self._judgments.index.topics.topics))
+        self._metrics = [self._judgments.metrics([measure.expression])[0][0] for measure in measures]
+        super().__init__(measures, set(self._judgments.index.topics.topics))
 
     def iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
         """Yield the score of each measure for each topic that has one."""
-        scores = self._judgments.scores(self._metrics, [self._read(run)])[:, 0]
+        judgments = self._judgments
+        rankings = RunConverter(run).as_dict_of_dict().items()
+        judged = {topic: ranking for topic, ranking in rankings if topic in judgments.index.rows and ranking}
+        # Here, a run without a judged topic is no mistake of its file: what it misses scores as missing.
+        judged_run = judgments.run(judged, "run")[0] if judged else nothing_retrieved(len(judgments.index.rows))
+        scores = judgments.scores(self._metrics, [judged_run])[:, 0]
         for measure, of_topics in zip(self.measures, scores.tolist(), strict=True):
-            for topic, score in zip(self._judgments.index.topics.topics, of_topics, strict=True):
+            for topic, score in zip(judgments.index.topics.topics, of_topics, strict=True):
                 if score == score:  # it is NaN where the measure is undefined
                     yield ir_measures.Metric(topic, measure, score)
-
-    def _read(self, run: Any) -> JudgedRun:
-        found = RunConverter(run).as_dict_of_dict().items()
-        judged = {topic: ranking for topic, ranking in found if topic in self._judgments.index.rows and ranking}
-        # Here, a run without a judged topic is no mistake of its file: what it misses scores as missing.
-        return self._judgments.run(judged, "run")[0] if judged else nothing_retrieved(len(self._judgments.index.rows))
 
 
 class GainboardProvider(providers.Provider):
@@ -122,18 +123,19 @@ class GainboardProvider(providers.Provider):
 
 
 def _measure_of(metric: Metric) -> GainboardMeasure:
-    parameters = {each.name: _described(each) for each in metric.parameters}
+    parameters = {
+        parameter.name: measures.ParamInfo(
+            default=parameter.default, desc=f"{parameter.description} ({parameter.limits})"
+        )
+        for parameter in metric.parameters
+    }
     if metric.takes_cutoff:
         parameters[_CUTOFF] = measures.ParamInfo(desc="the last rank that counts")
     name = metric.name.replace("-", "")  # which a name in Python cannot have
     fields = {"NAME": name, "__name__": name, "PRETTY_NAME": metric.title, "SHORT_DESC": metric.title}
-    own = {**fields, "__doc__": metric.definition, "metric": metric, "SUPPORTED_PARAMS": parameters}
-    measure: GainboardMeasure = type(name, (GainboardMeasure,), own)()
+    members = {**fields, "__doc__": metric.definition, "metric": metric, "SUPPORTED_PARAMS": parameters}
+    measure: GainboardMeasure = type(name, (GainboardMeasure,), members)()
     return measure
-
-
-def _described(parameter: Parameter) -> measures.ParamInfo:
-    return measures.ParamInfo(default=parameter.default, desc=f"{parameter.description} ({parameter.limits})")
 
 
 def parse_measure(measure: str) -> measures.Measure:
@@ -146,25 +148,26 @@ def parse_measure(measure: str) -> measures.Measure:
         node: ast.expr = ast.parse(measure, mode="eval").body
     except SyntaxError as error:
         raise ValueError(f"{measure!r} is not a measure: {error.msg}") from error
-    given: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        given[_AT] = ast.literal_eval(node.right)
+        parameters[_AT] = ast.literal_eval(node.right)
         node = node.left
     if isinstance(node, ast.Call) and not node.args:
-        given |= {str(each.arg): ast.literal_eval(each.value) for each in node.keywords}
+        parameters |= {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords}
         node = node.func
     if not isinstance(node, ast.Name):
         raise ValueError(f"{measure!r} is not a measure. Write a name, NAME(key=value) or NAME(key=value)@cutoff.")
     if (named := measures.registry.get(node.id)) is None:
         raise NameError(f"There is no measure {node.id!r}.")
-    if _AT in given:
-        given[named.AT_PARAM] = given.pop(_AT)
-    found: measures.Measure = named(**given)
-    return found
+    # What a cut-off is called depends on the measure, which is known only now.
+    if _AT in parameters:
+        parameters[named.AT_PARAM] = parameters.pop(_AT)
+    parsed: measures.Measure = named(**parameters)
+    return parsed
 
 
 MEASURES: Final[Mapping[str, GainboardMeasure]] = {
-    str(each.NAME): each for each in map(_measure_of, every_metric()) if each.NAME not in measures.registry
+    str(measure.NAME): measure for measure in map(_measure_of, every_metric()) if measure.NAME not in measures.registry
 }
 """The measures by name."""
 

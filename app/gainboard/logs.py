@@ -53,7 +53,7 @@ def _request_line(request: dict[str, Any]) -> str:
 
 def _text_line(time: datetime, text: str) -> str:
     # A path is from outside. Its escape sequences must not control the terminal.
-    shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
     return f"{time.astimezone():%H:%M:%S} {shown}"
 
 

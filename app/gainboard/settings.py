@@ -25,6 +25,7 @@ Positive = Annotated[int, Field(ge=1), INTEGER]
 class Settings(BaseModel):
     """Every setting. The field `data` is the variable `GAINBOARD_DATA`, and so on."""
 
+    # Errors do not show what was set, because it may be a token or a password.
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     data: Path = Field(
@@ -106,13 +107,13 @@ class Settings(BaseModel):
     )
 
     @classmethod
-    def read(cls, environment: Mapping[str, str], **given: object) -> Settings:
+    def read(cls, environment: Mapping[str, str], **values: object) -> Settings:
         """Return the settings of an environment. Values given here (and not None) override it. Raise BadSetting."""
-        found: dict[str, object] = {
+        texts: dict[str, object] = {
             name: text for name in cls.model_fields if (text := environment.get(PREFIX + name.upper()))
         }
         try:
-            return cls.model_validate(found | {name: value for name, value in given.items() if value is not None})
+            return cls.model_validate(texts | {name: value for name, value in values.items() if value is not None})
         except ValidationError as error:
             first = error.errors()[0]
             name = PREFIX + str(first["loc"][0]).upper()
@@ -123,8 +124,8 @@ class Settings(BaseModel):
     @classmethod
     def unknown(cls, environment: Mapping[str, str]) -> list[str]:
         """Return variables that look like settings but are not: they are most likely misspelt."""
-        known = {PREFIX + name.upper() for name in (*cls.model_fields, *OF_CLIENTS)}
-        return sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
+        names = {PREFIX + name.upper() for name in (*cls.model_fields, *OF_CLIENTS)}
+        return sorted(name for name in environment if name.startswith(PREFIX) and name not in names)
 
     @property
     def url(self) -> str:
@@ -144,6 +145,7 @@ class Settings(BaseModel):
     @property
     def compiled(self) -> Path | None:
         """The folder where compiled functions are kept between starts; None leaves the choice to the compiler."""
+        # With another database there is no data folder, unless somebody has named one.
         return None if self.database_url and "data" not in self.model_fields_set else self.data / "compiled"
 
     @property

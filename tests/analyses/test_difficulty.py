@@ -5,7 +5,7 @@ from statistics import correlation, fmean, stdev
 import numpy as np
 import pytest
 
-from gainboard.statistics.means import STANDARDISATIONS, standardised
+from gainboard.statistics.means import STANDARDISATIONS, standardise_scores
 from tests.statistics.test_variance_components import alpha
 from tests.world.groves import tables_of
 
@@ -45,7 +45,7 @@ def test_runs_are_ranked_by_standardised_scores(answer, laboratory, form):
     found = answer(KIND, metrics=["AP"], standardise=form, reference=names)
     rows = laboratory.common("AP")["AP"]
     scores = np.array(list(rows.values()))
-    table = standardised(scores, np.array([list(rows).index(name) for name in sorted(names)]), form)
+    table = standardise_scores(scores, np.array([list(rows).index(name) for name in sorted(names)]), form)
     assert (found["standardise"], found["reference"]) == (form, sorted(names))
     shown = found["metrics"][0]["standardised"]
     assert shown["topics_left_out"] == []

@@ -13,7 +13,7 @@ from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.cli.parts import every_part
 from gainboard.dashboard import assets
 from gainboard.dashboard.rendering import HELP
-from gainboard.documentation import every_page, heading_id, linked_files, rendered, search
+from gainboard.documentation import every_page, heading_id, linked_files, render, search
 from gainboard.metrics import every_metric
 from gainboard.settings import PREFIX, Settings
 from tests.dashboard.test_every_page import AXE, OF_COLOURS, faults_of_accessibility, is_wider
@@ -51,7 +51,7 @@ QUESTIONS = {
 
 @pytest.fixture(scope="module")
 def pages():
-    return {f"{name}.html": rendered(name).html for name in every_page()}
+    return {f"{name}.html": render(name).html for name in every_page()}
 
 
 def ids(page):

@@ -16,7 +16,7 @@ from gainboard.statistics.correlation import (
     spearman_matrix,
     tau_ap_matrix,
 )
-from gainboard.statistics.means import round_means, tied_pairs
+from gainboard.statistics.means import round_scores, tied_pairs
 
 from .reliability import GOLDEN
 
@@ -117,7 +117,7 @@ def test_a_metric_that_ties_all_runs_correlates_with_nothing_not_even_itself():
 def test_sums_in_another_order_are_ties():
     means = np.array([[(0.1 + 0.2 + 0.3) / 3, (0.3 + 0.2 + 0.1) / 3, 0.3, 0.1]])
     assert means[0, 0] != means[0, 1]
-    assert round_means(means)[0, 0] == round_means(means)[0, 1]
+    assert round_scores(means)[0, 0] == round_scores(means)[0, 1]
     assert (tied_pairs(means)[0], kendall_matrix(means, "a")[0, 0]) == (1, 5 / 6)
 
 

@@ -23,7 +23,7 @@ def read_plain(chunks, scale, columns):
     judged = {}
     repeated, reserved = 0, False
     for number, row in rows:
-        if layout.misshapen(row):
+        if layout.is_misshapen(row):
             found.append(("bad-columns", number, None))
             continue
         if row[0] == RESERVED_TOPIC and not reserved:

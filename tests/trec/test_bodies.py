@@ -7,7 +7,7 @@ from collections import deque
 import pytest
 
 from gainboard.errors import FaultyFile, TooLarge, UnsupportedEncoding
-from gainboard.trec import FileLimits, decompressed
+from gainboard.trec import FileLimits, decompress_body
 from gainboard.trec.zstd import compress
 
 MIB = 1 << 20
@@ -33,7 +33,7 @@ class DrippingSource(io.BytesIO):
 
 
 def read(body, encoding=None, **limits):
-    return b"".join(decompressed(io.BytesIO(body), encoding, FileLimits(**limits)))
+    return b"".join(decompress_body(io.BytesIO(body), encoding, FileLimits(**limits)))
 
 
 def zeros_in_gzip(gibibytes):
@@ -65,7 +65,7 @@ def test_several_members_are_one_body(form):
 @FORMATS
 def test_a_body_that_drips_in_is_read_all_the_same(form):
     source = DrippingSource(SQUEEZED[form](LINES))
-    assert b"".join(decompressed(source, None, FileLimits())) == LINES
+    assert b"".join(decompress_body(source, None, FileLimits())) == LINES
 
 
 @FORMATS
@@ -97,7 +97,7 @@ def test_a_bomb_of_ten_gibibytes_is_refused_after_its_first_bytes():
     source = CountedSource(zeros_in_gzip(10))
     tracemalloc.start()
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_RATIO"):
-        deque(decompressed(source, None, FileLimits()), maxlen=0)
+        deque(decompress_body(source, None, FileLimits()), maxlen=0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert source.taken <= 256 * 1024
@@ -142,5 +142,5 @@ def test_a_small_bomb_ends_after_a_mebibyte_and_two_hundred_times_its_bytes(form
     body = SQUEEZED[form](b"a\n" * 10_000_000)
     chunks = []
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_RATIO"):
-        chunks.extend(decompressed(io.BytesIO(body), None, FileLimits()))
+        chunks.extend(decompress_body(io.BytesIO(body), None, FileLimits()))
     assert 0 < sum(map(len, chunks)) <= MIB + 200 * len(body)

@@ -12,7 +12,7 @@ import zipfile
 import pytest
 
 from gainboard.errors import FaultyFile, UnsupportedEncoding
-from gainboard.trec import FileLimits, decompressed, read_qrels
+from gainboard.trec import FileLimits, decompress_body, read_qrels
 from tests.trec.readers import EitherReader
 
 RUN = b"1 Q0 d1 1 2 t\n1 Q0 d2 2 1 t\n"
@@ -65,7 +65,7 @@ def test_a_file_of_another_format_is_named(what, is_packed):
     body = gzip.compress(FILES[what]) if is_packed else FILES[what]
     for read in (lambda chunks: list(EitherReader(chunks)), lambda chunks: read_qrels(chunks, levels=3)):
         with pytest.raises(FaultyFile) as refused:
-            read(decompressed(io.BytesIO(body), None, FileLimits()))
+            read(decompress_body(io.BytesIO(body), None, FileLimits()))
         (fault,) = refused.value.faults
         assert (fault.code, fault.line) == ("other-format", 1)
         assert fault.message.startswith(f"The file is {what}")
@@ -97,13 +97,13 @@ def zipped(*names, mimetype=""):
 )
 def test_an_archive_is_named_and_so_is_what_is_in_it(body, what):
     with pytest.raises(UnsupportedEncoding, match=f"^The file is {what}"):
-        list(decompressed(io.BytesIO(body), None, FileLimits()))
+        list(decompress_body(io.BytesIO(body), None, FileLimits()))
     with pytest.raises(FaultyFile, match=f"The file is {what}"):
-        read_qrels(decompressed(io.BytesIO(gzip.compress(body)), None, FileLimits()), levels=3)
+        read_qrels(decompress_body(io.BytesIO(gzip.compress(body)), None, FileLimits()), levels=3)
 
 
 def test_a_topic_may_begin_as_the_files_of_a_compression_do():
-    (ranking,) = EitherReader(decompressed(io.BytesIO(b"BZh91 Q0 d1 1 2 t\n"), None, FileLimits()))
+    (ranking,) = EitherReader(decompress_body(io.BytesIO(b"BZh91 Q0 d1 1 2 t\n"), None, FileLimits()))
     assert ranking.topic == "BZh91"
 
 

@@ -78,7 +78,6 @@ def njit(function: F) -> F:
 
 
 def names() -> list[str]:
-    """Return the names of all twins."""
     return [twin.name for twin in OptionalKernel.every]
 
 
@@ -93,7 +92,6 @@ def is_installed() -> bool:
 
 
 def is_ready() -> bool:
-    """Return whether every twin is loaded."""
     return all(twin.get() is not None for twin in OptionalKernel.every)
 
 
@@ -123,18 +121,13 @@ def load_kept() -> None:
 
     Plain code gives the same answers, so no error is worth a message.
     """
-    if _may_be_kept():
+    # To ask numba itself whether it has kept anything takes half a second. It chooses the folder of its variable, else
+    # that of Python's byte code, else one of the user's.
+    beside = {Path(sys.modules[twin.module].__file__ or "").parent / "__pycache__" for twin in OptionalKernel.every}
+    may_be_beside = all(not os.access(folder, os.W_OK) or any(folder.glob("*.nbi")) for folder in beside)
+    if "NUMBA_CACHE_DIR" in os.environ or may_be_beside:
         with suppress(Exception):
             load(None)
-
-
-def _may_be_kept() -> bool:
-    """Return False if numba has kept nothing of a twin. To ask numba itself takes half a second."""
-    # It chooses the folder of its variable, else that of Python's byte code, else one of the user's.
-    beside = {Path(sys.modules[twin.module].__file__ or "").parent / "__pycache__" for twin in OptionalKernel.every}
-    return "NUMBA_CACHE_DIR" in os.environ or all(
-        not os.access(folder, os.W_OK) or any(folder.glob("*.nbi")) for folder in beside
-    )
 
 
 def kept_in() -> Path | None:
@@ -146,13 +139,13 @@ def kept_in() -> Path | None:
 def _keep_in(folder: Path | None) -> None:
     import numba  # noqa: PLC0415
 
-    _without_linear_algebra()
+    _hide_linear_algebra()
     # What an operator has set in NUMBA_CACHE_DIR stays.
     if folder is not None and not numba.config.CACHE_DIR:
         numba.config.CACHE_DIR = str(folder)
 
 
-def _without_linear_algebra() -> None:
+def _hide_linear_algebra() -> None:
     """Let numba find no `scipy.linalg`, which takes 15 MB and 0.2 seconds. It works without, and no kernel needs it."""
     from numba.np import linalg  # noqa: PLC0415
 

@@ -87,7 +87,7 @@ def _give_compiler_back() -> None:
     for line in maps.read_text(encoding="utf-8").splitlines():
         addresses, rights, *_ = line.split()
         if rights == "r-xp" and "/libllvmlite" in line:
-            begin, end = (int(each, 16) for each in addresses.split("-"))
+            begin, end = (int(address, 16) for address in addresses.split("-"))
             advise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_DONTNEED)
 
 
@@ -97,21 +97,21 @@ def share_heaps() -> None:
     Glibc gives each thread its own heap. It takes a large block from the system, and gives it back when it is free: the
     pages of the next block are then cleared again, which took 7 % of an upload.
     """
-    _of_glibc("mallopt", _MOST_HEAPS, 2)
-    _of_glibc("mallopt", _LEAST_OUTSIDE, 8 << 20)
-    _of_glibc("mallopt", _MOST_KEPT, 16 << 20)
+    _call_glibc("mallopt", _MOST_HEAPS, 2)
+    _call_glibc("mallopt", _LEAST_OUTSIDE, 8 << 20)
+    _call_glibc("mallopt", _MOST_KEPT, 16 << 20)
 
 
 def give_memory_back() -> None:
     """Return all memory that is free to the system."""
-    _of_glibc("malloc_trim", 0)
+    _call_glibc("malloc_trim", 0)
 
 
 _MOST_KEPT, _LEAST_OUTSIDE, _MOST_HEAPS = -1, -3, -8
 """The numbers of glibc's parameters M_TRIM_THRESHOLD, M_MMAP_THRESHOLD and M_ARENA_MAX."""
 
 
-def _of_glibc(name: str, *arguments: int) -> None:
+def _call_glibc(name: str, *arguments: int) -> None:
     function = getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
     if function is not None:  # other libraries have other ways
         function(*arguments)
@@ -143,9 +143,9 @@ def _compile_apart(folder: Path | None) -> str:
         env=children.environment(),
     ) as child:
         assert child.stderr is not None
-        said = child.stderr.read().decode(errors="replace").strip()
+        error = child.stderr.read().decode(errors="replace").strip()
     ended = f"the process that compiles has failed ({children.ending(child.returncode)})"
-    return f"{ended}: {said.rpartition(chr(10))[2]}" if child.returncode else ""
+    return f"{ended}: {error.rpartition(chr(10))[2]}" if child.returncode else ""
 
 
 def _end_with_parent() -> None:

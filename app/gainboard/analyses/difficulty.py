@@ -21,7 +21,7 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.correlation import taus_with
-from gainboard.statistics.means import competition_ranks, standardised
+from gainboard.statistics.means import competition_ranks, standardise_scores
 from gainboard.statistics.topic_sets import VarianceComponents, discriminations, variance_components
 from gainboard.vocabulary import Standardisation
 
@@ -186,7 +186,7 @@ class Difficulty(Analysis[DifficultyParams]):
             return {}
         named = set(self.reference)
         places = np.array([place for place, run in enumerate(self.matrices.runs) if run.name in named], np.intp)
-        table = standardised(scores, places, self.params.standardise)
+        table = standardise_scores(scores, places, self.params.standardise)
         known = ~np.isnan(table[0])
         means = [each[:, known].mean(axis=1) if known.any() else np.full(len(each), np.nan) for each in (scores, table)]
         return {"standardised": table, "means": np.array(means)}

@@ -48,7 +48,7 @@ from gainboard.statistics.correlation import (
     tau_ap_matrix,
 )
 from gainboard.statistics.draws import Draws, resample_counts
-from gainboard.statistics.means import round_means, tied_pairs
+from gainboard.statistics.means import round_scores, tied_pairs
 from gainboard.statistics.pairs import pair_count
 from gainboard.store.records import VersionName
 
@@ -289,7 +289,7 @@ class RankCorrelation(Analysis[CorrelationParams]):
         own = means[: len(self.metrics)]
         names = [run.name for run in self.matrices.runs]
         # Means that differ by a rounding error are ties, which names order.
-        order = sorted(range(len(names)), key=lambda run: (-round_means(own[0])[run], names[run]))
+        order = sorted(range(len(names)), key=lambda run: (-round_scores(own[0])[run], names[run]))
         asls = {name: found[0][f"asl {name}"].tolist() for name in ("kendall", "spearman") if name in self.coefficients}
         return {
             "runs": [names[run] for run in order],

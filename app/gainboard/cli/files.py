@@ -32,7 +32,7 @@ from gainboard.evaluation.runs.run_files import (
 )
 from gainboard.evaluation.scoring.ties import RunTies
 from gainboard.notation.sources import DATASET, MOST_LEVELS, as_utf8, qrels_of_dataset, run_files
-from gainboard.trec import INTENT_LAYOUT, FileLimits, QrelsFile, Ranking, RunReader, decompressed
+from gainboard.trec import INTENT_LAYOUT, FileLimits, QrelsFile, Ranking, RunReader, decompress_body
 from gainboard.trec.bodies import is_compressed
 from gainboard.trec.layouts import LAYOUTS
 from gainboard.vocabulary import OrderBy, RunOrder
@@ -228,17 +228,17 @@ def unpacked(file: BinaryIO, limits: FileLimits = NO_LIMITS) -> Iterator[bytes]:
     """Return the content of a file, read from its start: without limits, a plain file of any size.
 
     A compressed file may be a few kilobytes of what fills the disk or the memory, so the limits of a server count
-    for it. Raise TooLarge as soon as it has more, and what `decompressed` raises.
+    for it. Raise TooLarge as soon as it has more, and what `decompress_body` raises.
     """
     if limits != NO_LIMITS:
-        yield from decompressed(file, None, limits)
+        yield from decompress_body(file, None, limits)
         return
     is_packed = is_compressed(file.read(_HEAD), None)
     file.seek(0)
     here = limits_here() if is_packed else limits
     bounds = {name: getattr(here, name) for name in ("decompressed_bytes", "ratio", "ratio_after")}
     try:
-        yield from decompressed(file, None, replace(limits, **bounds))
+        yield from decompress_body(file, None, replace(limits, **bounds))
     except TooLarge as error:
         if "setting" not in error.details:
             raise

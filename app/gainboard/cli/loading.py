@@ -20,7 +20,7 @@ from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
 from gainboard.errors import BadInput, BadSetting, TooLarge
-from gainboard.notation.sources import NamedRun, Source, as_qrels, named_runs, run_name
+from gainboard.notation.sources import NamedRun, Source, as_qrels, name_runs, run_name
 from gainboard.vocabulary import OFFICIAL
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def loaded(
 
 def set_name(file: str) -> str:
     """Return the name of the judgment set of a file, which is not that of the official one."""
-    (named,) = named_runs([Path(file)])
+    (named,) = name_runs([Path(file)])
     return f"{named.name}-set" if named.name == OFFICIAL else named.name
 
 
@@ -180,11 +180,11 @@ def _runs(given: Sequence[str], unpacked: Path) -> list[NamedRun]:
             plain.append(path)
     # A file at the top of an archive is in no folder that could name a team.
     tops = {unpacked / str(number) for number in range(len(given))}
-    found = [replace(run, team=run.name) if Path(str(run.table)).parent in tops else run for run in named_runs(plain)]
+    found = [replace(run, team=run.name) if Path(str(run.table)).parent in tops else run for run in name_runs(plain)]
     for name in filter(is_table, given):
         rows = read_table(name, NO_DETAILS, [str(run.table) for run in found])
         files = {row.file for row in rows}
-        listed = named_runs([{row.name or run_name(Path(row.file)): Path(row.file)} for row in rows])
+        listed = name_runs([{row.name or run_name(Path(row.file)): Path(row.file)} for row in rows])
         found = [run for run in found if str(run.table) not in files]
         found += [replace(run, team=row.team or run.team) for run, row in zip(listed, rows, strict=True)]
     if not found:

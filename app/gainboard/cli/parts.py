@@ -15,7 +15,7 @@ from gainboard.analyses.page import kinds_page, reports_page, table
 from gainboard.api.reference import common_errors, reference
 from gainboard.cli.parsing import parser
 from gainboard.client.page import python_page
-from gainboard.documentation.gallery import gallery_page
+from gainboard.documentation.pages import gallery_page
 from gainboard.evaluation.collection_settings import Policy
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gainboard.errors import BadSetting, Fault, FaultyFile
-from gainboard.notation.sources import described_run, run_name
+from gainboard.notation.sources import find_described_run, run_name
 from gainboard.notation.texts import is_slug
 
 COLUMNS = ("file", "team", "name", "description", "type", "pooled", "priority")
@@ -49,7 +49,7 @@ def read_submissions(names: Sequence[str], default: Submission) -> list[Submissi
     faults: list[Fault] = []
     for name in names:
         for file in _files(Path(name)) if Path(name).is_dir() else [Path(name)]:
-            if described_run(file) is not None:
+            if find_described_run(file) is not None:
                 beside.append(file)
             elif not is_table(name):
                 found.append(replace(default, file=str(file) if Path(name).is_dir() else name))
@@ -71,7 +71,7 @@ def _with_metadata(runs: Sequence[Submission], given: Sequence[Path]) -> list[Su
     of_file = {each.file: each.metadata for each in runs}
     for file in given:
         own = [each.file for each in runs if Path(each.file).parent == file.parent]
-        if key := described_run(file):
+        if key := find_described_run(file):
             own = [run for run in own if key in (Path(run).name, run_name(Path(run)))]
         if len(own) != 1:
             raise BadSetting(

@@ -21,7 +21,7 @@ from gainboard.client.local import HOST, Loaded, LocalService
 from gainboard.client.runs import RunCalls, ScoreCalls
 from gainboard.client.topic_groups import TopicGroupCalls
 from gainboard.errors import BadInput
-from gainboard.notation.sources import NamedRun, Source, Table, as_qrels, as_run, named_runs
+from gainboard.notation.sources import NamedRun, Source, Table, as_qrels, as_run, name_runs
 
 TIMEOUT = 120.0
 RETRIES = 4
@@ -106,7 +106,7 @@ class LocalGainboard(Gainboard):
         left out, and are in the answer. Raise Problem if the judgments are faulty, and BadInput for a frame or a
         dictionary that cannot be one.
         """
-        judged, named = as_qrels(qrels), named_runs(runs)
+        judged, named = as_qrels(qrels), name_runs(runs)
         self.found(collection, judged, **settings)
         names: list[str] = []
         refused: dict[str, Problem | BadInput] = {}

@@ -14,7 +14,7 @@ from gainboard.api.answers import address
 from gainboard.api.queries import asked_by
 from gainboard.dashboard.rendering import PageLook, headers_of_page, page, pages
 from gainboard.dashboard.sessions import VisitorDep
-from gainboard.documentation import contents, every_page, linked_files, make_ahead, rendered, search
+from gainboard.documentation import contents, every_page, linked_files, make_ahead, render, search
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.boards.design import TAKEN, DesignQuestion, design_topics
 from gainboard.notation.queries import Said, completed
@@ -44,16 +44,8 @@ def show_help_page(page_name: str, request: Request, visitor: VisitorDep) -> Res
     if (chapter := every_page().get(page_name)) is None:
         raise NotFound(f"There is no page {page_name!r} of the documentation. /help has all.")
     make_ahead()
-    content = Markup(rendered(page_name).html)
-    return page(
-        request,
-        visitor,
-        "documentation.html",
-        PageLook(chapter.title),
-        groups=contents(),
-        shown=chapter,
-        content=content,
-    )
+    look, content = PageLook(chapter.title), Markup(render(page_name).html)
+    return page(request, visitor, "documentation.html", look, groups=contents(), shown=chapter, content=content)
 
 
 class DesignQuery(TypedDict, total=False):

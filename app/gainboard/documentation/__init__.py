@@ -5,7 +5,7 @@ The pages are the files of `docs/`, which GitHub shows, too. What describes the 
 """
 
 from gainboard.documentation.pages import HelpPage, contents, every_page, linked_files, make_ahead
-from gainboard.documentation.rendering import Rendered, heading_id, rendered
+from gainboard.documentation.rendering import Rendered, heading_id, render
 from gainboard.documentation.search import Hit, search
 
 __all__ = [
@@ -17,6 +17,6 @@ __all__ = [
     "heading_id",
     "linked_files",
     "make_ahead",
-    "rendered",
+    "render",
     "search",
 ]

@@ -1,18 +1,18 @@
-"""The pages of the documentation, in the order of its first one, and their text."""
+"""The pages of the documentation, in the order of its first one, their text, and the gallery as a part of them."""
 
 from __future__ import annotations
 
 import json
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from threading import Lock, Thread
-from typing import Final
+from typing import Any, Final
 
 from gainboard import children
 
@@ -38,7 +38,7 @@ class HelpPage:
     def text(self) -> str:
         """The page in Markdown, with the parts that the program makes."""
         text = (root() / self.source).read_text(encoding="utf-8")
-        return _MADE.sub(lambda found: parts()[found[1]], text)
+        return _MADE.sub(lambda mark: parts()[mark[1]], text)
 
     def target_of(self, path: str) -> str:
         """Return a file that the page links to, by its path below the root of the repository."""
@@ -57,16 +57,18 @@ def root() -> Path:
 def every_page() -> Mapping[str, HelpPage]:
     """Return the pages by name: the first page, and those that it lists, in its order."""
     text = (root() / "docs" / f"{FIRST}.md").read_text(encoding="utf-8")
-    found = {FIRST: HelpPage(FIRST, f"docs/{FIRST}.md", "", "Documentation")}
+    pages = {FIRST: HelpPage(FIRST, f"docs/{FIRST}.md", "", "Documentation")}
     _, *heads = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
     for group, section in zip(heads[::2], heads[1::2], strict=True):
         for path in _LINK.findall(section):
-            source = found[FIRST].target_of(path)
+            source = pages[FIRST].target_of(path)
+            # A README is named by its folder.
             name = "benchmarks" if source == "benchmarks/README.md" else Path(path).stem.lower()
-            if path.endswith(".md") and name not in found:
+            # A page that is listed twice is below the first heading.
+            if path.endswith(".md") and name not in pages:
                 heading = (root() / source).read_text(encoding="utf-8").partition("\n")[0]
-                found[name] = HelpPage(name, source, group, heading.removeprefix("# ").replace("`", ""))
-    return found
+                pages[name] = HelpPage(name, source, group, heading.removeprefix("# ").replace("`", ""))
+    return pages
 
 
 def contents() -> list[tuple[str, list[HelpPage]]]:
@@ -77,13 +79,13 @@ def contents() -> list[tuple[str, list[HelpPage]]]:
 @cache
 def linked_files() -> Mapping[str, Path]:
     """Return the files that pages show or link to, by their path below the root: `docs/images/board.png`."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for page in every_page().values():
         for path in _LINK.findall(page.text):
             file = root() / (target := page.target_of(path))
             if ":" not in path and not path.endswith(".md") and file.is_file():
-                found[target] = file
-    return found
+                files[target] = file
+    return files
 
 
 def parts() -> Mapping[str, str]:
@@ -92,19 +94,37 @@ def parts() -> Mapping[str, str]:
     It imports every command, which no service needs afterwards.
     """
     with _MAKING:  # the others wait for the first
-        return _made()
+        return _make_parts()
 
 
 def make_ahead() -> None:
     """Begin to make the parts while a reader looks at a page that has none."""
-    if not _MAKING.locked() and not _made.cache_info().currsize:
+    if not _MAKING.locked() and not _make_parts.cache_info().currsize:
+        # A daemon, because a server that stops should not wait for it.
         Thread(target=parts, daemon=True).start()
 
 
 @cache
-def _made() -> Mapping[str, str]:
+def _make_parts() -> Mapping[str, str]:
     done = subprocess.run(
         children.command("gainboard.cli.parts"), env=children.environment(), capture_output=True, check=True
     )
-    made: dict[str, str] = json.loads(done.stdout)
-    return made
+    texts: dict[str, str] = json.loads(done.stdout)
+    return texts
+
+
+def gallery_page() -> str:
+    """Return every kind of job and report with its figure, or a part of its table, and the request for it."""
+    gallery: dict[str, Any] = json.loads((root() / "docs/gallery/made.json").read_text(encoding="utf-8"))
+    return "\n".join(line for name, kind in gallery.items() for line in _gallery_section(name, kind))
+
+
+def _gallery_section(name: str, kind: dict[str, Any]) -> Iterator[str]:
+    yield f"### {name}\n"
+    yield f"{kind['summary']} [All about it]({kind['page']}#{name})\n"
+    if "caption" in kind:
+        yield f"![{kind['caption']}](gallery/{name}.svg)\n"
+        yield f"{kind['caption']}\n"
+    for line in kind.get("table", ()):
+        yield f"| {' | '.join(line)} |"
+    yield f"\n```http\nPOST {kind['path']}\n{json.dumps(kind['body'])}\n```\n"

@@ -39,25 +39,26 @@ class Rendered:
 
 
 @cache
-def rendered(name: str) -> Rendered:
+def render(name: str) -> Rendered:
     """Return the page of this name, which `every_page` has. It is made once, and kept."""
     page = every_page()[name]
     tokens = _MARKDOWN.parse(page.text)
     anchors, codes = Counter[str](), dict[str, str]()
     for token, content in pairwise(tokens):
         if token.type == "heading_open":
-            anchor = heading_id(_plain(content))
+            anchor = heading_id(_write_plainly(content))
+            # Equal headings are numbered as on GitHub, so that links to them lead to the same place there and here.
             token.attrSet("id", f"{anchor}-{anchors[anchor]}" if anchor in anchors else anchor)
             anchors[anchor] += 1
-    for place, token in enumerate(tokens):
+    for number, token in enumerate(tokens):
         # A row can be linked to by the code that is its first cell, if no heading or row above it has that id.
-        if token.type == "tr_open" and (code := _only_code(tokens[place + 2])) and code not in anchors:
+        if token.type == "tr_open" and (code := _only_code(tokens[number + 2])) and code not in anchors:
             token.attrSet("id", code)
             anchors[code] += 1
-            row = takewhile(lambda each: each.type != "tr_close", tokens[place + 4 :])
-            codes[code] = " ".join(_plain(each) for each in row if each.type == "inline")
+            row = takewhile(lambda cell: cell.type != "tr_close", tokens[number + 4 :])
+            codes[code] = " ".join(_write_plainly(cell) for cell in row if cell.type == "inline")
         for child in token.children or ():
-            _lead(child, page)
+            _lead_to_help(child, page)
     return Rendered(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}), tuple(_sections(tokens)), codes)
 
 
@@ -66,25 +67,25 @@ def heading_id(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def _plain(inline: Token) -> str:
-    return "".join(" " if each.type == "softbreak" else each.content for each in inline.children or ())
+def _write_plainly(inline: Token) -> str:
+    return "".join(" " if child.type == "softbreak" else child.content for child in inline.children or ())
 
 
 def _only_code(cell: Token) -> str:
     """Return the code that is all of a cell, such as `crlf` of a warning; empty if there is more or no code."""
-    is_one = len(cell.children or ()) == 1 and _plain(cell) and re.fullmatch(r"`[\w-]+`", cell.content)
-    return _plain(cell) if is_one else ""
+    is_one = len(cell.children or ()) == 1 and _write_plainly(cell) and re.fullmatch(r"`[\w-]+`", cell.content)
+    return _write_plainly(cell) if is_one else ""
 
 
-def _lead(token: Token, page: HelpPage) -> None:
+def _lead_to_help(token: Token, page: HelpPage) -> None:
     """Let a link or picture lead to where `/help/` has its target."""
     name = {"link_open": "href", "image": "src"}.get(token.type)
     address = str(token.attrGet(name) or "") if name else ""
     path, mark, anchor = address.partition("#")
     if name and path and ":" not in path:
         target = page.target_of(path)
-        names = (each.name for each in every_page().values() if each.source == target)
-        token.attrSet(name, f"{next((f'{each}.html' for each in names), target)}{mark}{anchor}")
+        names = (page_name.name for page_name in every_page().values() if page_name.source == target)
+        token.attrSet(name, f"{next((f'{page_name}.html' for page_name in names), target)}{mark}{anchor}")
 
 
 def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
@@ -95,11 +96,11 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
         if token.type == "heading_open":
             if head is not None:
                 yield _section(head, heading, words)
-            head, heading, words = token, _plain(tokens[number + 1]), []
+            head, heading, words = token, _write_plainly(tokens[number + 1]), []
         elif token.type in ("fence", "code_block"):
             words.append(token.content)
         elif token.type == "inline" and tokens[number - 1] is not head:
-            words.append(_plain(token))
+            words.append(_write_plainly(token))
     if head is not None:
         yield _section(head, heading, words)
 
@@ -117,14 +118,14 @@ class _Renderer(RendererHTML):
     def table_close(self, *_: Any) -> str:
         return "</table></div>\n"
 
-    def fence(self, *given: Any) -> str:
-        return super().fence(*given).replace("<pre>", '<pre tabindex="0">', 1)
+    def fence(self, *arguments: Any) -> str:
+        return super().fence(*arguments).replace("<pre>", '<pre tabindex="0">', 1)
 
     def html_block(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         return _COMMENT.sub("", tokens[idx].content)
 
-    def html_inline(self, *given: Any) -> str:
-        return self.html_block(*given)
+    def html_inline(self, *arguments: Any) -> str:
+        return self.html_block(*arguments)
 
 
 _MARKDOWN = MarkdownIt("commonmark", renderer_cls=_Renderer).enable("table")

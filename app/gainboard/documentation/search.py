@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final
 
 from gainboard.documentation.pages import REFERENCE, HelpPage, every_page
-from gainboard.documentation.rendering import Section, rendered
+from gainboard.documentation.rendering import Section, render
 
 MOST_HITS: Final = 20
 EXCERPT: Final = 240
@@ -79,27 +79,24 @@ def search(query: str) -> Sequence[Hit]:
     more than a list of what there is. Words that mean the same are looked for, too. The code of a fault or the name of
     a setting leads to its row first.
     """
-    wanted = _wanted(query)
+    wanted = {word: 1.0 for word in _words(query) if word not in _COMMON.split()}
+    for theirs, ours in _SYNONYMS:
+        if wanted.keys() & set(_words(theirs)):
+            for word in _words(ours):
+                wanted.setdefault(word, _OF_SYNONYM)
     entries, number_with = _index()
     weights = {
         word: weight * math.log(1 + len(entries) / number_with[word])
         for word, weight in wanted.items()
         if word in number_with
     }
-    scored = [(_score(entry, weights), place) for place, entry in enumerate(entries)]
-    exact = [_code_hit(code)] if (code := query.strip()) in _codes() else []
-    best = sorted(((score, -place) for score, place in scored if score > 0), reverse=True)[:MOST_HITS]
-    return [*exact, *(_hit(entries[-place], weights) for _, place in best)]
-
-
-def _wanted(query: str) -> dict[str, float]:
-    """Return the words to look for and their weights: those of the query, and what else means the same."""
-    found = {word: 1.0 for word in _words(query) if word not in _COMMON.split()}
-    for theirs, ours in _SYNONYMS:
-        if found.keys() & set(_words(theirs)):
-            for word in _words(ours):
-                found.setdefault(word, _OF_SYNONYM)
-    return found
+    scored = [(_score(entry, weights), number) for number, entry in enumerate(entries)]
+    exact = []
+    if page := _codes().get(code := query.strip()):
+        exact.append(Hit(page, code, f"{page.name}.html#{code}", render(page.name).codes[code]))
+    # By descending number, too: of equal scores, the section that comes first on the pages is first.
+    best = sorted(((score, -number) for score, number in scored if score > 0), reverse=True)[:MOST_HITS]
+    return [*exact, *(_hit(entries[-number], weights) for _, number in best)]
 
 
 def _words(text: str) -> list[str]:
@@ -122,7 +119,7 @@ def _index() -> tuple[Sequence[_Entry], Mapping[str, int]]:
             Counter(_words(f"{section.heading} {section.text}")),
         )
         for page in every_page().values()
-        for section in rendered(page.name).sections
+        for section in render(page.name).sections
     ]
     return entries, Counter(word for entry in entries for word in entry.words)
 
@@ -130,13 +127,9 @@ def _index() -> tuple[Sequence[_Entry], Mapping[str, int]]:
 @cache
 def _codes() -> Mapping[str, HelpPage]:
     """Return the pages of the codes that are no usual words: those of faults, and names with a hyphen or underscore."""
-    every = [(code, page) for page in every_page().values() for code in rendered(page.name).codes]
+    every = [(code, page) for page in every_page().values() for code in render(page.name).codes]
+    # Reversed, so that of two rows for a code the first one stays.
     return dict(reversed([(code, page) for code, page in every if page.name == "formats" or re.search("[-_]", code)]))
-
-
-def _code_hit(code: str) -> Hit:
-    page = _codes()[code]
-    return Hit(page, code, f"{page.name}.html#{code}", rendered(page.name).codes[code])
 
 
 def _score(entry: _Entry, weights: Mapping[str, float]) -> float:
@@ -146,15 +139,17 @@ def _score(entry: _Entry, weights: Mapping[str, float]) -> float:
         if number := entry.words.get(word, 0):
             has += weight
             total += weight * (_OF_HEADING * (word in entry.heading) + _OF_TITLE * (word in entry.title))
+            # As BM25 has it: each further time counts less, and so does a word of a long section.
             total += weight * 2 * number / (number + 0.5 + entry.words.total() / _USUAL_LENGTH)
     kind = 0.3 if entry.page.name in _ABOUT_CODE else _KIND_OF_PAGE.get(entry.page.group, 1.0)
+    # A section with all words comes before one that has one of them many times.
     return total * has / sum(weights.values()) * kind if has else 0.0
 
 
 def _hit(entry: _Entry, words: Iterable[str]) -> Hit:
     section, wanted = entry.section, set(words)
     anchor = f"#{section.anchor}" if section.level > 1 else ""
-    starts = [found.start() for found in _WORD.finditer(section.text.lower()) if {*_words(found[0])} & wanted]
+    starts = [word.start() for word in _WORD.finditer(section.text.lower()) if {*_words(word[0])} & wanted]
     begin = max(0, (starts[0] if starts else 0) - 60)
     begin = section.text.find(" ", begin) + 1 if begin else 0
     excerpt = section.text[begin : begin + EXCERPT]

@@ -41,7 +41,6 @@ class Axis:
 
     @property
     def heading(self) -> str:
-        """Title and unit."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
@@ -135,7 +134,6 @@ class Figure:
 
     @property
     def series(self) -> list[Series]:
-        """The series of all panels."""
         return [series for panel in self.panels if isinstance(panel, Panel) for series in panel.series]
 
     @property

@@ -35,7 +35,6 @@ _NEEDS_QUOTES = re.compile(r'[,"\r\n]').search
 
 
 def as_csv(table: Table) -> str:
-    """Return the whole table."""
     return "".join(csv_pieces(table))
 
 

@@ -49,10 +49,10 @@ _UPRIGHT, _TURNED = _Page(82, 105, 40), _Page(124, 165, 24)
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The columns `places` of a table, and how they are printed together."""
+    """The columns `indexes` of a table, and how they are printed together."""
 
     table: Table
-    places: Sequence[int]
+    indexes: Sequence[int]
     lines: Mapping[int, float]
     """The columns whose texts are broken into lines, with their share of the page's width."""
     is_turned: bool
@@ -60,7 +60,7 @@ class _Part:
 
     @property
     def columns(self) -> list[Column]:
-        return [self.table.columns[place] for place in self.places]
+        return [self.table.columns[index] for index in self.indexes]
 
 
 def as_latex(table: Table) -> str:
@@ -100,30 +100,30 @@ _END_ALONE = "\\endofboard\n"
 
 def _parts(table: Table) -> Iterator[_Part]:
     longest: dict[int, str] = {}
-    for place in table.printed:
-        column_texts = (text for row in table.rows if isinstance(text := value_of(row[place]), str))
-        longest[place] = max(column_texts, key=len, default="")
-    broken = {place for place, text in longest.items() if len(text) > _LONGEST}
+    for column in table.printed:
+        column_texts = (text for row in table.rows if isinstance(text := value_of(row[column]), str))
+        longest[column] = max(column_texts, key=len, default="")
+    broken = {column for column, text in longest.items() if len(text) > _LONGEST}
     widths = {
-        place: _GAP + (_TEXT_LINE if place in broken else _width(table.columns[place], text))
-        for place, text in longest.items()
+        column: _GAP + (_TEXT_LINE if column in broken else _width(table.columns[column], text))
+        for column, text in longest.items()
     }
     # The height in rows, with the lines of texts, sections and notes.
     notes = sum(1 + len(note) // 100 for note in (*table.notes, *table.meanings.values()))
-    further = sum(len(str(value_of(row[place]))) // _LONGEST for place in broken for row in table.rows)
+    further = sum(len(str(value_of(row[column]))) // _LONGEST for column in broken for row in table.rows)
     rows = len(table.rows) + further + 2 * len({table.section_of(row) for row in table.rows} - {None}) + notes
     across = _total(table, table.printed, widths)
     is_turned = across > (_UPRIGHT.width if rows > _UPRIGHT.rows else _UPRIGHT.shrunk)
     page = _TURNED if is_turned else _UPRIGHT
     is_long = rows > page.rows
-    for places in _places_of_parts(table, widths, page.width if is_long else page.shrunk, broken):
-        texts = broken.intersection(places)
-        left = 1 - sum(widths[place] for place in places if place not in texts) / page.width
+    for columns in _divide_columns(table, widths, page.width if is_long else page.shrunk, broken):
+        texts = broken.intersection(columns)
+        left = 1 - sum(widths[column] for column in columns if column not in texts) / page.width
         shares = dict.fromkeys(texts, max(left, 0.5) / max(len(texts), 1))
-        yield _Part(table, places, shares, is_turned, is_long)
+        yield _Part(table, columns, shares, is_turned, is_long)
 
 
-def _places_of_parts(
+def _divide_columns(
     table: Table, widths: Mapping[int, float], room: float, broken: Collection[int]
 ) -> Iterator[list[int]]:
     """Yield as many columns at once as fit, each time after the columns that label the rows.
@@ -132,21 +132,21 @@ def _places_of_parts(
     """
     first, *others = table.printed
     alignments = list(table.alignments())
-    labels = [first, *takewhile(lambda place: alignments[place] == "left" and place not in broken, others)]
+    labels = [first, *takewhile(lambda column: alignments[column] == "left" and column not in broken, others)]
     if _total(table, labels, widths) > room / 2:
         labels = [first]
-    places = [*labels]
-    for place in table.printed[len(labels) :]:
+    columns = [*labels]
+    for column in table.printed[len(labels) :]:
         # A part has at least one column besides the labels, even if it is too wide.
-        if len(places) > len(labels) and _total(table, [*places, place], widths) > room:
-            yield places
-            places = [*labels]
-        places.append(place)
-    yield places
+        if len(columns) > len(labels) and _total(table, [*columns, column], widths) > room:
+            yield columns
+            columns = [*labels]
+        columns.append(column)
+    yield columns
 
 
-def _total(table: Table, places: Sequence[int], widths: Mapping[int, float]) -> float:
-    groups = groupby(places, lambda place: table.columns[place].group)
+def _total(table: Table, columns: Sequence[int], widths: Mapping[int, float]) -> float:
+    groups = groupby(columns, lambda column: table.columns[column].group)
     return sum(max(sum(map(widths.__getitem__, members)), len(group)) for group, members in groups)
 
 
@@ -171,7 +171,8 @@ def _print_part(part: _Part, number: int, parts: int) -> Iterator[str]:
         notes = [r"\begin{flushleft}\footnotesize", *notes, r"\end{flushleft}"]
     alignments, ragged = list(table.alignments()), r">{{\raggedright\arraybackslash}}p{{{:.2f}\linewidth}}"
     layout = "".join(
-        ragged.format(part.lines[place]) if place in part.lines else _LETTER[alignments[place]] for place in part.places
+        ragged.format(part.lines[column]) if column in part.lines else _LETTER[alignments[column]]
+        for column in part.indexes
     )
     header = list(_header(part))
     if number > 1:
@@ -205,9 +206,9 @@ def _header(part: _Part) -> Iterator[str]:
         yield " & ".join(cells) + r" \\"
         yield " ".join(rules)
     alignments, titles = list(part.table.alignments()), []
-    for column, place in zip(part.columns, part.places, strict=True):
+    for column, index in zip(part.columns, part.indexes, strict=True):
         # A heading is centred over numbers, and at the start of texts.
-        if alignments[place] == "left":
+        if alignments[index] == "left":
             titles.append(rf"\multicolumn{{1}}{{l}}{{{tex(column.heading)}}}")
             continue
         lines = r"\\".join(map(tex, _heading_lines(column.heading)))
@@ -227,7 +228,7 @@ def _heading_lines(heading: str) -> list[str]:
 
 
 def _rows(part: _Part) -> Iterator[str]:
-    table, section, columns = part.table, None, list(zip(part.places, part.columns, strict=True))
+    table, section, columns = part.table, None, list(zip(part.indexes, part.columns, strict=True))
     for number, row in enumerate(table.rows):
         if (new := table.section_of(row)) != section:
             section = new
@@ -235,8 +236,8 @@ def _rows(part: _Part) -> Iterator[str]:
             # The star forbids a page break between this line and the rows below it.
             yield rf"\multicolumn{{{len(columns)}}}{{l}}{{\emph{{{_value(section, Column(''))}}}}} \\*"
         cells = []
-        for place, column in columns:
-            cell, printed = row[place], _value(value_of(row[place]), column)
+        for index, column in columns:
+            cell, printed = row[index], _value(value_of(row[index]), column)
             cells.append(_MARKS[cell.style].format(printed) if isinstance(cell, Marked) else printed)
         yield " & ".join(cells) + r" \\"
 
@@ -259,6 +260,7 @@ def _number(value: float, digits: int | None, percent: bool) -> str:
     scaled = 100 * value if percent else value
     free = "4g" if abs(scaled) < 1000 else "0f"
     text = f"{scaled:.{free}}" if digits is None else f"{scaled:.{digits}f}"
+    # A small negative number must not be printed as minus zero.
     if float(text) == 0:
         text = text.removeprefix("-")
     return text.replace("-", "$-$").replace("inf", r"$\infty$") + (r"\%" if percent else "")
@@ -320,7 +322,7 @@ def tex(text: str) -> str:
     return "{}".join(part.translate(_COMMANDS) for part in _LIGATURE.split(words))
 
 
-def spelled(character: str) -> str:
+def spell_code(character: str) -> str:
     """Return the code of a character that cannot be shown."""
     return f"[U+{ord(character):04X}]"
 
@@ -337,7 +339,7 @@ class _Commands(dict[int, str]):
         parts = unicodedata.normalize("NFD", character)
         if len(parts) == 2 and parts[1] in _ACCENTS and parts[0].isascii():
             return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
-        code = spelled(character).replace("[", "{[}").replace("]", "{]}")
+        code = spell_code(character).replace("[", "{[}").replace("]", "{]}")
         if not character.isprintable():
             return code
         # pdfLaTeX skips the first branch without reading it, so it need not know the character.

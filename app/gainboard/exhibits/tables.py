@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gainboard.vocabulary import round_score
+
 Align = Literal["left", "centre", "right"]
 MarkStyle = Literal["bold", "italic"]
 
@@ -89,7 +91,6 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """Title and unit."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
     @property
@@ -160,7 +161,7 @@ class Table:
     @property
     def printed(self) -> list[int]:
         """The indexes of the columns that are printed as columns."""
-        return [place for place, column in enumerate(self.columns) if not column.section]
+        return [index for index, column in enumerate(self.columns) if not column.section]
 
     def section_of(self, row: Sequence[Cell]) -> Value:
         """Return the section of a row; None in a table without sections."""
@@ -168,8 +169,8 @@ class Table:
 
     def alignments(self) -> Iterator[Align]:
         """Yield the alignment of each column, with sections."""
-        for place, column in enumerate(self.columns):
-            is_text = any(isinstance(value_of(row[place]), str) for row in self.rows)
+        for index, column in enumerate(self.columns):
+            is_text = any(isinstance(value_of(row[index]), str) for row in self.rows)
             yield column.align or ("left" if is_text or not self.rows else "right")
 
 
@@ -222,9 +223,8 @@ def _number(value: float, digits: int | None, percent: bool) -> str:
 
 def mark_best_of_column(means: Sequence[float | None], *, is_reversed: bool = False) -> list[Cell]:
     """Return means with the best of several marked: the highest, or the lowest under a reversed metric."""
-    # The same mean, summed in another order, may differ in its last bits. 12 decimals decide, as everywhere.
     sign = -1 if is_reversed else 1
-    compared = [-math.inf if is_undefined(mean) else sign * round(mean or 0.0, 12) for mean in means]
+    compared = [-math.inf if is_undefined(mean) else sign * round_score(mean or 0.0) for mean in means]
     best = max(compared, default=-math.inf)
     is_marked = len(means) > 1 and best > -math.inf
     return [Marked(mean) if is_marked and key == best else mean for mean, key in zip(means, compared, strict=True)]

@@ -28,7 +28,7 @@ from gainboard.evaluation.runs.intake import Body
 from gainboard.evaluation.runs.run_files import NO_LIMITS
 from gainboard.notation.texts import read_number
 from gainboard.store.arrays import arrays_of
-from gainboard.trec import FileLimits, decompressed
+from gainboard.trec import FileLimits, decompress_body
 from gainboard.trec.bodies import PIECE, ZSTD, require_plain_tar
 
 SUMS: Final = "SHA256SUMS"
@@ -100,7 +100,7 @@ class Folder:
     def _arrays(self, path: str) -> dict[str, NDArray[Any]]:
         packed = io.BytesIO(self.read(path, MOST_SCORES))
         limits = replace(NO_LIMITS, decompressed_bytes=MOST_SCORES)
-        return arrays_of(b"".join(decompressed(packed, ZSTD.name, limits)))
+        return arrays_of(b"".join(decompress_body(packed, ZSTD.name, limits)))
 
     def read_score_matrix(self, frozen: FrozenScores) -> tuple[list[str], list[str], NDArray[np.float64]]:
         """Return the runs, the topics and the scores of a score matrix."""
@@ -144,7 +144,7 @@ def _read_there(body: int, packed: int, encoding: str | None, limits: FileLimits
 
 def _read(body: Body, packed: BinaryIO, limits: FileLimits) -> tuple[dict[str, Extent], Archived]:
     body.file.seek(0)
-    packed.writelines(decompressed(body.file, body.encoding, limits))
+    packed.writelines(decompress_body(body.file, body.encoding, limits))
     packed.flush()
     extents = _extents(packed)
     _check_sums(packed, extents)

@@ -20,7 +20,7 @@ from gainboard.metrics.bound import BoundMetric, notes_on_names, short_labels
 from gainboard.metrics.catalogue import Metric, every_metric, every_parameter, query_parameters
 from gainboard.metrics.curves import RECALL_STEPS, CurvesOfRun, judged_share
 from gainboard.metrics.expected import expected_form, expected_scores, is_without_order
-from gainboard.metrics.expressions import ignored_defaults, resolve, trec_eval_name, without
+from gainboard.metrics.expressions import explain_ignored_defaults, resolve, trec_eval_name, without
 from gainboard.metrics.gains import GainSetting, linear_ratio, parse_gains, steep
 from gainboard.metrics.judgments import UNJUDGED, Intents, Judgments, Scale
 from gainboard.metrics.parameters import Parameter
@@ -59,7 +59,7 @@ __all__ = [
     "expand",
     "expected_form",
     "expected_scores",
-    "ignored_defaults",
+    "explain_ignored_defaults",
     "is_without_order",
     "judged_share",
     "linear_ratio",

@@ -13,9 +13,9 @@ _FIRST = "Sakai, On the task of finding one highly relevant document with high p
 _PREFERRED = "Sakai, Give me just one highly relevant document: P-measure, SIGIR 2006"
 
 
-def blended_ratio(found: GradedFound, beta: Beta) -> Value:
+def blended_ratio(relevant: GradedFound, beta: Beta) -> Value:
     """Return the blended ratio (beta*cg(r) + count(r)) / (beta*cg_I(r) + r) at each document found."""
-    return (beta * found.cumulative_gain + found.count) / (beta * found.ideal_cumulative_gain + found.rank)
+    return (beta * relevant.cumulative_gain + relevant.count) / (beta * relevant.ideal_cumulative_gain + relevant.rank)
 
 
 @metric("Q", aliases=["Q-measure"], title="Q-measure", reference=_NTCIR4)
@@ -26,15 +26,17 @@ def q_measure(
 
     With `beta` 0, it is Average Precision.
     """
-    found = rankings.relevant(upto=cutoff)
-    return found.sum(blended_ratio(found, beta)) / recall_divisor(rankings, recall_base, cutoff)
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.sum(blended_ratio(relevant, beta)) / recall_divisor(rankings, recall_base, cutoff)
 
 
 @metric("Rmeasure", aliases=["R-measure"], title="R-measure", reference=_NTCIR4)
 def r_measure(rankings: GradedRankings, *, beta: Beta = 1.0) -> Value:
     """R-measure is the blended ratio at rank R. With `beta` 0, it is R-Precision."""
-    found = rankings.relevant(upto=rankings.relevant_count)
-    return (beta * found.sum(found.gain) + found.number) / (beta * rankings.ideal.total + rankings.relevant_count)
+    relevant = rankings.relevant(upto=rankings.relevant_count)
+    return (beta * relevant.sum(relevant.gain) + relevant.number) / (
+        beta * rankings.ideal.total + rankings.relevant_count
+    )
 
 
 @metric("O-measure", title="O-measure", reference=_FIRST)
@@ -43,8 +45,8 @@ def o_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = No
 
     With `beta` 0, it is Reciprocal Rank.
     """
-    found = rankings.relevant(upto=cutoff)
-    return found.at_first(blended_ratio(found, beta))
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.at_first(blended_ratio(relevant, beta))
 
 
 @metric("P-measure", title="P-measure", reference=_PREFERRED, sorted_is_best=False)
@@ -54,8 +56,8 @@ def p_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = No
     Take the highest relevance level among the documents retrieved. The preferred rank is the rank of the first document
     of this level.
     """
-    found = rankings.relevant(upto=cutoff)
-    return found.at_preferred(blended_ratio(found, beta))
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.at_preferred(blended_ratio(relevant, beta))
 
 
 @metric("Pplus", aliases=["P+"], title="P-plus", reference=_PREFERRED, sorted_is_best=False)
@@ -64,5 +66,5 @@ def p_plus(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None)
 
     P-measure defines the preferred rank. P-plus is 0 if no relevant document is retrieved.
     """
-    found = rankings.relevant(upto=rankings.relevant(upto=cutoff).preferred_rank)
-    return found.sum(blended_ratio(found, beta)) / maximum(found.number, 1)
+    relevant = rankings.relevant(upto=rankings.relevant(upto=cutoff).preferred_rank)
+    return relevant.sum(blended_ratio(relevant, beta)) / maximum(relevant.number, 1)

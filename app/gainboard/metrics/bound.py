@@ -95,28 +95,30 @@ class BoundMetric:
         """The same metric without the average over intents."""
         return BoundMetric(self.metric, {**self.parameters, IA.name: "false"}, self.cutoff, self.scale)
 
-    def scores_by_intent(self, runs: JudgedRuns, places: NDArray[np.intp], score_all: ScoreAll) -> Scores:
-        """Return the scores of the runs at these positions: float64 [places, n]. The metric is defined by intent.
+    def scores_by_intent(self, runs: JudgedRuns, positions: NDArray[np.intp], score_all: ScoreAll) -> Scores:
+        """Return the scores of the runs at these positions: float64 [positions, n]. The metric is defined by intent.
 
         `score_all` computes other metrics, of which the metric may be made.
         """
-        own = {name: value for name, value in self.parameters.items() if name not in _READING or name == GAINS.name}
+        arguments = {
+            name: value for name, value in self.parameters.items() if name not in _READING or name == GAINS.name
+        }
         if self.metric.graded:
-            del own[GAINS.name]
+            del arguments[GAINS.name]
         gains, scale = self.parameters.get(GAINS.name, FLAT), self.scale
         reading = {name: self.parameters[name] for name in (REL.name, CONDENSED.name)}
 
         def score(metric: Metric, gains: GainSetting, cutoff: int) -> Scores:
             parameters = {**metric.defaults(scale), **reading, GAINS.name: gains}
             by_intent = BoundMetric(metric, parameters, cutoff, scale)
-            return np.asarray(score_all([by_intent], rankings.runs, places.tolist())[0])
+            return np.asarray(score_all([by_intent], rankings.runs, positions.tolist())[0])
 
         reads = cast(type[IntentRankings], self.metric.reads)
-        rankings = reads(runs, places, **reading, gains=gains, score=score)
+        rankings = reads(runs, positions, **reading, gains=gains, score=score)
         # As in the plain kernels, undefined scores may divide by zero, and are replaced below.
         with np.errstate(all="ignore"):
             cutoff = {"cutoff": self.cutoff} if self.metric.takes_cutoff else {}
-            scores: Scores = self.metric.kernel(rankings, **own, **cutoff)
+            scores: Scores = self.metric.kernel(rankings, **arguments, **cutoff)
             scores[:, rankings.undefined] = np.nan
         return scores
 
@@ -133,6 +135,7 @@ class BoundMetric:
         return self.metric.span(ScoreLimits(gains.highest, last, self.parameters))
 
 
+# Equal arguments must give one object: programs are looked up by the identity of their formulas.
 @lru_cache(maxsize=4096)
 def _formula(metric: Metric, fixed: tuple[tuple[str, Any], ...], rel: int, condensed: bool) -> Formula:
     rankings = cast(type[BinaryRankings], metric.reads)(rel, condensed)
@@ -141,10 +144,11 @@ def _formula(metric: Metric, fixed: tuple[tuple[str, Any], ...], rel: int, conde
         for argument in metric.parameters
         if argument.space is not None
     }
-    given = dict(fixed)
-    if given.get("cutoff") == AT_R:
-        given["cutoff"] = rankings.relevant_count
-    score: Value = metric.kernel(rankings, **given, **open_parameters)
+    arguments = dict(fixed)
+    if arguments.get("cutoff") == AT_R:
+        # R differs from topic to topic, so this cut-off is a value of the formula, and no number of the expression.
+        arguments["cutoff"] = rankings.relevant_count
+    score: Value = metric.kernel(rankings, **arguments, **open_parameters)
     # A score that every topic has is defined where 1 is not 0.
     worth = spread(1.0, Space.TOPIC) if metric.on_every_topic else rankings.worth
     return Formula.of(spread(score, Space.RANKING), worth, metric.score_of_missing)
@@ -197,10 +201,14 @@ def short_labels(labels: Sequence[str]) -> dict[str, str]:
     bare = {label: _PARAMETERS.sub(r"\2", label) for label in labels}
     short = {}
     for label in labels:
-        found, namesakes = _PARAMETERS.search(label), [other for other in labels if bare[other] == bare[label]]
+        parameters, namesakes = _PARAMETERS.search(label), [other for other in labels if bare[other] == bare[label]]
         shared = set.intersection(*(set(_parts(other)) for other in namesakes))
-        own = ",".join(part for part in _parts(label) if part not in shared)
-        short[label] = f"{label[: found.start()]}({own}){found[2] or ''}" if found and own else bare[label]
+        distinct = ",".join(part for part in _parts(label) if part not in shared)
+        short[label] = (
+            f"{label[: parameters.start()]}({distinct}){parameters[2] or ''}"
+            if parameters and distinct
+            else bare[label]
+        )
     return short
 
 
@@ -228,5 +236,5 @@ def _note(metric: BoundMetric, other: Namesake) -> str | None:
 
 
 def _parts(label: str) -> list[str]:
-    found = _PARAMETERS.search(label)
-    return _BETWEEN.split(found[1]) if found else []
+    parameters = _PARAMETERS.search(label)
+    return _BETWEEN.split(parameters[1]) if parameters else []

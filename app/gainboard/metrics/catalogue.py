@@ -88,13 +88,13 @@ class Metric:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The metric's own parameters, then those for reading a run, then the one for the mean."""
-        own = [
+        of_kernel = [
             note if keyword.default is keyword.empty else replace(note, default=keyword.default)
             for name, keyword in self._signature.items()
             for note in getattr(self._hints[name], "__metadata__", ())
         ]
         reading = (REL, CONDENSED, MEAN) if self.needs_intents else (REL, CONDENSED, MEAN, IA)
-        return (*own, *((GAINS,) if self.graded else ()), *reading)
+        return (*of_kernel, *((GAINS,) if self.graded else ()), *reading)
 
     @cached_property
     def parameters_by_name(self) -> tuple[Parameter, ...]:
@@ -218,6 +218,7 @@ def every_metric() -> tuple[Metric, ...]:
 
 def every_parameter() -> list[Parameter]:
     """Return the parameters of all metrics, those of one name and meaning once."""
+    # Reversed, because the last of equal keys stays in a dictionary, and the first definition should.
     last_first = (parameter for metric in reversed(_METRICS) for parameter in metric.parameters)
     return list({(parameter.name, parameter.description): parameter for parameter in last_first}.values())
 

@@ -119,9 +119,9 @@ class Rankings:
 
     def relevant_rows(self, rel: int) -> NDArray[np.intp]:
         """Return the indexes of the rows of level `rel` or a higher one."""
-        if (found := self._tops.get(rel)) is None:
-            found = self._tops[rel] = np.flatnonzero(self.level >= rel)
-        return found
+        if (rows := self._tops.get(rel)) is None:
+            rows = self._tops[rel] = np.flatnonzero(self.level >= rel)
+        return rows
 
     def system_scores(self, raw: int, condensed: int) -> Scores:
         """Return the runs' own scores by row, as in `SystemColumns`."""
@@ -156,18 +156,18 @@ class Rows:
         """The numbers of the rankings that have rows."""
         return self.number.nonzero()[0]
 
-    def _of_filled(self, by_ranking: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _select_filled(self, by_ranking: NDArray[np.intp]) -> NDArray[np.intp]:
         return by_ranking if len(self.filled) == len(by_ranking) else by_ranking.take(self.filled)
 
     @cached_property
     def first(self) -> NDArray[np.intp]:
         """The first row of each ranking that has rows."""
-        return self._of_filled(self._rankings.start)
+        return self._select_filled(self._rankings.start)
 
     @cached_property
     def last(self) -> NDArray[np.intp]:
         """The last row of each ranking that has rows."""
-        return self._of_filled(self._rankings.start + self.number - 1)
+        return self._select_filled(self._rankings.start + self.number - 1)
 
     @cached_property
     def preferred(self) -> NDArray[np.intp]:
@@ -175,14 +175,14 @@ class Rows:
         # One number orders rows by descending level, and rows of the same level by ascending position.
         level = self._rankings.level_index
         preference: NDArray[np.intp] = level * len(level) - np.arange(len(level))
-        place: NDArray[np.intp] = -self.reduce(np.maximum, preference) % max(len(level), 1)
-        return self._of_filled(place)
+        rows: NDArray[np.intp] = -self.reduce(np.maximum, preference) % max(len(level), 1)
+        return self._select_filled(rows)
 
     def by_row(self, by_class: NDArray[Any]) -> NDArray[Any]:
         """Return the number of the topic's class for each row that is included."""
         return by_class.take(self._rankings.ranking_class).repeat(self.number)
 
-    def taken(self, values: NDArray[Any]) -> NDArray[Any]:
+    def select(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return those of the `values` by row that belong to rows that are included."""
         return values if self._row is None else values.take(self._row)
 
@@ -190,24 +190,26 @@ class Rows:
         """Return an array by row: the given values for the rows that are included, and 0 for the others."""
         if self._row is None:
             return values
-        found = np.zeros(len(self._rankings.level))
-        found[self._row] = values
-        return found
+        by_row = np.zeros(len(self._rankings.level))
+        by_row[self._row] = values
+        return by_row
 
     def reduce(self, operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
         """Reduce the `values` by row with the operation: one number for each ranking, 0 for one without rows."""
+        # Only expected scores over tied documents weight their rows.
         if (weight := self._rankings.weight) is not None:
             values = values * weight
-        values = self.taken(values)
+        values = self.select(values)
         filled = self.filled
         if len(filled) == len(self.number):
             return np.asarray(operation.reduceat(values, self._begin)) if len(filled) else values[:0]
+        # For a stretch without rows, `reduceat` gives the first number of the next one. So such rankings are left out.
         placed = np.zeros(len(self.number), values.dtype)
         if len(filled):
             placed[filled] = operation.reduceat(values, self._begin.take(filled))
         return placed
 
-    def placed(self, values: Any) -> Scores:
+    def expand(self, values: Any) -> Scores:
         """Return an array by ranking: the given values for rankings that have rows, and 0 for the others."""
         if len(self.filled) == len(self.number):
             return np.asarray(values)
@@ -223,7 +225,7 @@ _Function = Callable[[JudgedRuns, Integers, Sequence[int], Sequence[Any]], Score
 def values_by_ranking(
     operation: str, runs: JudgedRuns, chosen: Integers, fixed: Sequence[int], settings: Sequence[Any]
 ) -> Scores:
-    """Return the value of an operation in BY_RANKING for the runs at the places `chosen`: float64 [chosen, n].
+    """Return the value of an operation in BY_RANKING for the runs at the positions `chosen`: float64 [chosen, n].
 
     `fixed` and `settings` are those of the operation. Raises ValueError if it needs scores that were not loaded.
     """
@@ -244,7 +246,7 @@ def _judged_at_zero(runs: JudgedRuns, chosen: Integers, fixed: Sequence[int], se
 
 def _retrieved(runs: JudgedRuns, chosen: Integers, fixed: Sequence[int], settings: Sequence[Any]) -> Scores:
     whole = runs.whole
-    every = [whole[place][0].judged_count if fixed[0] else whole[place][0].retrieved for place in chosen]
+    every = [whole[number][0].judged_count if fixed[0] else whole[number][0].retrieved for number in chosen]
     return np.array(every, np.float64).reshape(len(chosen), runs.judgments.topics)
 
 
@@ -256,7 +258,7 @@ def _judged_weight(runs: JudgedRuns, chosen: Integers, fixed: Sequence[int], set
         rank = np.arange(1, len(run.rank) + 1) - np.repeat(run.starts[:-1], counts) if condensed else run.rank
         return by_topic(np.add, np.where(rank <= upto, discount.at(rank.astype(np.intp)), 0.0), counts)
 
-    every = [of_run(whole[place][0]) for place in chosen]
+    every = [of_run(whole[number][0]) for number in chosen]
     return np.array(every, np.float64).reshape(len(chosen), runs.judgments.topics)
 
 

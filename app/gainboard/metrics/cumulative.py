@@ -11,15 +11,15 @@ from gainboard.metrics.views import GradedFound, GradedRankings
 _TOIS = "Jarvelin and Kekalainen, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4), 2002"
 
 
-def discounted_gain(found: GradedFound, discount: Discount) -> Value:
+def discounted_gain(relevant: GradedFound, discount: Discount) -> Value:
     """Return the discounted gain g(r) of each document found."""
-    return found.gain if discount is NO_DISCOUNT else found.gain * found.discount(discount)
+    return relevant.gain if discount is NO_DISCOUNT else relevant.gain * relevant.discount(discount)
 
 
 def gain_to(rankings: GradedRankings, cutoff: Rank, discount: Discount) -> Value:
     """Return the discounted gain of the first `cutoff` ranks."""
-    found = rankings.relevant(upto=cutoff)
-    return found.sum(discounted_gain(found, discount))
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.sum(discounted_gain(relevant, discount))
 
 
 def normalised_gain(rankings: GradedRankings, cutoff: Rank, discount: Discount) -> Value:
@@ -30,16 +30,16 @@ def normalised_gain(rankings: GradedRankings, cutoff: Rank, discount: Discount) 
 def averaged_gain(rankings: GradedRankings, cutoff: Rank, discount: Discount) -> Value:
     """Return the mean over the ranks r <= `cutoff` of the discounted gain of the first r ranks."""
     # The gain at rank i counts at the ranks i to `cutoff`.
-    found = rankings.relevant(upto=cutoff)
-    return found.sum(discounted_gain(found, discount) * (cutoff + (1 - found.rank))) / cutoff
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.sum(discounted_gain(relevant, discount) * (cutoff + (1 - relevant.rank))) / cutoff
 
 
 def averaged_normalised_gain(rankings: GradedRankings, cutoff: int, discount: Discount) -> Value:
     """Return the mean over the ranks r <= `cutoff` of the normalised gain at r."""
     # The gain at rank i counts at every rank r >= i, divided by the ideal gain at r. So sums of reciprocals of ideal
     # gains are enough, and no table by rank is needed.
-    found = rankings.relevant(upto=cutoff)
-    return found.sum(discounted_gain(found, discount) * found.reciprocals(discount, cutoff)) / cutoff
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.sum(discounted_gain(relevant, discount) * relevant.reciprocals(discount, cutoff)) / cutoff
 
 
 def _most_gain(limits: ScoreLimits) -> float:
@@ -135,15 +135,15 @@ def average_weighted_precision(rankings: GradedRankings, *, cutoff: Cutoff = Non
     At ranks deeper than R, the ideal gain is constant. So AWP does not change if a document moves between these ranks.
     Q-measure does.
     """
-    found = rankings.relevant(upto=cutoff)
-    return found.sum(found.cumulative_gain / found.ideal_cumulative_gain) / rankings.relevant_count
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.sum(relevant.cumulative_gain / relevant.ideal_cumulative_gain) / rankings.relevant_count
 
 
 @metric("RWP", aliases=["R-WP"], title="R-Weighted Precision", reference=_NTCIR)
 def r_weighted_precision(rankings: GradedRankings) -> Value:
     """RWP is weighted precision at rank R, where the ideal ranking has retrieved all relevant documents."""
-    found = rankings.relevant(upto=rankings.relevant_count)
-    return found.sum(found.gain) / rankings.ideal.total
+    relevant = rankings.relevant(upto=rankings.relevant_count)
+    return relevant.sum(relevant.gain) / rankings.ideal.total
 
 
 @metric(
@@ -154,8 +154,8 @@ def r_weighted_precision(rankings: GradedRankings) -> Value:
 )
 def generalised_average_precision(rankings: GradedRankings, *, cutoff: Cutoff = None) -> Value:
     """genAP is the sum of cg(r)/r over the relevant documents retrieved, divided by this sum for the ideal ranking."""
-    found = rankings.relevant(upto=cutoff)
-    return found.sum(found.cumulative_gain / found.rank) / rankings.ideal.generalised_precision_sum
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.sum(relevant.cumulative_gain / relevant.rank) / rankings.ideal.generalised_precision_sum
 
 
 @metric(
@@ -166,5 +166,5 @@ def generalised_average_precision(rankings: GradedRankings, *, cutoff: Cutoff = 
 )
 def generalised_precision(rankings: GradedRankings, *, cutoff: Rank) -> Value:
     """genP@l is the mean gain of the first l ranks. Ranks without a relevant document have gain 0."""
-    found = rankings.relevant(upto=cutoff)
-    return found.sum(found.gain) / cutoff
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.sum(relevant.gain) / cutoff

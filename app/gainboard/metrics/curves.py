@@ -47,10 +47,10 @@ class CurvesOfRun:
         with np.errstate(all="ignore"):
             curves = _GainCurves(self, LevelGains.of((setting, self._rel), self._classes), upto)
             return {
-                "CG": curves.gained(NO_DISCOUNT),
-                "DCG": curves.gained(Discount(base)),
-                "nCG": curves.normalised(NO_DISCOUNT),
-                "nDCG": curves.normalised(Discount(base)),
+                "CG": curves.average_gain(NO_DISCOUNT),
+                "DCG": curves.average_gain(Discount(base)),
+                "nCG": curves.average_normalised_gain(NO_DISCOUNT),
+                "nDCG": curves.average_normalised_gain(Discount(base)),
             }
 
     def ideal_gain(self, setting: GainSetting, upto: int) -> Scores:
@@ -102,11 +102,11 @@ def judged_share(run: JudgedRun, upto: int) -> Scores:
     last = np.minimum(np.repeat(length, judged), upto)
     seen = run.rank <= upto
     gone = np.bincount(last[seen], minlength=upto + 1)[:upto]
-    found = np.bincount(run.rank[seen] - 1, minlength=upto) - gone
+    growing = np.bincount(run.rank[seen] - 1, minlength=upto) - gone
     # Rankings that have ended keep the share of all their documents.
     ended = (length > 0) & (length < upto)
     kept = np.bincount(length[ended], judged[ended] / length[ended], upto)[:upto]
-    shares = np.cumsum(found) / np.arange(1, upto + 1) + np.cumsum(kept)
+    shares = np.cumsum(growing) / np.arange(1, upto + 1) + np.cumsum(kept)
     return np.asarray(shares / (np.count_nonzero(length) or np.nan))
 
 
@@ -125,10 +125,10 @@ class _GainCurves:
         worth = self._gains.worth(self._classes.last).take(self._classes.topic_class)
         return float(np.count_nonzero(worth)) or np.nan
 
-    def gained(self, discount: Discount) -> Scores:
+    def average_gain(self, discount: Discount) -> Scores:
         return self._by_rank(self._gain * discount.at(self._rank)) / self._defined
 
-    def normalised(self, discount: Discount) -> Scores:
+    def average_normalised_gain(self, discount: Discount) -> Scores:
         classes, upto = self._classes, self._upto
         gain = self._gain * discount.at(self._rank)
         shallow = min(upto, classes.deepest)

@@ -34,10 +34,11 @@ def average_distance(rankings: ScoredRankings, *, urs: UserScores = "scaled", sr
     scores and not ranks, so a run with a perfect ranking may have a lower ADM than another run (Sakai, IPSJ, 2004,
     section 6).
     """
-    found, is_raw = rankings.relevant(), srs == "raw"
+    relevant, is_raw = rankings.relevant(), srs == "raw"
     unit = rankings.highest_gain() if urs == "scaled" else 1.0
     system_score = rankings.system_scores(raw=is_raw)
-    nearer = abs(system_score) - abs(system_score - found.gain / unit)
-    missed = (rankings.ideal.total - found.sum(found.gain)) / unit
-    distance = rankings.system_distance(raw=is_raw) - found.sum(nearer) + missed
+    # The sum over all documents retrieved is known as if none had a gain. A relevant one is nearer by this much.
+    nearer = abs(system_score) - abs(system_score - relevant.gain / unit)
+    missed = (rankings.ideal.total - relevant.sum(relevant.gain)) / unit
+    distance = rankings.system_distance(raw=is_raw) - relevant.sum(nearer) + missed
     return 1.0 - distance / rankings.documents(raw=is_raw)

@@ -89,9 +89,9 @@ def _geometric(rankings: IntentRankings, p: float) -> Scores:
 
 def _novelty(rankings: IntentRankings, alpha: float, cutoff: int, weights: Scores) -> Scores:
     """Return the novelty gain of the first `cutoff` documents of each ranking. `weights` are by rank, from 1."""
-    found = rankings.relevant(cutoff)
+    relevant = rankings.relevant(cutoff)
     # Rows beyond the cut-off are in no sum, so their weight does not matter.
-    return rankings.total(found.sum(found.novelty(alpha) * weights.take(found.rank - 1, mode="clip")))
+    return rankings.total(relevant.sum(relevant.novelty(alpha) * weights.take(relevant.rank - 1, mode="clip")))
 
 
 def _above_greedy(limits: ScoreLimits) -> float:
@@ -119,9 +119,9 @@ def intent_recall(rankings: IntentRankings, *, intents: IntentsCounted = "releva
     Only intents with at least one relevant document in the qrels are counted. With `intents=all`, all intents of the
     topic are counted, as NTCIREVAL does. TREC calls the first form subtopic recall.
     """
-    found = rankings.total(np.minimum(rankings.relevant(cutoff).number, 1.0))
+    met = rankings.total(np.minimum(rankings.relevant(cutoff).number, 1.0))
     counted = rankings.intents.relevant_intents(rankings.rel)
-    return np.asarray(found / (np.diff(rankings.intents.starts) if intents == "all" else counted))
+    return np.asarray(met / (np.diff(rankings.intents.starts) if intents == "all" else counted))
 
 
 @metric("DnDCG", aliases=["D-nDCG"], title="D-nDCG", reference=_SAKAI, sorted_is_best=False)
@@ -131,8 +131,8 @@ def d_ndcg(rankings: GradedIntentRankings, *, cutoff: int) -> Scores:
     The global gain of a document is its expected gain over the intents, by their probabilities. The discount is
     1/log2(r+1) at every rank r. The ideal ranking has the highest global gains first.
     """
-    found = rankings.relevant(cutoff)
-    gained = found.sum(found.gain * MICROSOFT.at(found.rank))
+    relevant = rankings.relevant(cutoff)
+    gained = relevant.sum(relevant.gain * MICROSOFT.at(relevant.rank))
     return np.asarray(rankings.expected(gained) / rankings.ideal_gain(cutoff, MICROSOFT))
 
 
@@ -143,14 +143,14 @@ def d_q(rankings: GradedIntentRankings, *, beta: IntentBeta = 1.0, cutoff: int) 
     A document is relevant if it has a global gain. The sum of blended ratios is divided by the number of relevant
     documents, or by l if l is smaller.
     """
-    found, ideal = rankings.documents(cutoff), rankings.ideal_gains
+    documents, ideal = rankings.documents(cutoff), rankings.ideal_gains
     cumulated = np.cumsum(ideal, axis=1)
     width = max(1, cumulated.shape[1])
     # After its last document, the ideal ranking gains nothing more.
-    at = np.minimum(found.rank, width) - 1
-    reached = cumulated[found.ranking % max(1, rankings.topics), at] if len(found.rank) else np.zeros(0)
-    blended = (beta * found.cumulative_gain + found.count) / (beta * reached + found.rank)
-    return np.asarray(found.sum(blended) / np.minimum((ideal > 0).sum(axis=1), cutoff))
+    at = np.minimum(documents.rank, width) - 1
+    reached = cumulated[documents.ranking % max(1, rankings.topics), at] if len(documents.rank) else np.zeros(0)
+    blended = (beta * documents.cumulative_gain + documents.count) / (beta * reached + documents.rank)
+    return np.asarray(documents.sum(blended) / np.minimum((ideal > 0).sum(axis=1), cutoff))
 
 
 @metric("DsharpnDCG", aliases=["D#-nDCG"], title="D#-nDCG", reference=_SAKAI, sorted_is_best=False)

@@ -111,8 +111,11 @@ def _kind(term: Value) -> _Kind:
         return _Kind.LINEAR
     if name in ("add", "subtract", "relevant_only"):
         return most
+    # A fixed number times a linear one is linear. Two linear ones of a ranking are not independent, so the expectation
+    # of their product is another than the product of their expectations.
     if name == "multiply":
         return _Kind(min(sum(kinds), _Kind.OTHER))
+    # The expectation of 1/x does not follow from that of x.
     if name == "divide":
         return kinds[0] if kinds[1] is _Kind.FIXED else _Kind.OTHER
     if name in ("sum", "at_first") or (name == "at_last" and term.operands[0].operation == "count"):
@@ -131,25 +134,25 @@ def expected_scores(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Ju
     an `expected_form`.
     """
     table = np.empty((len(metrics), 1, judgments.topics))
-    places: dict[tuple[bool, int | None], list[int]] = {}
+    groups: dict[tuple[bool, int | None], list[int]] = {}
     forms: list[ExpectedForm] = []
-    for place, metric in enumerate(metrics):
+    for number, metric in enumerate(metrics):
         if (form := expected_form(metric.formula)) is None:
             raise ValueError(f"the expectation of {metric.label} is not known: see `expected_form`")
         forms.append(form)
-        places.setdefault((metric.parameters[CONDENSED.name], form.first), []).append(place)
-    for (condensed, first), own in places.items():
+        groups.setdefault((metric.parameters[CONDENSED.name], form.first), []).append(number)
+    for (condensed, first), members in groups.items():
         rows = _Expanded.of(tied, judgments, condensed)
-        formulas, bound = [forms[place].formula for place in own], []
-        for place, formula in zip(own, formulas, strict=True):
+        formulas, bound = [forms[number].formula for number in members], []
+        for number, formula in zip(members, formulas, strict=True):
             # The formula for weighted rows may have a constant more than that of the metric.
-            value_of = dict(zip(metrics[place].formula.settings, metrics[place].settings, strict=True))
+            value_of = dict(zip(metrics[number].formula.settings, metrics[number].settings, strict=True))
             bound.append([value_of.get(name) or bound_setting("number", name[1]) for name in formula.settings])
         program, settings = program_of(formulas, bound)
-        part = np.empty((len(own), 1, judgments.topics))
+        part = np.empty((len(members), 1, judgments.topics))
         weighted = _first_rows(rows, first) if first is not None else rows
         plain.work_out(program, settings, weighted.runs, np.arange(1), part, weighted.columns)
-        table[own] = part
+        table[members] = part
     return table[:, 0]
 
 
@@ -221,6 +224,7 @@ class _Groups(NamedTuple):
         at_least = number[:, ::-1].cumsum(axis=1)[:, ::-1]
         before = at_least.cumsum(axis=0) - at_least
         topic = tied.topic[begin]
+        # `before` counts over all topics. What stands before the first group of a topic belongs to others.
         above = before - before[np.searchsorted(topic, topic)]
         if condensed:
             first, size = begin - tied.run.starts[topic] + 1, tied.judged
@@ -237,8 +241,8 @@ def _first_rows(rows: _Expanded, rel: int) -> _Expanded:
     decides = (number > 0) & (groups.above[:, rel] == 0)
     chance = np.zeros(len(level))
     for group in np.flatnonzero(decides).tolist():
-        own = slice(*np.searchsorted(rows.group, [group, group + 1]))
-        chance[own] = _first_at(int(groups.size[group]), int(number[group]))[rows.step[own]]
+        members = slice(*np.searchsorted(rows.group, [group, group + 1]))
+        chance[members] = _first_at(int(groups.size[group]), int(number[group]))[rows.step[members]]
     share = groups.number[rows.group, level] / np.maximum(number[rows.group], 1)
     counts = (level >= np.arange(len(rows.counts))[:, np.newaxis]).astype(np.float64)
     return rows._replace(weight=np.where(level >= rel, chance * share, 0.0), counts=counts)

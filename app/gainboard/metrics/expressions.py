@@ -56,7 +56,7 @@ def resolve(
     return _resolve(expression, scale, tuple(query.items()), tuple(collection.items()))
 
 
-def ignored_defaults(expression: str, ours: str, metric: BoundMetric, query: Mapping[str, str]) -> list[str]:
+def explain_ignored_defaults(expression: str, ours: str, metric: BoundMetric, query: Mapping[str, str]) -> list[str]:
     """Return a sentence for each of the request's defaults that would change the metric under a name of Gainboard.
 
     `expression` is that of the request, and `ours` is it in our names. A parameter of the expression is no default.
@@ -64,11 +64,12 @@ def ignored_defaults(expression: str, ours: str, metric: BoundMetric, query: Map
     read = _read(ours)
     if expression == ours and not read.spelling.pinned:
         return []
-    own = {*read.parsed.arguments, *read.spelling.named} if expression == ours else set[str]()
+    explicit = {*read.parsed.arguments, *read.spelling.named} if expression == ours else set[str]()
     notes = []
     for parameter in metric.metric.parameters:
-        if parameter.name not in query or parameter.only_in_expressions or parameter.name in own:
+        if parameter.name not in query or parameter.only_in_expressions or parameter.name in explicit:
             continue
+        # Both in canonical form, because 1 and 1.0 are one default.
         text = parameter.write(parameter.read(query[parameter.name], metric.scale))
         if text != parameter.write(metric.parameters[parameter.name]):
             default = f"{parameter.name}={query[parameter.name]}"
@@ -93,21 +94,21 @@ class _Read(NamedTuple):
 
     parsed: _Parsed
     spelling: Spelling
-    own: Mapping[str, str]
+    arguments: Mapping[str, str]
 
 
 @lru_cache(maxsize=1024)
 def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -> BoundMetric:
-    read, defaults = _read(expression), _checked_defaults(collection + query, scale)
-    own, given = read.own, {} if read.spelling.pinned else defaults
+    read, defaults = _read(expression), _check_defaults(collection + query, scale)
+    explicit, fallback = read.arguments, {} if read.spelling.pinned else defaults
     texts = []
     for parameter in read.spelling.metric.parameters:
-        text = own.get(parameter.name)
+        text = explicit.get(parameter.name)
         if text is None and not parameter.only_in_expressions:
-            text = given.get(parameter.name)
+            text = fallback.get(parameter.name)
         if text is not None:
             texts.append((parameter.name, text))
-    return _with_values(expression, scale, tuple(texts))
+    return _bind_values(expression, scale, tuple(texts))
 
 
 @lru_cache(maxsize=1024)  # requests with other parameters ask for the same expressions
@@ -131,10 +132,10 @@ def _read(expression: str) -> _Read:
 
 
 @lru_cache(maxsize=1024)  # half of the metrics have none of the parameters that a request changes
-def _with_values(expression: str, scale: Scale, given: _Items) -> BoundMetric:
+def _bind_values(expression: str, scale: Scale, items: _Items) -> BoundMetric:
     """Return the metric of an expression with the texts of some of its parameters, and the defaults of the others."""
     parsed, spelling, _ = _read(expression)
-    texts, metric = dict(given), spelling.metric
+    texts, metric = dict(items), spelling.metric
     values = {**metric.defaults(scale)}
     for parameter in metric.parameters if texts else ():
         if parameter.name in texts:
@@ -150,7 +151,7 @@ def _with_values(expression: str, scale: Scale, given: _Items) -> BoundMetric:
                 f"{parsed.text}: {parameter.name} has no effect with {other}={values[other]}. Remove {parameter.name}, "
                 f"or write {other}={needed}"
             )
-    bound = BoundMetric(metric, values, _cutoff(parsed, spelling, scale), scale)
+    bound = BoundMetric(metric, values, _read_cutoff(parsed, spelling, scale), scale)
     if bound.needs_intents and not scale.intents:
         raise NeedsIntents(
             f"{bound.label} needs judgments by intent (subtopic), which this collection does not have. Choose another "
@@ -181,15 +182,16 @@ def _parse(expression: str) -> _Parsed:
 
 
 @lru_cache(maxsize=64)  # all expressions of a request have the same defaults
-def _checked_defaults(defaults: _Items, scale: Scale) -> Mapping[str, str]:
-    known = query_parameters()
+def _check_defaults(defaults: _Items, scale: Scale) -> Mapping[str, str]:
+    parameters = query_parameters()
     for key, text in defaults:
-        if key in known:
-            known[key].read(text, scale)
+        if key in parameters:
+            parameters[key].read(text, scale)
     return dict(defaults)
 
 
-def _cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | str | None:
+def _read_cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | str | None:
+    # A name such as P_10 brings a cut-off of its own, and @5 after it would contradict it.
     text, metric = parsed.cutoff or spelling.cutoff, spelling.metric
     if parsed.cutoff and spelling.cutoff:
         raise BadExpression(f"{parsed.text} has two cut-offs, {spelling.cutoff} and {parsed.cutoff}. Give one cut-off")
@@ -211,6 +213,7 @@ def trec_eval_name(metric: BoundMetric, scale: Scale) -> str | None:
     """Return trec_eval's own name for this metric with these parameters, or None if trec_eval has no name for it."""
     for name, word in TREC_EVAL.words.items():
         for written in _spellings(name, word, metric) if word.ours == metric.metric.name else ():
+            # Equal labels mean equal scores, whatever parameters either name leaves out.
             if TREC_EVAL.has(written) and resolve(TREC_EVAL.translate(written), scale).label == metric.label:
                 return written
     return None

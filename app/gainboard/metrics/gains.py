@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -20,6 +20,7 @@ from gainboard.metrics.values import Number
 FORMS: Final = (
     "a ratio with one value per level, highest level first (3:2:1), a ratio inside adjust(...), linear, exp or flat"
 )
+# The product of a gain and a parameter, of which none is larger, is finite. That of two gains is not 0.
 _SMALLEST, _LARGEST = 1e-100, 1e100
 _RULES: Final[Mapping[str, Callable[[int], float]]] = {
     "linear": float,
@@ -94,6 +95,7 @@ def steep(highest_level: int) -> str:
     return "10:5:1" if highest_level == 3 else "exp"
 
 
+# Clients choose the text, so the number of settings must be bounded.
 @lru_cache(maxsize=256)
 def parse_gains(text: str, highest_level: int) -> GainSetting:
     """Return the gain setting that `text` describes, on a scale of levels 0 to `highest_level` (>= 1).
@@ -109,25 +111,21 @@ def parse_gains(text: str, highest_level: int) -> GainSetting:
     ratio = [value for part in parts if (value := read_number(part)) is not None]
     if len(ratio) < len(parts):
         raise BadGains(f"gains={text} is not a gain setting. Use {FORMS}")
-    _check_ratio(ratio, text, highest_level)
+    if len(ratio) != highest_level:
+        raise BadGains(
+            f"gains={text} has {len(ratio)} values, but there are {highest_level} levels above level 0. "
+            f"Give one value per level, such as {linear_ratio(highest_level)}"
+        )
+    if any(higher < lower for higher, lower in pairwise(ratio)):
+        raise BadGains(
+            f"gains={text} gives a higher level a lower value. Write the value of the highest level first, "
+            f"such as {linear_ratio(highest_level)}"
+        )
+    if any(value < 0 or (value and not _SMALLEST <= value <= _LARGEST) for value in ratio):
+        raise BadGains(f"gains={text}: each value must be 0 or between {_SMALLEST:g} and {_LARGEST:g}")
     label = ":".join(format_number(value) for value in ratio)
     values = tuple(reversed(ratio))
     return GainSetting(f"adjust({label})", values, adjusted=True) if adjusted else GainSetting(label, values)
-
-
-def _check_ratio(values: Sequence[float], text: str, levels: int) -> None:
-    if len(values) != levels:
-        raise BadGains(
-            f"gains={text} has {len(values)} values, but there are {levels} levels above level 0. "
-            f"Give one value per level, such as {linear_ratio(levels)}"
-        )
-    if any(higher < lower for higher, lower in pairwise(values)):
-        raise BadGains(
-            f"gains={text} gives a higher level a lower value. Write the value of the highest level first, "
-            f"such as {linear_ratio(levels)}"
-        )
-    if any(value < 0 or (value and not _SMALLEST <= value <= _LARGEST) for value in values):
-        raise BadGains(f"gains={text}: each value must be 0 or between {_SMALLEST:g} and {_LARGEST:g}")
 
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
@@ -228,8 +226,6 @@ def _sums(discount: Discount, bits: int) -> Scores:
 
 @lru_cache(maxsize=4)
 def _logs(bits: int) -> Scores:
-    """Return the logarithms of 0 (taken as 1), 1, 2, ..., 2**bits - 1: float64 [2**bits].
-
-    They are from `math.log`, because NumPy's logarithms differ between processors.
-    """
+    """Return the logarithms of 0 (taken as 1), 1, 2, ..., 2**bits - 1: float64 [2**bits]."""
+    # From `math`, because NumPy's logarithms differ between processors: one table for all ways of computing a score.
     return np.fromiter((math.log(max(1, rank)) for rank in range(1 << bits)), np.float64)

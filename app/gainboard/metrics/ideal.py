@@ -31,6 +31,7 @@ class TopicClasses:
         relevant[:, 0] = 0
         self.counts, topic_class = np.unique(relevant, axis=0, return_inverse=True)
         self.topic_class = np.asarray(topic_class.ravel(), np.intp)
+        # Contiguous, because the kernels are compiled for such arrays. A reversed view would have them compiled again.
         self.last: NDArray[np.int64] = np.ascontiguousarray(self.counts[:, ::-1].cumsum(axis=1)[:, ::-1])
         # Caches of this object. A cache of the method would keep every object alive.
         self.ranks = lru_cache(maxsize=4)(self._ranks)
@@ -38,7 +39,6 @@ class TopicClasses:
 
     @property
     def highest_level(self) -> int:
-        """The highest level of the scale, h."""
         return int(self.counts.shape[1]) - 1
 
     @cached_property
@@ -80,9 +80,9 @@ class TopicClasses:
 
     def _starts_of(self, depths: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return arrays of `IdealRanks` for these depths: int64 `starts` and `depth` [depths, c], `size` [depths]."""
-        found, shape = [self.ranks(upto) for upto in depths], (len(depths), len(self.counts))
-        starts, depth = ([ranks.starts for ranks in found], [ranks.depth for ranks in found])
-        sizes = np.array([ranks.size for ranks in found], np.int64)
+        ideal_ranks, shape = [self.ranks(upto) for upto in depths], (len(depths), len(self.counts))
+        starts, depth = ([ranks.starts for ranks in ideal_ranks], [ranks.depth for ranks in ideal_ranks])
+        sizes = np.array([ranks.size for ranks in ideal_ranks], np.int64)
         return np.array(starts, np.int64).reshape(shape), np.array(depth, np.int64).reshape(shape), sizes
 
 
@@ -150,6 +150,7 @@ class LevelGains(NamedTuple):
         is the sum of the weights of these ranks. Several of such tables at once, [..., c, h+1], give float64 [..., c].
         """
         worth = self.step * counts
+        # Level by level, as the kernels add. `np.sum` chooses an order of its own for each shape.
         total: Scores = worth[..., self.rel]
         for level in range(self.rel + 1, counts.shape[-1]):
             total = total + worth[..., level]
@@ -173,12 +174,12 @@ class LevelGains(NamedTuple):
     def falls(self, classes: TopicClasses) -> NDArray[np.bool_]:
         """Return whether the ideal gain falls after the last document of each level or a higher one: bool [c, h+1]."""
         counts = classes.counts
-        found, below = np.zeros_like(counts, np.bool_), np.zeros(len(counts))
+        are_falls, below = np.zeros_like(counts, np.bool_), np.zeros(len(counts))
         gain = np.broadcast_to(self.gain, counts.shape)
         for level in range(self.rel, counts.shape[1]):
-            found[:, level] = (counts[:, level] > 0) & (gain[:, level] > below)
-            below = np.where(found[:, level], gain[:, level], below)
-        return found
+            are_falls[:, level] = (counts[:, level] > 0) & (gain[:, level] > below)
+            below = np.where(are_falls[:, level], gain[:, level], below)
+        return are_falls
 
     def reciprocals_at_falls(self, classes: TopicClasses, discount: Discount) -> Scores:
         """Return 1/cg_I(i) at the rank i of each level's last document: float64 [c, h+1], 0 where no gain falls."""

@@ -20,9 +20,9 @@ def g(rankings: GradedRankings) -> Value:
     is compared with cg, the gain found down to it. So a document after an ideal beginning is divided by less than in
     nDCG. With one level of gain 1, G is binG.
     """
-    found = rankings.relevant()
-    lost = maximum(found.ideal_cost - found.cumulative_gain, 0.0)
-    return found.sum(found.gain / logarithm(2.0 + lost)) / rankings.ideal.total
+    relevant = rankings.relevant()
+    lost = maximum(relevant.ideal_cost - relevant.cumulative_gain, 0.0)
+    return relevant.sum(relevant.gain / logarithm(2.0 + lost)) / rankings.ideal.total
 
 
 @metric("binG", title="Binary G", reference=_TREC_EVAL.format("binG"))
@@ -31,10 +31,10 @@ def binary_g(rankings: BinaryRankings) -> Value:
 
     Relevant documents that are not retrieved add 0. Unlike in nDCG, relevant documents above do not lower the value.
     """
-    found = rankings.relevant()
+    relevant = rankings.relevant()
     # A row below `rel` may have the count 0. Its weight is not used, but its rank must be within the run.
-    own_rank = found.rank - (maximum(found.count, 1) - 1)
-    return found.sum(found.discount_at(own_rank, MICROSOFT)) / rankings.relevant_count
+    own_rank = relevant.rank - (maximum(relevant.count, 1) - 1)
+    return relevant.sum(relevant.discount_at(own_rank, MICROSOFT)) / rankings.relevant_count
 
 
 @metric("nDCGrel", aliases=["ndcg_rel"], title="nDCG at relevant documents", reference=_TREC_EVAL.format("ndcg_rel"))
@@ -43,11 +43,13 @@ def ndcg_at_relevant_documents(rankings: GradedRankings) -> Value:
 
     A relevant document that is not retrieved counts with the nDCG of the whole ranking.
     """
-    found = rankings.relevant()
-    ratios = found.discounted_gain(MICROSOFT) / found.ideal_discounted_gain(MICROSOFT)
-    whole = found.sum(found.gain * found.discount(MICROSOFT)) / rankings.ideal.cumulative_gain(WHOLE, MICROSOFT)
+    relevant = rankings.relevant()
+    ratios = relevant.discounted_gain(MICROSOFT) / relevant.ideal_discounted_gain(MICROSOFT)
+    whole = relevant.sum(relevant.gain * relevant.discount(MICROSOFT)) / rankings.ideal.cumulative_gain(
+        WHOLE, MICROSOFT
+    )
     missed = rankings.relevant_count - rankings.found_count
-    return (found.sum(ratios) + missed * whole) / rankings.relevant_count
+    return (relevant.sum(ratios) + missed * whole) / rankings.relevant_count
 
 
 @metric("RnDCG", title="nDCG where the ideal gain falls", reference=_TREC_EVAL.format("Rndcg"))
@@ -58,9 +60,9 @@ def ndcg_at_falls(rankings: WholeGradedRankings) -> Value:
     than R + 1, the nDCG of the whole ranking counts, too, as in trec_eval. With one level and a ranking that ends by
     rank R + 1, RnDCG is MSnDCG@R.
     """
-    found = rankings.relevant()
-    gains = found.gain * found.discount(MICROSOFT)
-    whole = found.sum(gains) / rankings.ideal.cumulative_gain(WHOLE, MICROSOFT)
+    relevant = rankings.relevant()
+    gains = relevant.gain * relevant.discount(MICROSOFT)
+    whole = relevant.sum(gains) / rankings.ideal.cumulative_gain(WHOLE, MICROSOFT)
     goes_on = minimum(maximum(rankings.retrieved_count - rankings.relevant_count - 1.0, 0.0), 1.0)
-    at_falls = found.sum(gains * found.reciprocals_at_falls(MICROSOFT))
+    at_falls = relevant.sum(gains * relevant.reciprocals_at_falls(MICROSOFT))
     return (at_falls + goes_on * whole) / (rankings.ideal.falls + goes_on)

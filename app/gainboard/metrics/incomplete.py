@@ -26,8 +26,8 @@ def rank_biased_precision(rankings: GradedRankings, *, p: Persistence = 0.95, cu
     It is (1-p) times the sum of g(r)/H * p^(r-1), where H is the highest gain of the scale. Tools differ in p. Ask for
     `RBPresidual` as well to see how much unjudged documents could add.
     """
-    found = rankings.relevant(upto=cutoff)
-    return (1.0 - p) * found.sum(found.gain * found.discount(Geometric(p))) / rankings.highest_gain()
+    relevant = rankings.relevant(upto=cutoff)
+    return (1.0 - p) * relevant.sum(relevant.gain * relevant.discount(Geometric(p))) / rankings.highest_gain()
 
 
 @metric("RBPresidual", title="Residual of Rank-Biased Precision", reference=_MOFFAT, score_of_missing=1)
@@ -93,10 +93,10 @@ def binary_preference(rankings: BinaryRankings) -> Value:
     judged nonrelevant documents above the document, N that of the topic. Documents of a negative level count as
     unjudged.
     """
-    found, relevant = rankings.relevant(), rankings.relevant_count
-    above = found.pooled_rank - found.count
-    most = maximum(minimum(rankings.nonrelevant_count, relevant), 1)  # where N is 0, so is n
-    return found.sum(1.0 - minimum(above, relevant) / most) / relevant
+    relevant, total = rankings.relevant(), rankings.relevant_count
+    above = relevant.pooled_rank - relevant.count
+    most = maximum(minimum(rankings.nonrelevant_count, total), 1)  # where N is 0, so is n
+    return relevant.sum(1.0 - minimum(above, total) / most) / total
 
 
 @metric(
@@ -113,7 +113,7 @@ def inferred_average_precision(rankings: BinaryRankings) -> Value:
     they are not relevant. The precision at rank k is 1/k + (d/k) * (a+e)/(a+b+2e). Above rank k, d documents are in the
     pool, a are relevant and b are judged nonrelevant. e is 0.00001.
     """
-    found = rankings.relevant()
-    in_pool, judged, relevant = found.judged_rank - 1.0, found.pooled_rank - 1.0, found.count - 1.0
-    share = (relevant + _EPSILON) / (judged + 2.0 * _EPSILON)
-    return found.sum(1.0 / found.rank + in_pool / found.rank * share) / rankings.relevant_count
+    relevant = rankings.relevant()
+    in_pool, judged, relevant_above = relevant.judged_rank - 1.0, relevant.pooled_rank - 1.0, relevant.count - 1.0
+    share = (relevant_above + _EPSILON) / (judged + 2.0 * _EPSILON)
+    return relevant.sum(1.0 / relevant.rank + in_pool / relevant.rank * share) / rankings.relevant_count

@@ -38,13 +38,13 @@ class IntentRankings:
     def __init__(
         self,
         runs: JudgedRuns,
-        places: NDArray[np.intp],
+        positions: NDArray[np.intp],
         rel: int,
         condensed: bool,
         gains: GainSetting = FLAT,
         score: ScoresByIntent = _no_scores,
     ) -> None:
-        """Choose the runs at the positions `places`, intp [m]. Raises ValueError without judgments by intent.
+        """Choose the runs at the positions `positions`, intp [m]. Raises ValueError without judgments by intent.
 
         `score` computes other metrics for each intent, which this module cannot.
         """
@@ -53,12 +53,12 @@ class IntentRankings:
             raise ValueError("this metric needs judgments by intent: see BoundMetric.needs_intents")
         self.intents: Intents = intents
         self.runs = runs.by_intent
-        self.places = places
+        self.positions = positions
         self.rel, self.condensed, self.gains, self.score = rel, condensed, gains, score
         self.highest_level = runs.judgments.classes.highest_level
-        self.missing: NDArray[np.bool_] = runs.missing[places]
+        self.missing: NDArray[np.bool_] = runs.missing[positions]
         self.topics = runs.judgments.topics
-        self._columns = Rankings(runs.by_intent, places)
+        self._columns = Rankings(runs.by_intent, positions)
 
     @cached_property
     def undefined(self) -> NDArray[np.bool_]:
@@ -72,6 +72,7 @@ class IntentRankings:
     def total(self, by_intent: Scores) -> Scores:
         """Return the sums over the intents of each topic: float64 [m, n]."""
         starts, table = self.intents.starts, np.zeros((len(by_intent), self.topics))
+        # For a topic without intents, `reduceat` gives the first number of the next one. So such topics are left out.
         if len(filled := np.flatnonzero(np.diff(starts))):
             table[:, filled] = np.add.reduceat(by_intent, starts[filled], axis=1)
         return table
@@ -89,11 +90,11 @@ class IntentRankings:
         is_defined = ~np.isnan(scores)
         if equal:
             is_defined &= self.intents.have_relevant(self.rel)
-        known = np.where(is_defined, scores, 0.0)
-        counted = np.maximum(self.intents.relevant_intents(self.rel), 1)
-        found = self.total(known) / counted if equal else self.expected(known)
-        found[self.total(is_defined.astype(np.float64)) == 0] = np.nan
-        return found
+        counted = np.where(is_defined, scores, 0.0)
+        intents_counted = np.maximum(self.intents.relevant_intents(self.rel), 1)
+        expected = self.total(counted) / intents_counted if equal else self.expected(counted)
+        expected[self.total(is_defined.astype(np.float64)) == 0] = np.nan
+        return expected
 
     def deepest(self, cutoff: int) -> int:
         """Return the deepest rank up to the cut-off at which these or the ideal rankings have a relevant document."""
@@ -105,8 +106,8 @@ class IntentRankings:
 
     def ideal_novelty(self, alpha: float, weights: Scores) -> Scores:
         """Return the novelty gain of the ideal ranking, float64 [n]. `weights` are those of the ranks 1, 2, ..., l."""
-        found = self.intents.novelties(alpha, self.rel, min(len(weights), self._longest))
-        return _dot(found, weights[: found.shape[1]])
+        novelties = self.intents.novelties(alpha, self.rel, min(len(weights), self._longest))
+        return _dot(novelties, weights[: novelties.shape[1]])
 
 
 class GradedIntentRankings(IntentRankings):
@@ -124,24 +125,24 @@ class GradedIntentRankings(IntentRankings):
 
     def ideal_gain(self, upto: int, discount: Discount) -> Scores:
         """Return the discounted global gain of the first `upto` ranks of the ideal ranking, float64 [n]."""
-        found = self.ideal_gains[:, :upto]
-        return _dot(found, discount.weights(found.shape[1])[1:])
+        ideal_gains = self.ideal_gains[:, :upto]
+        return _dot(ideal_gains, discount.weights(ideal_gains.shape[1])[1:])
 
     def documents(self, upto: int) -> FoundDocuments:
         """Return the documents with a global gain, retrieved at ranks <= `upto`."""
-        found = self.relevant(upto)
+        relevant = self.relevant(upto)
         columns = self._columns
         pair = columns.ranking % len(self.intents.probability) if len(self.intents.probability) else columns.ranking
         ranking = columns.ranking // max(1, len(self.intents.probability)) * self.topics + self.intents.topic[pair]
         rank = columns.ranks[self.condensed]
-        is_found = found.is_found & (rank <= upto)
+        is_found = relevant.is_found & (rank <= upto)
         spacing = int(rank.max(initial=0)) + 1
         # A rank holds one document, so the rows of a document for several intents have the same key.
         keys, document = np.unique((ranking * spacing + rank)[is_found], return_inverse=True)
-        worth = (found.gain * self.intents.probability[pair])[is_found]
+        worth = (relevant.gain * self.intents.probability[pair])[is_found]
         gain: Scores = np.bincount(document.ravel(), worth, len(keys)).astype(np.float64)
         keys, gain = keys[gain > 0], gain[gain > 0]
-        return FoundDocuments(keys // spacing, keys % spacing, gain, (len(self.places), self.topics))
+        return FoundDocuments(keys // spacing, keys % spacing, gain, (len(self.positions), self.topics))
 
 
 class FoundByIntent:
@@ -175,8 +176,8 @@ class FoundByIntent:
     def sum(self, by_row: Any) -> Scores:
         """Return the sums over the documents of each intent: float64 [m, p]."""
         values = np.where(self.is_found, by_row, 0.0)
-        found = self._rows.reduce(np.add, values)
-        return found.reshape(len(self._rankings.places), -1)
+        sums = self._rows.reduce(np.add, values)
+        return sums.reshape(len(self._rankings.positions), -1)
 
     @property
     def number(self) -> Scores:
@@ -210,11 +211,11 @@ class FoundDocuments:
 
     def sum(self, by_document: Scores) -> Scores:
         """Return the sums over the documents of each ranking: float64 [m, n]."""
-        found = np.zeros(self.shape[0] * self.shape[1])
+        sums = np.zeros(self.shape[0] * self.shape[1])
         filled, first = np.unique(self.ranking, return_index=True)
         if len(filled):
-            found[filled] = np.add.reduceat(by_document, first)
-        return found.reshape(self.shape)
+            sums[filled] = np.add.reduceat(by_document, first)
+        return sums.reshape(self.shape)
 
 
 def _dot(table: Scores, weights: Scores) -> Scores:

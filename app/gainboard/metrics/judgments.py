@@ -143,22 +143,22 @@ class Intents:
     def only(self, topics: NDArray[np.intp]) -> Intents:
         """Return the intents of these topics alone, in their order."""
         pairs = self.pairs_of(topics)
-        place = np.full(len(self.probability), -1)
-        place[pairs] = np.arange(len(pairs))
+        new_number = np.full(len(self.probability), -1)
+        new_number[pairs] = np.arange(len(pairs))
         by_intent = np.searchsorted(self.intent, np.arange(len(self.probability) + 1))
-        rows = _stretches(by_intent[pairs], by_intent[pairs + 1] - by_intent[pairs])
+        rows = join_stretches(by_intent[pairs], by_intent[pairs + 1] - by_intent[pairs])
         return Intents(
             _starts((self.starts[1:] - self.starts[:-1])[topics]),
             self.probability[pairs],
             _starts((self.documents[1:] - self.documents[:-1])[topics]),
-            place[self.intent[rows]],
+            new_number[self.intent[rows]],
             self.document[rows],
             self.level[rows],
         )
 
     def pairs_of(self, topics: NDArray[np.intp]) -> Integers:
         """Return the intents of these topics, in their order: int64."""
-        return _stretches(self.starts[topics], self.starts[topics + 1] - self.starts[topics])
+        return join_stretches(self.starts[topics], self.starts[topics + 1] - self.starts[topics])
 
     def counts(self, level_counts: Integers, negative_counts: Integers) -> tuple[Integers, Integers]:
         """Return the numbers of judged documents by intent: int64 [p, h+1], and of those below level 0, int64 [p].
@@ -166,9 +166,7 @@ class Intents:
         Every judged document of the topic is judged for each of its intents. `level_counts` int64 [n, h+1] and
         `negative_counts` int64 [n] are the numbers by topic.
         """
-        width = level_counts.shape[1]
-        flat = np.bincount(self.intent * width + self.level, minlength=len(self.probability) * width)
-        counts = flat.reshape(len(self.probability), width).astype(np.int64)
+        counts = self._relevant_counts(level_counts.shape[1])
         counts[:, 0] = level_counts.sum(axis=1)[self.topic] - counts[:, 1:].sum(axis=1)
         return counts, negative_counts[self.topic]
 
@@ -178,9 +176,9 @@ class Intents:
         Intent i has the rows from starts[i] to starts[i+1], without the last. `document` [rows] is the number of the
         document within the topic, and `level` int8 [rows] its level for the topic.
         """
-        found = self._levels.take(np.repeat(self._levels_from, np.diff(starts)) + document)
+        by_intent = self._levels.take(np.repeat(self._levels_from, np.diff(starts)) + document)
         # A document that is judged below 0 for its topic is so for each intent.
-        return np.where(found > 0, found, np.minimum(level, 0)).astype(np.int8)
+        return np.where(by_intent > 0, by_intent, np.minimum(level, 0)).astype(np.int8)
 
     @cached_property
     def _levels_from(self) -> Integers:
@@ -203,16 +201,18 @@ class Intents:
 
     def gain_by_level(self, gains: GainSetting, rel: int, highest_level: int) -> Scores:
         """Return the gain of each level for each intent, float64 [p, h+1]. Gains below level `rel` are 0."""
-        width = highest_level + 1
+        counts = self._relevant_counts(highest_level + 1)
+        return np.broadcast_to(gains.by_class(counts, rel), counts.shape)
+
+    def _relevant_counts(self, width: int) -> Integers:
+        """Return the number of documents of each intent at each level, int64 [p, width]. Level 0 has none."""
         flat = np.bincount(self.intent * width + self.level, minlength=len(self.probability) * width)
-        counts = flat.reshape(len(self.probability), width).astype(np.int64)
-        found = gains.by_class(counts, rel)
-        return np.broadcast_to(found, counts.shape)
+        return flat.reshape(len(self.probability), width).astype(np.int64)
 
     def _global_gains(self, gains: GainSetting, rel: int) -> Scores:
         worth = self.gain_by_level(gains, rel, len(gains.values))[self.intent, self.level]
-        place = self.documents[self.topic[self.intent]] + self.document
-        total = np.bincount(place, self.probability[self.intent] * worth, int(self.documents[-1]))
+        row = self.documents[self.topic[self.intent]] + self.document
+        total = np.bincount(row, self.probability[self.intent] * worth, int(self.documents[-1]))
         relevant = np.flatnonzero(total > 0)
         topic = np.searchsorted(self.documents, relevant, side="right") - 1
         order = np.lexsort((-total[relevant], topic))
@@ -232,8 +232,8 @@ class Intents:
         intents, documents = self.intent[is_relevant], self.document[is_relevant]
         begin = np.searchsorted(intents, self.starts)
         for topic, (first, end) in enumerate(pairwise(begin.tolist())):
-            own = intents[first:end] - self.starts[topic]
-            gained = _greedy(own, documents[first:end], alpha, upto)
+            topic_intents = intents[first:end] - self.starts[topic]
+            gained = _greedy(topic_intents, documents[first:end], alpha, upto)
             table[topic, : len(gained)] = gained
         return table
 
@@ -242,9 +242,9 @@ def _greedy(intent: Integers, document: Integers, alpha: float, upto: int) -> li
     """Return the novelty gain at each rank of a topic's ideal ranking. It has relevant documents only."""
     if not len(intent):
         return []
-    numbers, place = np.unique(document, return_inverse=True)
+    numbers, row = np.unique(document, return_inverse=True)
     covers = np.zeros((len(numbers), int(intent.max()) + 1), np.bool_)
-    covers[place, intent] = True
+    covers[row, intent] = True
     # Documents that are relevant to the same intents always have the same gain, so the first that is left stands for
     # all of them. Smaller numbers come first: these are the larger ids.
     kinds, first, kind, left = np.unique(covers, axis=0, return_index=True, return_inverse=True, return_counts=True)
@@ -271,8 +271,8 @@ def _starts(counts: Integers) -> Integers:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
-def _stretches(begin: Integers, counts: Integers) -> Integers:
+def join_stretches(begin: Integers, counts: Integers) -> Integers:
     """Return the numbers of stretches, one after the other: each from its first number, and with its length."""
     ends = np.cumsum(counts)
-    found: Integers = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - (ends - counts), counts)
-    return found
+    numbers: Integers = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - (ends - counts), counts)
+    return numbers

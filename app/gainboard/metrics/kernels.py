@@ -52,6 +52,7 @@ _TOGETHER = 4096
 """The largest number of rows, and of rankings, that are computed at once, unless one ranking has more rows."""
 
 
+# As named tuples, because compiled functions take no other records.
 class Runs(NamedTuple):
     """The chosen rankings of `JudgedRuns`.
 
@@ -85,7 +86,7 @@ class Tables(NamedTuple):
     - `starts`, `depth` [sums, classes] and `sizes` [sums]: the ideal ranks for sums of reciprocals, as in `IdealRanks`.
     - `recipes`: the settings of sums of reciprocals, as in `Instructions`.
     - `system` [scales, rows]: the runs' own scores by scale, as in `SystemColumns`.
-    - `given` [operations, rankings]: values by ranking that NumPy has computed.
+    - `computed` [operations, rankings]: values by ranking that NumPy has computed.
     """
 
     numbers: Any
@@ -100,7 +101,7 @@ class Tables(NamedTuple):
     sizes: Any
     recipes: Any
     system: Any
-    given: Any
+    computed: Any
 
 
 @njit
@@ -108,8 +109,8 @@ def _pairwise(values: Any, start: Any, count: Any) -> Any:
     """Return the sum in NumPy's order: in turn for less than 8 numbers, in eight sums up to 128, else by halves."""
     if count < 8:
         total = 0.0
-        for place in range(start, start + count):
-            total += values[place]
+        for number in range(start, start + count):
+            total += values[number]
         return total
     if count > 128:
         half = count // 2
@@ -143,35 +144,36 @@ def _pairwise(values: Any, start: Any, count: Any) -> Any:
 def _combine(operation: Any, one: Any, other: Any, out: Any, count: Any) -> None:
     """Compute an arithmetic operation, number by number."""
     if operation == _ADD:
-        for place in range(count):
-            out[place] = one[place] + other[place]
+        for number in range(count):
+            out[number] = one[number] + other[number]
     elif operation == _SUBTRACT:
-        for place in range(count):
-            out[place] = one[place] - other[place]
+        for number in range(count):
+            out[number] = one[number] - other[number]
     elif operation == _MULTIPLY:
-        for place in range(count):
-            out[place] = one[place] * other[place]
+        for number in range(count):
+            out[number] = one[number] * other[number]
     elif operation == _DIVIDE:
-        for place in range(count):
-            out[place] = one[place] / other[place]
+        for number in range(count):
+            out[number] = one[number] / other[number]
     elif operation == _MINIMUM:
-        for place in range(count):
+        for number in range(count):
             # A NaN is passed on, as by NumPy. A comparison alone would drop it.
-            out[place] = one[place] if one[place] <= other[place] or one[place] != one[place] else other[place]
+            out[number] = one[number] if one[number] <= other[number] or one[number] != one[number] else other[number]
     elif operation == _MAXIMUM:
-        for place in range(count):
-            out[place] = one[place] if one[place] >= other[place] or one[place] != one[place] else other[place]
+        for number in range(count):
+            out[number] = one[number] if one[number] >= other[number] or one[number] != one[number] else other[number]
     elif operation == _FLOOR:
-        for place in range(count):
-            out[place] = np.floor(one[place])
+        for number in range(count):
+            out[number] = np.floor(one[number])
     else:
-        for place in range(count):
-            out[place] = abs(one[place])
+        for number in range(count):
+            out[number] = abs(one[number])
 
 
 @njit
 def _worth(step: Any, rel: Any, counts: Any) -> Any:
     """Return the gain of `counts` documents of each level or a higher one, added with the lowest level first."""
+    # From the lowest level up, as `LevelGains.worth` adds: another order would give other last bits.
     total = step[rel] * counts[rel]
     for level in range(rel + 1, len(step)):
         total += step[level] * counts[level]
@@ -180,54 +182,57 @@ def _worth(step: Any, rel: Any, counts: Any) -> Any:
 
 @njit
 def _fill_ideal_gain(step: Any, rel: Any, topics: Any, upto: Any, sums: Any, out: Any) -> None:
-    for each in range(len(out)):
-        last = topics.last[each]
-        total = step[each, rel] * sums[min(last[rel], upto)]
+    for topic_class in range(len(out)):
+        last = topics.last[topic_class]
+        total = step[topic_class, rel] * sums[min(last[rel], upto)]
         for level in range(rel + 1, len(last)):
-            total += step[each, level] * sums[min(last[level], upto)]
-        out[each] = total
+            total += step[topic_class, level] * sums[min(last[level], upto)]
+        out[topic_class] = total
 
 
 @njit
 def _fill_ideal_precisions(step: Any, rel: Any, topics: Any, out: Any) -> None:
     sums = topics.harmonic
-    for each in range(len(out)):
-        last, total = topics.last[each], 0.0
+    for topic_class in range(len(out)):
+        # If x documents have a level or a higher one, count(r)/r is 1 at the first x ranks and x/r at deeper ones. So
+        # the harmonic sums are enough, and no loop over ranks is needed.
+        last, total = topics.last[topic_class], 0.0
         for level in range(rel, len(last)):
             upto = last[level]
-            total += step[each, level] * (upto + upto * (sums[last[rel]] - sums[upto]))
-        out[each] = total
+            total += step[topic_class, level] * (upto + upto * (sums[last[rel]] - sums[upto]))
+        out[topic_class] = total
 
 
 @njit
 def _fill_ideal_stopping(stop: Any, topics: Any, upto: Any, out: Any) -> None:
     """Fill the sums of P_stop(r)/r over the first `upto` ranks of each ideal ranking. `stop` is by class and level."""
     width = topics.last.shape[1]
-    for each in range(len(out)):
+    for topic_class in range(len(out)):
+        # The ideal ranking is walked level by level, because ranks of one level stop users with one probability.
         rank, above, total = 1, 1.0, 0.0
         for level in range(width - 1, 0, -1):
-            stops = stop[each * width + level]
-            while rank <= min(topics.last[each, level], upto):
+            stops = stop[topic_class * width + level]
+            while rank <= min(topics.last[topic_class, level], upto):
                 total += stops * above / rank
                 above *= 1.0 - stops
                 rank += 1
-        out[each] = total
+        out[topic_class] = total
 
 
 @njit
 def _fill_reciprocals(gain: Any, weights: Any, topics: Any, starts: Any, depth: Any, table: Any, beyond: Any) -> None:
     """Fill the sums over ranks of 1 / ideal gain, from the start of each class, and the term of each deeper rank."""
     highest = gain.shape[1] - 1
-    for each in range(len(beyond)):
-        start, rank, gained, total = starts[each], 1, 0.0, 0.0
+    for topic_class in range(len(beyond)):
+        start, rank, gained, total = starts[topic_class], 1, 0.0, 0.0
         table[start] = 0.0
         for level in range(highest, 0, -1):
-            while rank <= min(topics.last[each, level], depth[each]):
-                gained += gain[each, level] * weights[rank]
+            while rank <= min(topics.last[topic_class, level], depth[topic_class]):
+                gained += gain[topic_class, level] * weights[rank]
                 total += 1.0 / gained
                 table[start + rank] = total
                 rank += 1
-        beyond[each] = 1.0 / gained
+        beyond[topic_class] = 1.0 / gained
 
 
 @njit
@@ -249,6 +254,7 @@ def _take_first(
         )
     for step in steps:
         operation, target, setting = step[OPERATION], step[TARGET], step[SETTING]
+        # The codes of arithmetic come first, so one comparison tells it from all other operations.
         if operation <= _ABSOLUTE:
             if step[SPACE] == _LEVEL:
                 one, other = levels[step[OPERAND]], levels[step[OPERAND + 1]]
@@ -267,23 +273,27 @@ def _take_first(
             else:
                 classes[target] = numbers[step[OPERAND]]
         elif operation == _LEVELS:
-            for each in range(count):
-                levels[target, each * width] = 0.0
+            for topic_class in range(count):
+                levels[target, topic_class * width] = 0.0
                 for level in range(1, width):
-                    levels[target, each * width + level] = tables.levels[setting, level]
+                    levels[target, topic_class * width + level] = tables.levels[setting, level]
         elif operation == _GAINS:
-            for each in range(count):
+            for topic_class in range(count):
                 for level in range(width):
-                    levels[target, each * width + level] = tables.gain[setting, each, level]
+                    levels[target, topic_class * width + level] = tables.gain[setting, topic_class, level]
         elif operation == _RELEVANT_COUNT:
-            for each in range(count):
-                classes[target, each] = topics.last[each, step[FIXED]]
+            for topic_class in range(count):
+                classes[target, topic_class] = topics.last[topic_class, step[FIXED]]
         elif operation == _AT_HIGHEST_LEVEL:
-            for each in range(count):
-                classes[target, each] = levels[step[OPERAND], each * width + topics.best_level[each]]
+            for topic_class in range(count):
+                classes[target, topic_class] = levels[
+                    step[OPERAND], topic_class * width + topics.best_level[topic_class]
+                ]
         elif operation == _IDEAL_TOTAL:
-            for each in range(count):
-                classes[target, each] = _worth(tables.step[setting, each], tables.rel[setting], topics.last[each])
+            for topic_class in range(count):
+                classes[target, topic_class] = _worth(
+                    tables.step[setting, topic_class], tables.rel[setting], topics.last[topic_class]
+                )
         elif operation == _IDEAL_PRECISIONS:
             _fill_ideal_precisions(tables.step[setting], tables.rel[setting], topics, classes[target])
         elif operation == _IDEAL_STOPPING:
@@ -307,16 +317,16 @@ def _read_rows(runs: Any, begin: Any, at: Any, rankings: Any, kinds: Any, rank: 
         for kind in range(kinds):
             # Without levels below 0, the third kind of rank is the second one.
             source = min(kind, len(runs.rank) - 1)
-            for place in range(count):
-                rank[kind, to + place] = runs.rank[source, first + place]
-        for place in range(count):
-            level[to + place] = runs.level[first + place]
+            for row in range(count):
+                rank[kind, to + row] = runs.rank[source, first + row]
+        for row in range(count):
+            level[to + row] = runs.level[first + row]
 
 
 @njit
 def _fill(out: Any, start: Any, stop: Any, number: Any) -> None:
-    for place in range(np.uint64(start), np.uint64(stop)):
-        out[place] = number
+    for index in range(np.uint64(start), np.uint64(stop)):
+        out[index] = number
 
 
 @njit
@@ -326,17 +336,17 @@ def _fill_counts(level: Any, at: Any, rankings: Any, levels_counted: Any, so_far
         # Every row has level 1 or a higher one, so its place is its count.
         for ranking in range(rankings):
             begin = np.uint64(at[ranking])
-            for place in range(np.uint64(at[ranking + 1]) - begin):
-                counts[1, begin + place] = np.int32(place) + 1
+            for position in range(np.uint64(at[ranking + 1]) - begin):
+                counts[1, begin + position] = np.int32(position) + 1
     for least in range(2, levels_counted, 2):
         # Two sums at once take hardly longer than one. They are integers, which are converted afterwards: each addition
         # waits for the one before, conversions do not.
         for ranking in range(rankings):
             one, other = np.int32(0), np.int32(0)
             for row in range(np.uint64(at[ranking]), np.uint64(at[ranking + 1])):
-                own = level[row]
-                one += np.int32(own >= least)
-                other += np.int32(own > least)
+                row_level = level[row]
+                one += np.int32(row_level >= least)
+                other += np.int32(row_level > least)
                 so_far[0, row] = one
                 so_far[1, row] = other
         for row in range(np.uint64(at[rankings])):
@@ -347,85 +357,87 @@ def _fill_counts(level: Any, at: Any, rankings: Any, levels_counted: Any, so_far
 
 
 @njit
-def _fill_gained(step: Any, rel: Any, counts: Any, own: Any, at: Any, rankings: Any, out: Any) -> None:
+def _fill_gained(step: Any, rel: Any, counts: Any, ranking_class: Any, at: Any, rankings: Any, out: Any) -> None:
     """Fill, by row, the gain of `counts` documents of each level or a higher one, lowest level first."""
     for ranking in range(rankings):
-        each, begin, end = own[ranking], np.uint64(at[ranking]), np.uint64(at[ranking + 1])
+        topic_class, begin, end = ranking_class[ranking], np.uint64(at[ranking]), np.uint64(at[ranking + 1])
         level = rel + 1
         if level + 1 < step.shape[1]:
             # Most judgments have three levels, which are added in one pass.
-            one, two, three = step[each, rel], step[each, level], step[each, level + 1]
+            one, two, three = step[topic_class, rel], step[topic_class, level], step[topic_class, level + 1]
             for row in range(begin, end):
                 out[row] = one * counts[rel, row] + two * counts[level, row] + three * counts[level + 1, row]
             level += 2
         else:
-            worth = step[each, rel]
+            worth = step[topic_class, rel]
             for row in range(begin, end):
                 out[row] = worth * counts[rel, row]
         for higher in range(level, step.shape[1]):
-            worth = step[each, higher]
+            worth = step[topic_class, higher]
             for row in range(begin, end):
                 out[row] += worth * counts[higher, row]
 
 
 @njit
-def _fill_ideal_gained(step: Any, rel: Any, last: Any, rank: Any, own: Any, at: Any, rankings: Any, out: Any) -> None:
+def _fill_ideal_gained(
+    step: Any, rel: Any, last: Any, rank: Any, ranking_class: Any, at: Any, rankings: Any, out: Any
+) -> None:
     """Fill, by row, the ideal gain at the row's rank, added with the lowest level first."""
     for ranking in range(rankings):
-        each, begin, end = own[ranking], np.uint64(at[ranking]), np.uint64(at[ranking + 1])
+        topic_class, begin, end = ranking_class[ranking], np.uint64(at[ranking]), np.uint64(at[ranking + 1])
         level = rel + 1
         if level + 1 < step.shape[1]:
-            one, two, three = step[each, rel], step[each, level], step[each, level + 1]
-            first, second, third = last[each, rel], last[each, level], last[each, level + 1]
+            one, two, three = step[topic_class, rel], step[topic_class, level], step[topic_class, level + 1]
+            first, second, third = last[topic_class, rel], last[topic_class, level], last[topic_class, level + 1]
             for row in range(begin, end):
-                place = rank[row]
-                out[row] = one * min(place, first) + two * min(place, second) + three * min(place, third)
+                row_rank = rank[row]
+                out[row] = one * min(row_rank, first) + two * min(row_rank, second) + three * min(row_rank, third)
             level += 2
         else:
-            worth, until = step[each, rel], last[each, rel]
+            worth, until = step[topic_class, rel], last[topic_class, rel]
             for row in range(begin, end):
                 out[row] = worth * min(rank[row], until)
         for higher in range(level, step.shape[1]):
-            worth, until = step[each, higher], last[each, higher]
+            worth, until = step[topic_class, higher], last[topic_class, higher]
             for row in range(begin, end):
                 out[row] += worth * min(rank[row], until)
 
 
 @njit
-def _look_up(values: Any, places: Any, rows: Any, out: Any) -> None:
+def _look_up(values: Any, indexes: Any, rows: Any, out: Any) -> None:
     for row in range(np.uint64(rows)):
-        out[row] = values[np.uint64(places[row])]
+        out[row] = values[np.uint64(indexes[row])]
 
 
 @njit
-def _look_up_levels(values: Any, width: Any, level: Any, own: Any, at: Any, rankings: Any, out: Any) -> None:
+def _look_up_levels(values: Any, width: Any, level: Any, ranking_class: Any, at: Any, rankings: Any, out: Any) -> None:
     """Fill the number of each row's level in its ranking's class. `values` is by class and level."""
     for ranking in range(rankings):
-        start = np.uint64(own[ranking] * width)
+        start = np.uint64(ranking_class[ranking] * width)
         for row in range(np.uint64(at[ranking]), np.uint64(at[ranking + 1])):
             out[row] = values[start + np.uint64(level[row])]
 
 
 @njit
 def _fill_product_above(
-    values: Any, rel: Any, level: Any, own: Any, at: Any, rankings: Any, powers: Any, out: Any
+    values: Any, rel: Any, level: Any, ranking_class: Any, at: Any, rankings: Any, powers: Any, out: Any
 ) -> None:
     """Fill the products of the numbers of the documents above each row: powers from a table, lowest level first."""
     width = powers.shape[0]
     above = np.zeros(width, np.int64)
     for ranking in range(rankings):
         begin, end = at[ranking], at[ranking + 1]
-        for each in range(rel, width):
-            factor = values[own[ranking] * width + each]
-            powers[each, 0] = 1.0
+        for factor_level in range(rel, width):
+            factor = values[ranking_class[ranking] * width + factor_level]
+            powers[factor_level, 0] = 1.0
             # As products, one after the other, as `np.cumprod` in `plain` makes them: a power would round otherwise.
-            for place in range(1, end - begin + 1):
-                powers[each, place] = powers[each, place - 1] * factor
-            above[each] = 0
+            for number in range(1, end - begin + 1):
+                powers[factor_level, number] = powers[factor_level, number - 1] * factor
+            above[factor_level] = 0
         for row in range(begin, end):
             product = 1.0
-            for each in range(rel, width):
-                product *= powers[each, above[each]]
+            for factor_level in range(rel, width):
+                product *= powers[factor_level, above[factor_level]]
             out[row] = product
             above[level[row]] += 1
 
@@ -438,15 +450,15 @@ def _look_up_reciprocals(
     beyond: Any,
     rank: Any,
     upto: Any,
-    own: Any,
+    ranking_class: Any,
     at: Any,
     rankings: Any,
     out: Any,
 ) -> None:
     """Fill, by row at a rank <= `upto`, the sum from its rank to that one. The other rows are in no sum."""
     for ranking in range(rankings):
-        each = own[ranking]
-        start, inside, added = starts[each], depth[each], beyond[each]
+        topic_class = ranking_class[ranking]
+        start, inside, added = starts[topic_class], depth[topic_class], beyond[topic_class]
         whole = _sum_of_reciprocals(table, start, inside, added, upto)
         row, end = np.uint64(at[ranking]), np.uint64(at[ranking + 1])
         while row < end and rank[row] <= upto:
@@ -467,19 +479,19 @@ def _count_upto(rank: Any, at: Any, rankings: Any, limits: Any, out: Any) -> Non
     for ranking in range(rankings):
         # Row i has at least rank i + 1, so `limit` rows are enough. A loop over them is faster than a binary search,
         # whose branches the processor cannot predict.
-        limit, begin, found = limits[ranking], np.uint64(at[ranking]), 0
+        limit, begin, count = limits[ranking], np.uint64(at[ranking]), 0
         for row in range(begin, min(np.uint64(at[ranking + 1]), begin + np.uint64(limit))):
-            found += rank[row] <= limit
-        out[ranking] = found
+            count += rank[row] <= limit
+        out[ranking] = count
 
 
 @njit
-def _place_of(operation: Any, level: Any, rel: Any, top: Any, begin: Any, found: Any) -> Any:
-    """Return the row that the operation selects among the first `found` rows of a ranking; -1 if there is none."""
+def _select_row(operation: Any, level: Any, rel: Any, top: Any, begin: Any, count: Any) -> Any:
+    """Return the row that the operation selects among the first `count` rows of a ranking; -1 if there is none."""
     if operation == _AT_LAST:
-        return begin + found - 1 if found else -1
+        return begin + count - 1 if count else -1
     best, highest = -1, rel - 1
-    for row in range(begin, begin + found):
+    for row in range(begin, begin + count):
         if level[row] > highest:
             best, highest = row, level[row]
             if operation == _AT_FIRST or highest == top:
@@ -511,13 +523,15 @@ def _take_rest(
     rank, counts = by_row[registers[1] :], by_row[registers[1] + COUNTS :]
     kinds, levels_counted = registers[2], min(width, registers[3])
     level, powers = np.empty(most, np.int32), np.empty((width, most + 1))
+    # As float64, like the ranks that they are compared with: else each row would convert them.
     last, so_far = topics.last.astype(np.float64), np.empty((2, most), np.int32)
-    own, at = np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER + 1, np.int64)
+    ranking_class, at = np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER + 1, np.int64)
     begin = 0
     while begin < all_rankings:
         end, rows = begin, 0
+        # Whole rankings, because every sum is over a ranking. One that alone has more rows is a batch.
         while end < all_rankings and end - begin < _TOGETHER and (end == begin or rows + runs.size[end] <= _TOGETHER):
-            at[end - begin], own[end - begin] = rows, runs.topic_class[end % topic_count]
+            at[end - begin], ranking_class[end - begin] = rows, runs.topic_class[end % topic_count]
             rows += runs.size[end]
             end += 1
         rankings = end - begin
@@ -533,28 +547,28 @@ def _take_rest(
                     one, other = by_ranking[step[OPERAND]], by_ranking[step[OPERAND + 1]]
                     _combine(operation, one, other, by_ranking[target], rankings)
             elif operation == _SUM:
-                values, found, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
+                values, row_counts, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
                 for ranking in range(rankings):
-                    first, count = at[ranking], int(found[ranking])
+                    first, count = at[ranking], int(row_counts[ranking])
                     # `reduceat` keeps the first number apart, and adds the pairwise sum of the rest to it.
                     out[ranking] = values[first] + _pairwise(values, first + 1, count - 1) if count else 0.0
             elif operation == _WEIGHTED_SUM:
-                values, found, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
+                values, row_counts, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
                 weights, ranks, products = tables.weights[setting], rank[step[FIXED]], by_row[step[FIXED + 1]]
                 for ranking in range(rankings):
-                    first, count = at[ranking], int(found[ranking])
+                    first, count = at[ranking], int(row_counts[ranking])
                     for row in range(np.uint64(first), np.uint64(first + count)):
                         products[row] = values[row] * weights[np.uint64(ranks[row])]
                     out[ranking] = products[first] + _pairwise(products, first + 1, count - 1) if count else 0.0
             elif operation == _LARGEST:
-                values, found, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
+                values, row_counts, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
                 for ranking in range(rankings):
-                    first, count = at[ranking], int(found[ranking])
+                    first, count = at[ranking], int(row_counts[ranking])
                     out[ranking] = values[first : first + count].max() if count else 0.0
             elif operation in (_AT_LAST, _AT_FIRST, _AT_PREFERRED):
-                values, found, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
+                values, row_counts, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
                 for ranking in range(rankings):
-                    row = _place_of(operation, level, step[FIXED], width - 1, at[ranking], int(found[ranking]))
+                    row = _select_row(operation, level, step[FIXED], width - 1, at[ranking], int(row_counts[ranking]))
                     out[ranking] = values[row] if row >= 0 else 0.0
             elif operation == _SPREAD_NUMBER:
                 if step[SPACE] == _ROW:
@@ -565,32 +579,34 @@ def _take_rest(
                 values = classes[step[OPERAND]]
                 for ranking in range(rankings):
                     if step[SPACE] == _ROW:
-                        _fill(by_row[target], at[ranking], at[ranking + 1], values[own[ranking]])
+                        _fill(by_row[target], at[ranking], at[ranking + 1], values[ranking_class[ranking]])
                     else:
-                        by_ranking[target, ranking] = values[own[ranking]]
+                        by_ranking[target, ranking] = values[ranking_class[ranking]]
             elif operation == _SPREAD_RANKING:
                 values = by_ranking[step[OPERAND]]
                 for ranking in range(rankings):
                     _fill(by_row[target], at[ranking], at[ranking + 1], values[ranking])
             elif operation == _BY_LEVEL:
-                _look_up_levels(levels[step[OPERAND]], width, level, own, at, rankings, by_row[target])
+                _look_up_levels(levels[step[OPERAND]], width, level, ranking_class, at, rankings, by_row[target])
             elif operation == _WEIGHT:
                 _look_up(tables.weights[setting], rank[step[FIXED]], rows, by_row[target])
             elif operation == _WEIGHT_AT:
                 _look_up(tables.weights[setting], by_row[step[OPERAND]], rows, by_row[target])
             elif operation == _CUMULATIVE_GAIN:
                 gains, lowest = tables.step[setting], tables.rel[setting]
-                _fill_gained(gains, lowest, counts, own, at, rankings, by_row[target])
+                _fill_gained(gains, lowest, counts, ranking_class, at, rankings, by_row[target])
             elif operation == _IDEAL_CUMULATIVE_GAIN:
                 gains, lowest = tables.step[setting], tables.rel[setting]
-                _fill_ideal_gained(gains, lowest, last, rank[step[FIXED]], own, at, rankings, by_row[target])
+                _fill_ideal_gained(gains, lowest, last, rank[step[FIXED]], ranking_class, at, rankings, by_row[target])
             elif operation == _PRODUCT_ABOVE:
                 values = levels[step[OPERAND]]
-                _fill_product_above(values, step[FIXED], level, own, at, rankings, powers, by_row[target])
+                _fill_product_above(values, step[FIXED], level, ranking_class, at, rankings, powers, by_row[target])
             elif operation == _RECIPROCALS:
                 values, further, upto = sums[setting], beyond[setting], step[FIXED + 1]
                 starts, depth, ranks = tables.starts[setting], tables.depth[setting], rank[step[FIXED]]
-                _look_up_reciprocals(values, starts, depth, further, ranks, upto, own, at, rankings, by_row[target])
+                _look_up_reciprocals(
+                    values, starts, depth, further, ranks, upto, ranking_class, at, rankings, by_row[target]
+                )
             elif operation == _RELEVANT_ONLY:
                 values = by_row[step[OPERAND]]
                 least = step[FIXED]
@@ -599,10 +615,10 @@ def _take_rest(
             elif operation == _SYSTEM_SCORE:
                 for ranking in range(rankings):
                     first, start = np.uint64(runs.first[begin + ranking]), np.uint64(at[ranking])
-                    for place in range(np.uint64(runs.size[begin + ranking])):
-                        by_row[target, start + place] = tables.system[setting, first + place]
+                    for position in range(np.uint64(runs.size[begin + ranking])):
+                        by_row[target, start + position] = tables.system[setting, first + position]
             elif operation == _BY_RANKING:
-                by_ranking[target, :rankings] = tables.given[setting, begin:end]
+                by_ranking[target, :rankings] = tables.computed[setting, begin:end]
             elif operation == _ALL_ROWS:
                 for ranking in range(rankings):
                     by_ranking[target, ranking] = runs.size[begin + ranking]
@@ -613,7 +629,7 @@ def _take_rest(
                 values, worth = by_ranking[step[OPERAND]], classes[step[OPERAND + 1]]
                 for ranking in range(rankings):
                     score = float(step[FIXED + 1]) if runs.missing[begin + ranking] else values[ranking]
-                    defined = worth[own[ranking]] != 0.0
+                    defined = worth[ranking_class[ranking]] != 0.0
                     table[step[FIXED], begin + ranking] = score if defined else np.nan
         begin = end
 
@@ -644,7 +660,7 @@ def score(
     sizes: Any,
     recipes: Any,
     system: Any,
-    given: Any,
+    computed: Any,
     table: Any,
 ) -> None:
     """Fill `table` float64 [metrics, rankings] with the scores of a program, which is in the form of `Instructions`.
@@ -652,12 +668,13 @@ def score(
     The arguments are its steps and registers, then the fields of `Runs`, `Topics` and `Tables`.
     """
     runs, topics = Runs(first, size, missing, rank, level, topic_class), Topics(last, best_level, harmonic)
-    tables = Tables(numbers, gain, step, rel, by_level, weights, sums, starts, depth, sizes, recipes, system, given)
+    tables = Tables(numbers, gain, step, rel, by_level, weights, sums, starts, depth, sizes, recipes, system, computed)
     single, levels = np.empty(registers[0]), np.empty((registers[_LEVEL], last.size))
     classes = np.empty((registers[_TOPIC], len(last)))
+    # A loop, because `max` of an array fails if there are no sums.
     most = 1
-    for each in sizes:
-        most = max(most, each)
+    for length in sizes:
+        most = max(most, length)
     reciprocals, beyond = np.empty((len(recipes), most)), np.empty((len(recipes), len(last)))
     _take_first(first_steps, topics, tables, single, levels, classes, reciprocals, beyond)
     counts = registers[_RANKING:]

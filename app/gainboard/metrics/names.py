@@ -56,6 +56,7 @@ class _Names:
             if name in spelling.metric.implied:
                 implied = spelling.metric.implied[name]
                 self.exact[name] = spelling._replace(pinned=is_pinned(name), implied=implied)
+        # Reversed, so that of two names that differ in case alone the first one stays.
         self.folded = {name.lower(): spelling for name, spelling in reversed(self.exact.items())}
 
     def get(self, name: str) -> Spelling | None:
@@ -83,7 +84,7 @@ def find(name: str, expression: str) -> Spelling:
 
     Raises BadExpression with the nearest names if there is no such metric, or if `name` is a preset.
     """
-    known = _names(every_metric())
+    names = _names(every_metric())
     if preset := find_preset(name):
         raise BadExpression(
             f"{preset.name} is a preset, the name of several metrics. Use it by itself in a list of metrics, or give "
@@ -91,28 +92,29 @@ def find(name: str, expression: str) -> Spelling:
         )
     # What remains of a name such as P+ after a URL parser has read its + as a space.
     blank = re.search(r"\s", name)
-    meant = known.get(re.sub(r"\s", "+", name) if blank else f"{name}+")
+    meant = names.get(re.sub(r"\s", "+", name) if blank else f"{name}+")
     written = f"{meant.metric.name}, or %2B for the +" if meant else "%2B for a +"
     if blank:
         raise BadExpression(f"{name!r} contains a space. In a URL, write {written}")
     if name == expression and meant:
         raise BadExpression(f"{name} needs a cut-off, such as {name}@10. If you mean {name}+, write {written}")
     numbered = re.fullmatch(r"(.*)_([0-9]+(?:\.[0-9]+)?)", name, re.DOTALL)
-    found = _find_numbered(known, *numbered.groups()) if numbered else known.get(name)
-    if found is None or name.lower().endswith((NUMBERED, VALUED)):
+    spelling = _find_numbered(names, *numbered.groups()) if numbered else names.get(name)
+    if spelling is None or name.lower().endswith((NUMBERED, VALUED)):
         ours = name_here(expression)
-        nearest = ", ".join(dict.fromkeys([*ours, *known.nearest(name)][: max(4, len(ours))]))
+        nearest = ", ".join(dict.fromkeys([*ours, *names.nearest(name)][: max(4, len(ours))]))
         hint = f"Did you mean {nearest}?" if nearest else "docs/metrics.md and GET /v1/metrics list all metrics."
         raise BadExpression(f"there is no metric {name!r}. {hint}")
-    return found
+    return spelling
 
 
-def _find_numbered(known: _Names, stem: str, number: str) -> Spelling | None:
+def _find_numbered(names: _Names, stem: str, number: str) -> Spelling | None:
     """Return the meaning of a name that ends with a number: a cut-off, or the value of the first parameter."""
-    if number.isdigit() and (found := known.get(stem + NUMBERED)):
-        return found._replace(cutoff=number)
-    found = known.get(stem + VALUED)
-    return found and found._replace(named={found.metric.parameters[0].name: number})
+    # A whole number is a cut-off if an alias has one (`P_10`), and else a value (`set_F_2`).
+    if number.isdigit() and (spelling := names.get(stem + NUMBERED)):
+        return spelling._replace(cutoff=number)
+    spelling = names.get(stem + VALUED)
+    return spelling and spelling._replace(named={spelling.metric.parameters[0].name: number})
 
 
 class _Meaning(NamedTuple):
@@ -193,22 +195,22 @@ def name_here(expression: str) -> list[str]:
     """
     named = re.sub(r"\(k=([0-9]+)\)", r"@\1", expression.strip()[:_LONGEST])
     arguments = re.search(r"\([^()=]+=[^()]*\)", named)
-    found = _without_arguments(re.sub(r"\(.*?\)", "", named.lower()))
+    expressions = _find_expressions(re.sub(r"\(.*?\)", "", named.lower()))
     if arguments is None:
-        return found
-    return [re.sub(r"^([A-Za-z]+)(@|$)", rf"\g<1>{arguments[0]}\g<2>", ours) for ours in found]
+        return expressions
+    return [re.sub(r"^([A-Za-z]+)(@|$)", rf"\g<1>{arguments[0]}\g<2>", ours) for ours in expressions]
 
 
-def _without_arguments(text: str) -> list[str]:
+def _find_expressions(text: str) -> list[str]:
     value = re.fullmatch(r"rbp[@_. -]?0?(\.[0-9]+)", text)
     if value:
         return [f"RBP(p=0{value[1]})"]
     if (meaning := _find_meaning(text)) is not None:
         return list(meaning.whole)
     for form in (_TOP, _CUTOFF):
-        if (found := form.fullmatch(text)) is None:
+        if (match := form.fullmatch(text)) is None:
             continue
-        groups = found.groupdict()
+        groups = match.groupdict()
         if (meaning := _find_meaning(groups["stem"] + groups.get("rest", ""))) is not None:
             cutoff = re.sub(r"(?<=\d)k$", "000", groups["cutoff"] or groups["bare"])  # R@1k of MS MARCO
             return [template.format(cutoff if cutoff.isdigit() else 10) for template in meaning.cut]
@@ -219,7 +221,7 @@ def _find_meaning(name: str) -> _Meaning | None:
     """Return the meaning of a name, or of what is left of it without the words around it, the longest first."""
     words = [word for word in re.split(r"[^a-z0-9]+", name.removeprefix("retrieval")) if word]
     # Evaluators of sentence-transformers put the name of the data before the similarity: `NanoBEIR_mean_cosine_ndcg`.
-    last = max((place for place, word in enumerate(words) if word in _SIMILARITIES), default=-1)
+    last = max((index for index, word in enumerate(words) if word in _SIMILARITIES), default=-1)
     parts = [(start, stop) for start in range(len(words)) for stop in range(start + 1, len(words) + 1)]
     for start, stop in sorted(parts, key=lambda part: part[0] - part[1]):
         around = [*words[max(last, 0) : start], *words[stop:]]

@@ -136,6 +136,7 @@ def _read_rel(text: str, scale: Scale) -> int:
 def _read_penalties(text: str, scale: Scale) -> tuple[float, ...] | None:
     values = [value for part in text.split(":") if (value := read_number(part)) is not None]
     well_formed = len(values) == text.count(":") + 1 == scale.highest_level
+    # At rank 1, r - 1/b would be 0 for a penalty of 1.
     fits = well_formed and values == sorted(values) and values[0] > 1 and values[-1] <= _LARGEST
     return tuple(values) if fits else None
 

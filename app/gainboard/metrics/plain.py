@@ -137,8 +137,8 @@ def _prepare(program: Program) -> _Prepared:
     def prepare(steps: Sequence[Step]) -> Sequence[_PreparedStep]:
         calls: list[tuple[Callable[..., Any], list[int], int]] = []
         for step in steps:
-            own = [before[space] + place for space, place in zip(step.operand_spaces, step.operands, strict=True)]
-            operands = [instead.get(register, register) for register in own]
+            sources = [before[space] + number for space, number in zip(step.operand_spaces, step.operands, strict=True)]
+            operands = [instead.get(register, register) for register in sources]
             target = before[step.space] + step.target
             if step.operation == "score":
                 metric, missing = step.fixed
@@ -151,6 +151,7 @@ def _prepare(program: Program) -> _Prepared:
                     calls.append((np.positive, [value], add_register()))
                 calls[-1][1].append(1 + metric)
                 continue
+            # Registers are used again: what stood elsewhere for an earlier value does not stand for this one.
             instead.pop(target, None)
             if step.operation == "spread" and step.operand_spaces[0] is Space.NUMBER:
                 instead[target] = operands[0]  # NumPy broadcasts a single number
@@ -167,7 +168,11 @@ def _prepare(program: Program) -> _Prepared:
             elif step.operation == "ideal_gain":
                 gains, discount = step.settings
                 cutoffs.setdefault(gains, {}).setdefault(discount, []).append(step.fixed[0])
-        return [(operation, _reader(operands), target) for operation, operands, target in calls]
+        return [
+            # Of one register, `itemgetter` would return the value without a sequence around it.
+            (operation, itemgetter(*read) if len(read) > 1 else itemgetter(slice(read[0], read[0] + 1)), target)
+            for operation, read, target in calls
+        ]
 
     return _Prepared(
         prepare(program.first),
@@ -179,7 +184,7 @@ def _prepare(program: Program) -> _Prepared:
             gains: {discount: np.array(upto)[:, np.newaxis, np.newaxis] for discount, upto in by_discount.items()}
             for gains, by_discount in cutoffs.items()
         },
-        [(register, np.array(own)[:, np.newaxis]) for register, own in worths.items()],
+        [(register, np.array(metric_numbers)[:, np.newaxis]) for register, metric_numbers in worths.items()],
         of_missing,
     )
 
@@ -189,8 +194,3 @@ def _may_write_to_a_place(operation: Callable[..., Any], operands: Sequence[int]
     if operation in (np.minimum, np.maximum):  # NumPy deprecates a third argument of these, which looks like a value
         return False
     return len(operands) == getattr(operation, "nin", None)
-
-
-def _reader(registers: Sequence[int]) -> Callable[[list[Any]], Iterable[Any]]:
-    # Of one register, `itemgetter` would return the value without a sequence around it.
-    return itemgetter(*registers) if len(registers) > 1 else itemgetter(slice(registers[0], registers[0] + 1))

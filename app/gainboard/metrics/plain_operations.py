@@ -42,35 +42,35 @@ class Work:
     def gains(self, step: Step) -> LevelGains:
         """Return the gains for the step's first setting."""
         number = step.settings[0]
-        if (found := self._gains.get(number)) is None:
-            found = self._gains[number] = LevelGains.of(self.settings[number], self.classes)
-        return found
+        if (level_gains := self._gains.get(number)) is None:
+            level_gains = self._gains[number] = LevelGains.of(self.settings[number], self.classes)
+        return level_gains
 
     def reciprocals(self, step: Step) -> ReciprocalSums:
         """Return the sums of reciprocals up to the deepest cut-off of all steps with the same settings."""
-        if (found := self._tables.get(step.settings)) is None:
+        if (sums := self._tables.get(step.settings)) is None:
             discount = self.settings[step.settings[1]]
             upto = min(self._deepest[step.settings], self.classes.deepest)
-            found = self._tables[step.settings] = ReciprocalSums.of(self.gains(step), self.classes, discount, upto)
-        return found
+            sums = self._tables[step.settings] = ReciprocalSums.of(self.gains(step), self.classes, discount, upto)
+        return sums
 
     def ideal_gain(self, step: Step) -> Scores:
         """Return the ideal gain for the step's discount and cut-off. Those with the same gains are computed at once."""
         gains, discount = step.settings
-        if (found := self._ideal_gains.get(gains)) is None:
+        if (by_discount := self._ideal_gains.get(gains)) is None:
             cutoffs, classes = self._ideal_cutoffs[gains], self.classes
             weights = [
                 self.settings[weighting].sums(classes.deepest).take(np.minimum(classes.last, upto))
                 for weighting, upto in cutoffs.items()
             ]
             worths = iter(self.gains(step).worth(np.concatenate(weights)))
-            found = {
+            by_discount = {
                 (weighting, number): next(worths)
                 for weighting, upto in cutoffs.items()
                 for number in upto.ravel().tolist()
             }
-            self._ideal_gains[gains] = found
-        return found[discount, step.fixed[0]]
+            self._ideal_gains[gains] = by_discount
+        return by_discount[discount, step.fixed[0]]
 
 
 def _number(work: Work, step: Step) -> Any:
@@ -119,14 +119,16 @@ def _ideal_falls(work: Work, step: Step) -> Any:
 def _ideal_stopping(work: Work, step: Step, values: Any) -> Any:
     classes = work.classes
     stop, ranks = np.broadcast_to(values, classes.counts.shape), classes.ranks(min(step.fixed[0], classes.deepest))
-    found = np.zeros(len(classes.last))
+    by_class = np.zeros(len(classes.last))
     for table in ranks.tables:
         stops = stop[table.classes[:, np.newaxis], table.level]
         above = np.ones_like(stops)
+        # The first rank is reached by everybody, so the products begin one rank later.
         np.cumprod(1.0 - stops[:, :-1], axis=1, out=above[:, 1:])
+        # A running sum, because the kernel adds rank by rank: `np.sum` adds pairwise, which rounds in another way.
         sums = np.cumsum(stops * above / np.arange(1.0, table.width + 1), axis=1)
-        found[table.classes] = sums.take(table.last)
-    return found
+        by_class[table.classes] = sums.take(table.last)
+    return by_class
 
 
 def _rank(work: Work, step: Step) -> Any:
@@ -167,9 +169,10 @@ def _ideal_discounted_gain(work: Work, step: Step) -> Any:
 def _sum_gains(work: Work, gains: LevelGains, counts: Any) -> Any:
     """Return the total gain of documents by row.
 
-    `counts` are the numbers of documents of each relevant level or a higher one, lowest level first. The sum is in
-    this order, so that `kernels` rounds in the same way.
+    `counts` are the numbers of documents of each relevant level or a higher one, lowest level first.
     """
+    # Whole counts times steps, in this order, so that `kernels` rounds in the same way. To add the gains of documents
+    # one by one would round at each document.
     steps = gains.step.T[gains.rel :]
     if len(gains.step) > 1:
         steps = steps.take(work.rankings.row_class, axis=1)
@@ -181,6 +184,7 @@ def _sum_gains(work: Work, gains: LevelGains, counts: Any) -> Any:
 
 def _product_above(work: Work, step: Step, values: Any) -> Any:
     rankings, rel, highest = work.rankings, step.fixed[0], work.classes.highest_level
+    # Powers as products, one after the other: NumPy's own differ between processors.
     powers = np.ones((*np.shape(values), int(rankings.size.max(initial=0)) + 1))
     np.cumprod(
         np.broadcast_to(np.asarray(values)[..., np.newaxis], (*np.shape(values), powers.shape[2] - 1)),
@@ -207,16 +211,16 @@ def _reciprocals(work: Work, step: Step) -> Any:
     sums, (condensed, upto) = work.reciprocals(step), step.fixed
     # Rows at deeper ranks are in no sum.
     rows, ranks = work.rankings.upto(upto, condensed), work.rankings.ranks[condensed]
-    return rows.put_back(rows.by_row(sums.at(upto)) - sums.at(rows.taken(ranks) - 1, rows.by_row))
+    return rows.put_back(rows.by_row(sums.at(upto)) - sums.at(rows.select(ranks) - 1, rows.by_row))
 
 
 def _reciprocals_at_falls(work: Work, step: Step) -> Any:
     table = work.gains(step).reciprocals_at_falls(work.classes, work.settings[step.settings[1]])
     classes, rank = work.rankings.row_class, work.rankings.ranks[step.fixed[0]]
-    found = np.zeros(len(rank))
+    sums = np.zeros(len(rank))
     for level in range(work.classes.highest_level, 0, -1):
-        found += np.where(rank <= work.classes.last[:, level].take(classes), table[:, level].take(classes), 0.0)
-    return found
+        sums += np.where(rank <= work.classes.last[:, level].take(classes), table[:, level].take(classes), 0.0)
+    return sums
 
 
 def _running_sum(work: Work, step: Step, values: Any) -> Any:
@@ -224,8 +228,8 @@ def _running_sum(work: Work, step: Step, values: Any) -> Any:
     sums, start, size = np.array(values, np.float64), work.rankings.start, work.rankings.size
     longest = np.argsort(-size, kind="stable")
     start, reaching = start[longest], np.searchsorted(-size[longest], -np.arange(1, size.max(initial=1)))
-    for place, rankings in enumerate(reaching.tolist(), 1):
-        sums[start[:rankings] + place] += sums[start[:rankings] + place - 1]
+    for offset, rankings in enumerate(reaching.tolist(), 1):
+        sums[start[:rankings] + offset] += sums[start[:rankings] + offset - 1]
     return sums
 
 
@@ -260,35 +264,37 @@ def _largest(work: Work, step: Step, values: Any, rows: Rows) -> Any:
 
 
 def _at_last(work: Work, step: Step, values: Any, rows: Rows) -> Any:
-    if values is work.rankings.counts[1]:  # every row has level 1 or a higher one
+    # Every row has level 1 or a higher one, so the count at the last row is the number of rows, and needs no look-up.
+    if values is work.rankings.counts[1]:
         return rows.number.astype(np.float64)
-    return rows.placed(values.take(rows.last))
+    return rows.expand(values.take(rows.last))
 
 
 def _at_first(work: Work, step: Step, values: Any, rows: Rows) -> Any:
     if not values.ndim:  # a constant is one number
         values = values.repeat(len(work.rankings.level))
     if step.fixed[0] == 1:
-        return rows.placed(values.take(rows.first))
+        return rows.expand(values.take(rows.first))
     relevant, start = work.rankings.relevant_rows(step.fixed[0]), work.rankings.start
-    place = np.searchsorted(relevant, start)
-    first = np.append(relevant, len(values)).take(place)
-    found = (first < start + rows.number).nonzero()[0]
-    return _scatter(values, first.take(found), found, len(start))
+    index = np.searchsorted(relevant, start)
+    # The number of all rows stands for none: it is beyond the end of every ranking.
+    first = np.append(relevant, len(values)).take(index)
+    filled = (first < start + rows.number).nonzero()[0]
+    return _scatter(values, first.take(filled), filled, len(start))
 
 
 def _at_preferred(work: Work, step: Step, values: Any, rows: Rows) -> Any:
-    place = rows.preferred
+    row = rows.preferred
     if step.fixed[0] == 1:
-        return rows.placed(values.take(place))
-    relevant = work.rankings.level.take(place) >= step.fixed[0]
-    return _scatter(values, place[relevant], rows.filled[relevant], len(rows.number))
+        return rows.expand(values.take(row))
+    relevant = work.rankings.level.take(row) >= step.fixed[0]
+    return _scatter(values, row[relevant], rows.filled[relevant], len(rows.number))
 
 
-def _scatter(values: Any, place: NDArray[np.intp], ranking: NDArray[np.intp], rankings: int) -> Scores:
-    found = np.zeros(rankings)
-    found[ranking] = values.take(place)
-    return found
+def _scatter(values: Any, row: NDArray[np.intp], ranking: NDArray[np.intp], rankings: int) -> Scores:
+    by_ranking = np.zeros(rankings)
+    by_ranking[ranking] = values.take(row)
+    return by_ranking
 
 
 def _logarithm(work: Work, step: Step, values: Any) -> Any:

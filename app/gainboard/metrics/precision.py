@@ -36,8 +36,8 @@ def average_precision(
     rankings: BinaryRankings, *, recall_base: RecallBase = "relevant", cutoff: Cutoff = None
 ) -> Value:
     """Average Precision is the precision at each relevant document retrieved, averaged over all relevant documents."""
-    found = rankings.relevant(upto=cutoff)
-    return found.sum(found.count / found.rank) / recall_divisor(rankings, recall_base, cutoff)
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.sum(relevant.count / relevant.rank) / recall_divisor(rankings, recall_base, cutoff)
 
 
 @metric(
@@ -95,8 +95,8 @@ def success(rankings: BinaryRankings, *, cutoff: Rank) -> Value:
 )
 def reciprocal_rank(rankings: BinaryRankings, *, cutoff: Cutoff = None) -> Value:
     """Reciprocal Rank is one over the rank of the first relevant document, or 0 if none is retrieved."""
-    found = rankings.relevant(upto=cutoff)
-    return found.at_first(1.0 / found.rank)
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.at_first(1.0 / relevant.rank)
 
 
 _WEB = "Eguchi et al., Overview of the Web retrieval task at the third NTCIR workshop, 2003, in Sakai's form of 2004"
@@ -113,30 +113,33 @@ def weighted_reciprocal_rank(rankings: BinaryRankings, *, b: Penalties, cutoff: 
 
     Higher levels have smaller penalties b(X), so more is subtracted from the rank.
     """
-    found = rankings.relevant(upto=cutoff)
-    return found.at_first(1.0 / (found.rank - found.by_level(1.0 / b)))
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.at_first(1.0 / (relevant.rank - relevant.by_level(1.0 / b)))
 
 
 @metric("NWRR", title="Normalised Weighted Reciprocal Rank", reference=_WEB)
 def normalised_weighted_reciprocal_rank(rankings: BinaryRankings, *, b: Penalties, cutoff: Cutoff = None) -> Value:
     """NWRR is WRR divided by the highest possible WRR: that of a document of the topic's highest level at rank 1."""
-    found = rankings.relevant(upto=cutoff)
-    weighted = found.at_first(1.0 / (found.rank - found.by_level(1.0 / b)))
+    relevant = rankings.relevant(upto=cutoff)
+    weighted = relevant.at_first(1.0 / (relevant.rank - relevant.by_level(1.0 / b)))
     return weighted * rankings.at_highest_level(1.0 - 1.0 / b)
 
 
 _TREC: Final = "Buckley and Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
 _TREC_EVAL: Final = "trec_eval, https://github.com/usnistgov/trec_eval, its measure `{}`"
+# Quotients, because three times 0.1 is not 0.3.
 _TENTHS: Final = tuple(tenth / 10 for tenth in range(11))
 
 
-def interpolated(rankings: BinaryRankings, recall: Number, rounding: str) -> Value:
+def highest_precision_from(rankings: BinaryRankings, recall: Number, rounding: str) -> Value:
     """Return the highest precision at a recall >= `recall`, as definitions.md, item 10 has it."""
-    found, exact = rankings.relevant(), recall * rankings.relevant_count
+    relevant, exact = rankings.relevant(), recall * rankings.relevant_count
     # Rounding errors may put `recall` * R a little above a whole number.
     needed = ceiling(exact - 1e-9) if rounding == "up" else floor(exact + (0.5 if rounding == "nearest" else 0.9))
     # The second number is at least 1 where enough documents are found, and 0 elsewhere. Precision is at most 1.
-    return found.largest(minimum(found.count / found.rank, maximum(found.count - maximum(needed, 1) + 1, 0)))
+    return relevant.largest(
+        minimum(relevant.count / relevant.rank, maximum(relevant.count - maximum(needed, 1) + 1, 0))
+    )
 
 
 @metric(
@@ -151,15 +154,15 @@ def interpolated_precision(rankings: BinaryRankings, *, recall: RecallPoint = 0.
     The run must have retrieved `recall` * R relevant documents, rounded up, and at least one. If it never does, IPrec
     is 0. Versions of trec_eval round in other ways, so their scores differ where `recall` * R is not whole.
     """
-    return interpolated(rankings, recall, rounding)
+    return highest_precision_from(rankings, recall, rounding)
 
 
 @metric("AP11pt", aliases=["11pt_avg(rounding=nearest)"], title="Eleven-point average precision", reference=_TREC)
 def eleven_point_average_precision(rankings: BinaryRankings, *, rounding: Rounding = "up") -> Value:
     """AP11pt is the mean of IPrec at the recall points 0, 0.1, 0.2, ..., 1."""
-    total = interpolated(rankings, _TENTHS[0], rounding)
+    total = highest_precision_from(rankings, _TENTHS[0], rounding)
     for recall in _TENTHS[1:]:
-        total = total + interpolated(rankings, recall, rounding)
+        total = total + highest_precision_from(rankings, recall, rounding)
     return total / len(_TENTHS)
 
 
@@ -228,8 +231,8 @@ def set_average_precision(rankings: WholeRankings) -> Value:
 
     This is the Average Precision of a ranking with the same precision at each relevant document retrieved.
     """
-    found = rankings.found_count
-    return found * found / (_size(rankings) * rankings.relevant_count)
+    count = rankings.found_count
+    return count * count / (_size(rankings) * rankings.relevant_count)
 
 
 @metric(

@@ -60,8 +60,8 @@ def expand(expressions: Iterable[str], highest_level: int) -> list[str]:
     """Return the expressions, with each preset replaced by its expressions."""
     expanded: list[str] = []
     for expression in expressions:
-        found = find_preset(expression)
-        expanded.extend(found.expressions(highest_level) if found else [expression])
+        entry = find_preset(expression)
+        expanded.extend(entry.expressions(highest_level) if entry else [expression])
     return expanded
 
 

@@ -123,44 +123,43 @@ def program_of(
 
     `settings` are the bound settings of each formula.
     """
-    given = list(chain.from_iterable(settings))
-    distinct = dict(zip(dict.fromkeys(given), count()))
-    return _assemble(tuple(formulas), tuple(map(distinct.__getitem__, given))), tuple(distinct)
+    # As numbers, by first use: the cache of `_assemble` then gives one program to requests that differ in the values of
+    # their settings alone.
+    in_turn = list(chain.from_iterable(settings))
+    distinct = dict(zip(dict.fromkeys(in_turn), count()))
+    return _assemble(tuple(formulas), tuple(map(distinct.__getitem__, in_turn))), tuple(distinct)
 
 
 @lru_cache(maxsize=MOST_PROGRAMS)
 def _assemble(formulas: tuple[Formula, ...], settings: tuple[int, ...]) -> Program:
-    """Return the program of the formulas. `settings` are the numbers of their settings, formula after formula.
-
-    Equal operations on equal values with equal settings become one step, even in different formulas.
-    """
+    """Return the program of the formulas. `settings` are the numbers of their settings, formula after formula."""
+    # Equal operations on equal values with equal settings become one step, even in different formulas: what
+    # metrics share is computed once.
     numbers: dict[_Node, int] = {}
-    given = iter(settings)
+    setting_numbers = iter(settings)
     for metric, formula in enumerate(formulas):
-        by_setting = {setting: next(given) for setting in formula.settings}
-        places: dict[Value, int] = {}
+        by_setting = {setting: next(setting_numbers) for setting in formula.settings}
+        number_of: dict[Value, int] = {}
         for part in _values((formula.score, formula.worth)):
-            operands = tuple(places[operand] for operand in part.operands)
-            own = tuple(by_setting[setting] for setting in part.open)
-            node = _Node(part.operation, part.space, operands, own, part.fixed)
-            places[part] = numbers.setdefault(node, len(numbers))
-        score = (places[formula.score], places[formula.worth])
+            operands = tuple(number_of[operand] for operand in part.operands)
+            open_settings = tuple(by_setting[setting] for setting in part.open)
+            node = _Node(part.operation, part.space, operands, open_settings, part.fixed)
+            number_of[part] = numbers.setdefault(node, len(numbers))
+        score = (number_of[formula.score], number_of[formula.worth])
         numbers[_Node("score", Space.RANKING, score, (), (metric, formula.missing))] = len(numbers)
     return _allocate(list(numbers), frozenset().union(*(formula.operations for formula in formulas)))
 
 
 def _allocate(nodes: Sequence[_Node], operations: frozenset[str]) -> Program:
-    """Return the program of these nodes, and assign registers to them.
-
-    A register by ranking or by row is used again after its last use, so that the data stays in the processor's cache.
-    """
-    last_use = {operand: place for place, node in enumerate(nodes) for operand in node.operands}
+    """Return the program of these nodes, and assign registers to them."""
+    # A register by ranking or by row is used again after its last use, so that the data stays in the processor's cache.
+    last_use = {operand: number for number, node in enumerate(nodes) for operand in node.operands}
     free: list[list[int]] = [[] for _ in Space]
     used = [0] * len(Space)
     registers: list[int] = []
     first: list[Step] = []
     rest: list[Step] = []
-    for place, node in enumerate(nodes):
+    for number, node in enumerate(nodes):
         if node.operation == "score":
             target = -1  # a score is written to the table, not to a register
         elif free[node.space]:
@@ -177,6 +176,6 @@ def _allocate(nodes: Sequence[_Node], operations: frozenset[str]) -> Program:
         for operand in {*node.operands}:
             # Values by level and topic are all computed before the others read them, so their registers are not used
             # again.
-            if last_use[operand] == place and nodes[operand].space >= Space.RANKING:
+            if last_use[operand] == number and nodes[operand].space >= Space.RANKING:
                 free[nodes[operand].space].append(registers[operand])
     return Program(tuple(first), tuple(rest), tuple(used), operations)

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.judgments import Judgments
-from gainboard.metrics.retrieval import Scores, SystemColumns, condensed_scaling, ranked_scaling
+from gainboard.metrics.judgments import Judgments, join_stretches
+from gainboard.metrics.retrieval import Scores, SystemColumns, scale_condensed, scale_ranked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,6 @@ class RetrievalScores:
 
     @property
     def nbytes(self) -> int:
-        """The number of bytes in memory."""
         return self.judged.nbytes + 4 * self.lowest.nbytes
 
     def only(self, row: NDArray[np.int64], topics: NDArray[np.intp]) -> RetrievalScores:
@@ -65,10 +64,9 @@ class JudgedRun:
 
     @property
     def nbytes(self) -> int:
-        """The number of bytes in memory."""
-        own = self.starts.nbytes + self.rank.nbytes + self.level.nbytes + self.retrieved.nbytes
+        arrays = self.starts.nbytes + self.rank.nbytes + self.level.nbytes + self.retrieved.nbytes
         documents = self.document.nbytes if self.document is not None else 0
-        return own + documents + (self.retrieval_scores.nbytes if self.retrieval_scores is not None else 0)
+        return arrays + documents + (self.retrieval_scores.nbytes if self.retrieval_scores is not None else 0)
 
     @property
     def judged_count(self) -> NDArray[np.int64]:
@@ -79,7 +77,7 @@ class JudgedRun:
     def only(self, topics: NDArray[np.intp]) -> JudgedRun:
         """Return the run with these topics alone, in their order."""
         counts = self.starts[topics + 1] - self.starts[topics]
-        row = _rows(self.starts[topics], counts)
+        row = join_stretches(self.starts[topics], counts)
         scores = self.retrieval_scores
         return JudgedRun(
             np.concatenate(([0], np.cumsum(counts))),
@@ -97,8 +95,8 @@ class JudgedRun:
         """
         first, end = self.starts[topic : topic + 2]
         ranks = self.rank[first:end].astype(np.int64)
-        found = int(np.searchsorted(ranks, depth, side="right"))
-        return ranks[:found], self.level[first : first + found]
+        count = int(np.searchsorted(ranks, depth, side="right"))
+        return ranks[:count], self.level[first : first + count]
 
     def system_columns(
         self, row: NDArray[np.intp], judged: NDArray[np.int64], raw: bool, condensed: bool
@@ -116,9 +114,9 @@ class JudgedRun:
         if raw:
             system, unjudged = scores.judged, scores.unjudged_absolute
         elif condensed:
-            system, unjudged = condensed_scaling(scores.judged, counts), scores.unjudged_scaled
+            system, unjudged = scale_condensed(scores.judged, counts), scores.unjudged_scaled
         else:
-            system = ranked_scaling(scores.judged, counts, scores.lowest, scores.highest)
+            system = scale_ranked(scores.judged, counts, scores.lowest, scores.highest)
             unjudged = scores.unjudged_scaled
         if condensed:  # every document retrieved is judged
             return SystemColumns.of(system, counts, row, 0.0, judged)
@@ -200,7 +198,7 @@ class JudgedRuns:
         """Return the same runs with these topics alone, in their order. `judgments` are those of the topics."""
         begin = self.first[:, topics]
         counts = self.first[:, topics + 1] - begin
-        row = _rows(begin.ravel(), counts.ravel())
+        row = join_stretches(begin.ravel(), counts.ravel())
         ends = np.cumsum(counts.ravel()).reshape(counts.shape)
         before = np.concatenate(([0], ends[:-1, -1])) if len(ends) else np.zeros(0, np.int64)
         parts = [run.only(topics) for run, _ in self._scored]
@@ -225,25 +223,27 @@ class JudgedRuns:
     @cached_property
     def nbytes(self) -> int:
         """The number of bytes in memory, with the retrieval scores on one scale if they were loaded."""
-        own = self.first.nbytes + self.rank.nbytes + self.level.nbytes + self.missing.nbytes
+        arrays = self.first.nbytes + self.rank.nbytes + self.level.nbytes + self.missing.nbytes
         scored = sum(run.nbytes + row.nbytes for run, row in self._scored)
         columns = 8 * (len(self.level) + 2 * self.missing.size) if self._scored else 0
-        return own + scored + columns + (self.by_intent.nbytes if self.by_intent is not None else 0)
+        return arrays + scored + columns + (self.by_intent.nbytes if self.by_intent is not None else 0)
 
     @cached_property
     def deepest(self) -> int:
         """The largest rank of a relevant document retrieved, or 0 if there is none."""
         return int(self.rank[0].max(initial=0))
 
-    def spans(self, places: NDArray[np.intp] | None) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    def spans(
+        self, positions: NDArray[np.intp] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Return three arrays by ranking: its first row, its number of rows, and whether it is missing.
 
-        The rankings are those of the runs at these places, or of all runs if `places` is None.
+        The rankings are those of the runs at these places, or of all runs if `positions` is None.
         """
-        if places is None:
+        if positions is None:
             return self._spans
-        first = self.first[places]
-        return first[:, :-1].ravel(), np.diff(first).ravel(), self.missing[places].ravel()
+        first = self.first[positions]
+        return first[:, :-1].ravel(), np.diff(first).ravel(), self.missing[positions].ravel()
 
     @cached_property
     def _spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
@@ -259,22 +259,23 @@ class JudgedRuns:
         """
         # No collection is deeper than 1,000,000, so 24 bits are enough for a rank.
         row = self.rank[0].astype(np.uint64) | self.rank[1].astype(np.uint64) << np.uint64(24)
+        # Mixed, because sums of plain numbers would be equal for rankings that exchange ranks: 1 and 4, or 2 and 3.
         mixed = _mix(row | self.level.astype(np.uint64) << np.uint64(48))
         if upto is not None:
             mixed[self.rank[0] > upto] = 0
         # Sums of whole numbers wrap around, so a difference of two of them is exact.
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
-        found: NDArray[np.uint64] = sums[self.first[:, 1:]] - sums[self.first[:, :-1]]
+        numbers: NDArray[np.uint64] = sums[self.first[:, 1:]] - sums[self.first[:, :-1]]
         if self.by_intent is not None and self.judgments.intents is not None:
             # The mark of an intent counts at its place, so that two intents cannot exchange their documents.
             starts = self.judgments.intents.starts
-            place = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
+            position = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
             # Factors are odd: modulo 2**64, such a product loses nothing.
-            marks = self.by_intent.marks(upto) * (2 * place.astype(np.uint64) + np.uint64(1))
-            sums = np.zeros((len(marks), marks.shape[1] + 1), np.uint64)
-            np.cumsum(marks, axis=1, out=sums[:, 1:])
-            found = found + (sums[:, starts[1:]] - sums[:, starts[:-1]])
-        return found
+            of_intents = self.by_intent.marks(upto) * (2 * position.astype(np.uint64) + np.uint64(1))
+            sums = np.zeros((len(of_intents), of_intents.shape[1] + 1), np.uint64)
+            np.cumsum(of_intents, axis=1, out=sums[:, 1:])
+            numbers = numbers + (sums[:, starts[1:]] - sums[:, starts[:-1]])
+        return numbers
 
     @property
     def whole(self) -> Sequence[tuple[JudgedRun, NDArray[np.intp]]]:
@@ -286,18 +287,11 @@ class JudgedRuns:
     def system_columns(self, raw: bool, condensed: bool) -> SystemColumns:
         """Return the runs' own scores on one scale. Raises ValueError if the scores of a run were not loaded."""
         whole = self.whole
-        if (found := self._columns.get((raw, condensed))) is None:
+        if (joined := self._columns.get((raw, condensed))) is None:
             judged = self.judgments.judged_count
             columns = [run.system_columns(row, judged, raw, condensed) for run, row in whole]
-            found = self._columns[raw, condensed] = SystemColumns.joined(columns, self.judgments.topics)
-        return found
-
-
-def _rows(begin: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indexes of stretches of rows, one after the other: each with its first row and its length."""
-    ends = np.cumsum(counts)
-    found: NDArray[np.int64] = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - (ends - counts), counts)
-    return found
+            joined = self._columns[raw, condensed] = SystemColumns.joined(columns, self.judgments.topics)
+        return joined
 
 
 def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -325,11 +319,11 @@ def _of_one(run: JudgedRun, judgments: Judgments) -> JudgedRuns:
         *(judgments, first[np.newaxis].astype(np.int64), rank, run.level.take(row)),
         (run.retrieved == 0)[np.newaxis],
         scored,
-        _split(run, judgments),
+        _split_by_intent(run, judgments),
     )
 
 
-def _split(run: JudgedRun, judgments: Judgments) -> JudgedRuns | None:
+def _split_by_intent(run: JudgedRun, judgments: Judgments) -> JudgedRuns | None:
     """Return the run by intent: the ranking of each topic once for each of its intents, with the intent's levels."""
     intents, by_intent = judgments.intents, judgments.by_intent
     if intents is None or by_intent is None or (run.document is None and len(run.rank)):

@@ -41,6 +41,7 @@ class SystemColumns(NamedTuple):
         `row` intp [m] are the indexes of the relevant ones. `unjudged` is the sum of |score| over unjudged documents,
         on the same scale. `documents` int64 [n] are those judged or retrieved.
         """
+        # Scores may be as large as a float64 can be, and then their sum is infinite.
         with np.errstate(over="ignore"):
             distance = by_topic(np.add, np.abs(scores), counts) + unjudged
         return cls(scores.take(row), distance, documents.astype(np.float64))
@@ -54,17 +55,17 @@ class SystemColumns(NamedTuple):
         return cls(system, np.array(distance).reshape(shape), np.array(documents).reshape(shape))
 
 
-def ranked_scaling(scores: Scores, counts: NDArray[np.int64], lowest: Scores, highest: Scores) -> Scores:
+def scale_ranked(scores: Scores, counts: NDArray[np.int64], lowest: Scores, highest: Scores) -> Scores:
     """Return `scores` float64 [judged] scaled to [0, 1] by each topic's lowest and highest score, float64 [n]."""
     scaling = Scaling.between(lowest, highest)
     with np.errstate(over="ignore"):
-        return scaled(scores, Scaling(*(np.repeat(number, counts) for number in scaling)))
+        return scale_scores(scores, Scaling(*(np.repeat(number, counts) for number in scaling)))
 
 
-def condensed_scaling(scores: Scores, counts: NDArray[np.int64]) -> Scores:
+def scale_condensed(scores: Scores, counts: NDArray[np.int64]) -> Scores:
     """Return `scores` float64 [judged] scaled to [0, 1] by the lowest and highest judged score of each topic."""
     lowest, highest = by_topic(np.minimum, scores, counts), by_topic(np.maximum, scores, counts)
-    return ranked_scaling(scores, counts, lowest, highest)
+    return scale_ranked(scores, counts, lowest, highest)
 
 
 class Scaling(NamedTuple):
@@ -92,18 +93,18 @@ class Scaling(NamedTuple):
         return cls(unit * some, shift * some - none, spread * some + none)
 
 
-def scaled(scores: Scores, scaling: Scaling) -> Scores:
-    """Return the scaled scores."""
+def scale_scores(scores: Scores, scaling: Scaling) -> Scores:
     return (scores * scaling.unit - scaling.shift) / scaling.spread
 
 
 def min_max(scores: Scores, lowest: float, highest: float) -> Scores:
     """Return `scores` float64 [m] scaled so that `lowest` becomes 0 and `highest` 1; all 1 if the two are equal."""
-    return scaled(scores, Scaling.between(lowest, highest))
+    return scale_scores(scores, Scaling.between(lowest, highest))
 
 
 def by_topic(operation: np.ufunc, values: Scores, counts: NDArray[np.int64]) -> Scores:
     """Reduce the values of each topic with the operation: float64 [n], 0 for a topic without values."""
+    # For a topic without values, `reduceat` gives the first value of the next one. So such topics are left out.
     reduced = np.zeros(len(counts))
     filled = counts.nonzero()[0]
     if len(filled):

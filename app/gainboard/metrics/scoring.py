@@ -38,17 +38,18 @@ def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence
     """
     if any(metric.needs_intents for metric in metrics):
         return _score_some_by_intent(metrics, runs, chosen)
-    places = None if chosen is None else np.array(chosen, np.intp)
-    table = np.empty((len(metrics), len(runs if places is None else places), runs.judgments.topics))
+    positions = None if chosen is None else np.array(chosen, np.intp)
+    table = np.empty((len(metrics), len(runs if positions is None else positions), runs.judgments.topics))
     kernels = SCORING.get()
     # The kernels are compiled for ranks of two bytes. Runs with a rank above 65,535 have larger ranks.
     if kernels is None or runs.rank.dtype != np.uint16:
-        _score_plainly(metrics, runs, places, table)
+        _score_plainly(metrics, runs, positions, table)
         return table
     program, settings = _program_of(metrics)
     if program.operations <= kernels.operations:
-        are_all = places is None or np.array_equal(places, np.arange(len(runs)))
-        _score_compiled(kernels, program, settings, runs, None if are_all else places, table)
+        # The spans of all rankings are kept with the runs; those of a choice are made anew.
+        are_all = positions is None or np.array_equal(positions, np.arange(len(runs)))
+        _score_compiled(kernels, program, settings, runs, None if are_all else positions, table)
         return table
     # A metric without a compiled form must not slow the others down.
     is_compiled = [metric.formula.operations <= kernels.operations for metric in metrics]
@@ -58,9 +59,9 @@ def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence
         if way:
             table[numbers] = score_all(part, runs, chosen)
         else:
-            own = np.empty((len(part), *table.shape[1:]))
-            _score_plainly(part, runs, places, own)
-            table[numbers] = own
+            part_table = np.empty((len(part), *table.shape[1:]))
+            _score_plainly(part, runs, positions, part_table)
+            table[numbers] = part_table
     return table
 
 
@@ -69,21 +70,21 @@ _MOST_BY_INTENT: Final = 1 << 20
 
 
 def _score_some_by_intent(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence[int] | None) -> Scores:
-    places = np.arange(len(runs)) if chosen is None else np.array(chosen, np.intp)
-    table = np.empty((len(metrics), len(places), runs.judgments.topics))
+    positions = np.arange(len(runs)) if chosen is None else np.array(chosen, np.intp)
+    table = np.empty((len(metrics), len(positions), runs.judgments.topics))
     whole = [row for row, metric in enumerate(metrics) if not metric.needs_intents]
     table[whole] = score_all([metrics[row] for row in whole], runs, chosen)
     intents = runs.judgments.intents
-    at_once = max(1, _MOST_BY_INTENT // max(1, len(intents.probability))) if intents is not None else len(places)
-    for begin in range(0, len(places), max(1, at_once)):
+    at_once = max(1, _MOST_BY_INTENT // max(1, len(intents.probability))) if intents is not None else len(positions)
+    for begin in range(0, len(positions), max(1, at_once)):
         some = slice(begin, begin + at_once)
         for row, metric in enumerate(metrics):
             if metric.metric.needs_intents:
-                table[row, some] = metric.scores_by_intent(runs, places[some], score_all)
+                table[row, some] = metric.scores_by_intent(runs, positions[some], score_all)
             elif metric.is_averaged:
                 rel, condensed = metric.parameters[REL.name], metric.parameters[CONDENSED.name]
-                rankings = IntentRankings(runs, places[some], rel, condensed)
-                scores = score_all([metric.of_one_intent], rankings.runs, places[some].tolist())[0]
+                rankings = IntentRankings(runs, positions[some], rel, condensed)
+                scores = score_all([metric.of_one_intent], rankings.runs, positions[some].tolist())[0]
                 table[row, some] = rankings.average(scores, equal=metric.parameters[IA.name] == "equal")
     return table
 
@@ -97,6 +98,7 @@ def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
     geometric = [row for row, metric in enumerate(metrics) if metric.is_geometric]
     if geometric:
         table = table.copy()
+        # `maximum` passes NaN on, so that undefined scores are left out of these means, too.
         table[geometric] = np.log(np.maximum(table[geometric], _FLOOR))
     # NumPy's order of additions depends on the layout of the table. In a contiguous table, the mean of one run does not
     # depend on the other runs.
@@ -104,6 +106,7 @@ def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
     with np.errstate(invalid="ignore"):
         means = np.asarray(np.add.reduce(table, axis=-1) / table.shape[-1])
         if np.count_nonzero(some := np.isnan(means)):
+            # Few means have an undefined score, and they alone are computed again.
             scores = table[some]
             undefined = np.isnan(scores)
             means[some] = np.where(undefined, 0.0, scores).sum(axis=-1) / (~undefined).sum(axis=-1)
@@ -122,9 +125,9 @@ def _program_of(metrics: Sequence[BoundMetric]) -> tuple[Program, Sequence[Bound
 
 
 def _score_plainly(
-    metrics: Sequence[BoundMetric], runs: JudgedRuns, places: NDArray[np.intp] | None, table: Scores
+    metrics: Sequence[BoundMetric], runs: JudgedRuns, positions: NDArray[np.intp] | None, table: Scores
 ) -> None:
-    plain.work_out(*_program_of(metrics), runs, np.arange(len(runs)) if places is None else places, table)
+    plain.work_out(*_program_of(metrics), runs, np.arange(len(runs)) if positions is None else positions, table)
 
 
 def _score_compiled(
@@ -132,19 +135,19 @@ def _score_compiled(
     program: Program,
     settings: Sequence[BoundSetting],
     runs: JudgedRuns,
-    places: NDArray[np.intp] | None,
+    positions: NDArray[np.intp] | None,
     table: Scores,
 ) -> None:
-    """Fill the table with the scores of the runs at these places, or of all runs if `places` is None."""
+    """Fill the table with the scores of the runs at these positions, or of all runs if `positions` is None."""
     instructions, classes = kernels.written(program), runs.judgments.classes
     kernels.score(
         *(instructions.first, instructions.rest, instructions.registers),
-        *runs.spans(places),
+        *runs.spans(positions),
         *(runs.rank, runs.level, classes.topic_class, classes.last, classes.best_level, classes.harmonic),
         *_arrays_of_settings(settings, classes, runs.deepest),
         *classes.starts_of(instructions.depths),
         instructions.recipes,
-        *_arrays_by_ranking(instructions, settings, runs, places),
+        *_arrays_by_ranking(instructions, settings, runs, positions),
         table.reshape(len(table), table.shape[1] * table.shape[2]),
     )
 
@@ -155,6 +158,7 @@ def _arrays_of_settings(
     """Return the settings as arrays, whose first index is the number of the setting."""
     count, shape = len(settings), classes.counts.shape
     numbers, by_level, rel = np.zeros(count), np.zeros((count, shape[1])), np.zeros(count, np.int64)
+    # Not filled: no step reads the gains or weights of a setting of another kind.
     gain, step = np.empty((count, *shape)), np.empty((count, *shape))
     # Weights are needed for the ranks of the runs and for those of the ideal rankings.
     deepest = max(deepest, classes.deepest)
@@ -173,21 +177,21 @@ def _arrays_of_settings(
 
 
 def _arrays_by_ranking(
-    instructions: Instructions, settings: Sequence[BoundSetting], runs: JudgedRuns, places: NDArray[np.intp] | None
+    instructions: Instructions, settings: Sequence[BoundSetting], runs: JudgedRuns, positions: NDArray[np.intp] | None
 ) -> tuple[Scores, Scores]:
     """Return the runs' own scores for each scale by row, and each operation of `by_ranking` by chosen ranking."""
-    system, given = _NONE, _NONE
+    system, computed = _NONE, _NONE
     if len(instructions.scales) == 1:
         system = runs.system_columns(*instructions.scales[0]).system.reshape(1, -1)  # without a copy
     elif instructions.scales:
         system = np.array([runs.system_columns(*scale).system for scale in instructions.scales])
-    if instructions.given:
-        chosen = np.arange(len(runs)) if places is None else places
-        given = np.empty((len(instructions.given), len(chosen) * runs.judgments.topics))
-        for row, (operation, fixed, own) in enumerate(instructions.given):
-            values = [settings[number].value for number in own]
-            given[row] = values_by_ranking(operation, runs, chosen, fixed, values).ravel()
-    return system, given
+    if instructions.by_ranking:
+        chosen = np.arange(len(runs)) if positions is None else positions
+        computed = np.empty((len(instructions.by_ranking), len(chosen) * runs.judgments.topics))
+        for row, (operation, fixed, numbers) in enumerate(instructions.by_ranking):
+            values = [settings[number].value for number in numbers]
+            computed[row] = values_by_ranking(operation, runs, chosen, fixed, values).ravel()
+    return system, computed
 
 
 # Of the type of the arrays that it stands for, or else the loop would be compiled again for it.

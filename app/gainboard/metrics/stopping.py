@@ -17,9 +17,9 @@ def stop_probability(rankings: GradedRankings, stop_scale: int | None = None) ->
     return rankings.gains / (rankings.highest_gain(stop_scale) + 1.0)
 
 
-def stopped(found: GradedFound, stop: Value) -> Value:
+def stopping(relevant: GradedFound, stop: Value) -> Value:
     """Return the probability that a user stops at each document found. `stop` is by level."""
-    return found.by_level(stop) * found.product_above(1.0 - stop)
+    return relevant.by_level(stop) * relevant.product_above(1.0 - stop)
 
 
 @metric(
@@ -35,8 +35,8 @@ def expected_reciprocal_rank(rankings: GradedRankings, *, stop_scale: StopScale,
     gain of level h', which is set by `stop_scale` and is the highest level of the scale by default. If the user does
     not stop, the value is 0. gdeval uses gains 2^level - 1 and h' = 4 for every scale.
     """
-    found = rankings.relevant(upto=cutoff)
-    return found.sum(stopped(found, stop_probability(rankings, stop_scale)) / found.rank)
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.sum(stopping(relevant, stop_probability(rankings, stop_scale)) / relevant.rank)
 
 
 @metric("nERR", title="Normalised Expected Reciprocal Rank", reference=_CHAPELLE)
@@ -44,8 +44,10 @@ def normalised_expected_reciprocal_rank(
     rankings: GradedRankings, *, stop_scale: StopScale, cutoff: Cutoff = None
 ) -> Value:
     """nERR@l is ERR@l divided by ERR@l of the ideal ranking."""
-    found, stop = rankings.relevant(upto=cutoff), stop_probability(rankings, stop_scale)
-    return found.sum(stopped(found, stop) / found.rank) / rankings.ideal.expected_reciprocal_rank(stop, cutoff)
+    relevant, stop = rankings.relevant(upto=cutoff), stop_probability(rankings, stop_scale)
+    return relevant.sum(stopping(relevant, stop) / relevant.rank) / rankings.ideal.expected_reciprocal_rank(
+        stop, cutoff
+    )
 
 
 @metric(
@@ -58,9 +60,9 @@ def rank_biased_utility(rankings: GradedRankings, *, p: Persistence = 0.99, cuto
 
     The user stops as in ERR. If the user does not stop, the value is 0.
     """
-    found = rankings.relevant(upto=cutoff)
+    relevant = rankings.relevant(upto=cutoff)
     # The weight of rank r is p^(r-1).
-    return p * found.sum(stopped(found, stop_probability(rankings)) * found.discount(Geometric(p)))
+    return p * relevant.sum(stopping(relevant, stop_probability(rankings)) * relevant.discount(Geometric(p)))
 
 
 @metric(
@@ -74,16 +76,16 @@ def expected_blended_ratio(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff
 
     The user stops as in ERR. If the user does not stop, the value is 0. Q-measure defines the blended ratio.
     """
-    found = rankings.relevant(upto=cutoff)
-    return found.sum(stopped(found, stop_probability(rankings)) * blended_ratio(found, beta))
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.sum(stopping(relevant, stop_probability(rankings)) * blended_ratio(relevant, beta))
 
 
 _SAKAI = "Sakai and Robertson, Modelling a user population for designing information retrieval metrics, EVIA 2008"
 
 
-def rank_biased_share(rankings: BinaryRankings, found: Found, gamma: Decay) -> Value:
+def rank_biased_share(rankings: BinaryRankings, relevant: Found, gamma: Decay) -> Value:
     """Return the share of users who stop at each relevant document: gamma^(count(r)-1), over the sum for all R."""
-    return found.discount_at(found.count, Geometric(gamma)) / rankings.geometric_sum(gamma)
+    return relevant.discount_at(relevant.count, Geometric(gamma)) / rankings.geometric_sum(gamma)
 
 
 @metric("NCUguP", title="NCU, graded-uniform, with precision", reference=_SAKAI, sorted_is_best=False)
@@ -93,8 +95,8 @@ def graded_uniform_precision(rankings: GradedRankings, *, stops: Stops = None) -
     The probability of a document is in proportion to the value of its level in `stops`, which are the gains by default.
     A user who stops at a document that is not retrieved finds 0.
     """
-    found = rankings.relevant()
-    return found.sum(found.stop_share * found.count / found.rank)
+    relevant = rankings.relevant()
+    return relevant.sum(relevant.stop_share * relevant.count / relevant.rank)
 
 
 @metric("NCUguBR", title="NCU, graded-uniform, with the blended ratio", reference=_SAKAI, sorted_is_best=False)
@@ -103,8 +105,8 @@ def graded_uniform_blended_ratio(rankings: GradedRankings, *, beta: Beta = 1.0, 
 
     Users stop as in NCUguP. Q-measure defines the blended ratio.
     """
-    found = rankings.relevant()
-    return found.sum(found.stop_share * blended_ratio(found, beta))
+    relevant = rankings.relevant()
+    return relevant.sum(relevant.stop_share * blended_ratio(relevant, beta))
 
 
 @metric("NCUrbP", title="NCU, rank-biased, with precision", reference=_SAKAI)
@@ -114,8 +116,8 @@ def rank_biased_uniform_precision(rankings: BinaryRankings, *, gamma: Decay = 0.
     Each relevant document in the ranking has `gamma` times as many users who stop at it as the relevant document above.
     A user who stops at a document that is not retrieved finds 0.
     """
-    found = rankings.relevant()
-    return found.sum(rank_biased_share(rankings, found, gamma) * found.count / found.rank)
+    relevant = rankings.relevant()
+    return relevant.sum(rank_biased_share(rankings, relevant, gamma) * relevant.count / relevant.rank)
 
 
 @metric("NCUrbBR", title="NCU, rank-biased, with the blended ratio", reference=_SAKAI)
@@ -124,5 +126,5 @@ def rank_biased_blended_ratio(rankings: GradedRankings, *, beta: Beta = 1.0, gam
 
     Users stop as in NCUrbP. Q-measure defines the blended ratio.
     """
-    found = rankings.relevant()
-    return found.sum(rank_biased_share(rankings, found, gamma) * blended_ratio(found, beta))
+    relevant = rankings.relevant()
+    return relevant.sum(rank_biased_share(rankings, relevant, gamma) * blended_ratio(relevant, beta))

@@ -65,7 +65,7 @@ class TiedRun:
         mixed: NDArray[np.bool_] = (highest > 0) & ~alike
         return mixed
 
-    def ordered(self, *, best_first: bool) -> JudgedRun:
+    def order_ties(self, *, best_first: bool) -> JudgedRun:
         """Return the run with each group in descending order of level, unjudged documents last; or reversed.
 
         A gain never decreases with the level, so this is also the order of gains, for every gain setting.
@@ -116,22 +116,22 @@ class TiedRun:
         every = list(product(*(self._arrangements(rows) for rows in groups)))
         rank, level = self._repeat_topic(topic, len(every))
         base = int(self.run.starts[topic])
-        for place, rows in enumerate(groups):
-            own = slice(rows.start - base, rows.stop - base)
-            rank[:, own] = [order[place][0] for order in every]
-            level[:, own] = [order[place][1] for order in every]
+        for number, rows in enumerate(groups):
+            columns = slice(rows.start - base, rows.stop - base)
+            rank[:, columns] = [order[number][0] for order in every]
+            level[:, columns] = [order[number][1] for order in every]
         return self.on_topic(topic, judgments, rank, level)
 
-    def arranged(self, topic: int, judgments: Judgments, slots: Iterator[Integers], orders: int) -> JudgedRuns:
+    def arrange_topic(self, topic: int, judgments: Judgments, slots: Iterator[Integers], orders: int) -> JudgedRuns:
         """Return orders of a topic as runs on this topic alone.
 
-        `slots` yields for each mixed group of the topic the places of its judged documents, counted from 0: int64
+        `slots` yields for each mixed group of the topic the positions of its judged documents, counted from 0: int64
         [orders, judged], distinct in each row.
         """
         rank, level = self._repeat_topic(topic, orders)
         base = int(self.run.starts[topic])
-        for rows, own in zip(self.mixed_groups(topic), slots, strict=True):
-            rank[:, rows.start - base : rows.stop - base] = self.first[rows.start] + own
+        for rows, positions in zip(self.mixed_groups(topic), slots, strict=True):
+            rank[:, rows.start - base : rows.stop - base] = self.first[rows.start] + positions
         order = np.argsort(rank, axis=1)
         return self.on_topic(
             topic, judgments, np.take_along_axis(rank, order, axis=1), np.take_along_axis(level, order, axis=1)
@@ -146,8 +146,8 @@ class TiedRun:
         first[1:, 0] = first[:-1, 1]
         among_judged = np.broadcast_to(np.arange(1, rows + 1), rank.shape)
         kinds = np.stack([rank, among_judged, among_judged - np.cumsum(level < 0, axis=1)])
-        own = slice(topic, topic + 1)
-        alone = Judgments(judgments.level_counts[own], judgments.negative_counts[own])
+        rows_of_topic = slice(topic, topic + 1)
+        alone = Judgments(judgments.level_counts[rows_of_topic], judgments.negative_counts[rows_of_topic])
         # Compiled code scores ranks of two bytes.
         is_narrow = self.run.rank.dtype == np.uint16
         ranks = kinds[:, is_relevant]
@@ -156,18 +156,20 @@ class TiedRun:
 
     def _repeat_topic(self, topic: int, orders: int) -> tuple[Integers, NDArray[np.int8]]:
         """Return the ranks and levels of a topic, [orders, rows], the same in each order."""
-        own = slice(*self.run.starts[topic : topic + 2])
-        rank, level = self.run.rank[own].astype(np.int64), self.run.level[own]
+        rows = slice(*self.run.starts[topic : topic + 2])
+        rank, level = self.run.rank[rows].astype(np.int64), self.run.level[rows]
         return np.tile(rank, (orders, 1)), np.tile(level, (orders, 1))
 
     def _arrangements(self, rows: slice) -> list[tuple[list[int], list[int]]]:
         """Return the ranks and the levels of the judged documents, for each order of a group that differs in levels."""
         first = int(self.first[rows.start])
-        found: list[tuple[list[int], list[int]]] = []
+        arrangements: list[tuple[list[int], list[int]]] = []
+        # Documents of one level are alike, so orders that only exchange them are one: 6 documents have 720 orders, but
+        # of two levels at most 20.
         for order in sorted(set(permutations(self._codes(rows)))):
-            places = [place for place, code in enumerate(order) if code != UNJUDGED]
-            found.append(([first + place for place in places], [order[place] for place in places]))
-        return found
+            indexes = [index for index, code in enumerate(order) if code != UNJUDGED]
+            arrangements.append(([first + index for index in indexes], [order[index] for index in indexes]))
+        return arrangements
 
     def _codes(self, rows: slice) -> list[int]:
         levels: list[Any] = self.run.level[rows].tolist()

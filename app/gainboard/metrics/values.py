@@ -109,6 +109,7 @@ def floor(number: Value) -> Value:
 
 def ceiling(number: Value) -> Value:
     """Return the smallest whole number that is not below the value, number by number."""
+    # Of operations that there are, so that no further one needs a compiled twin.
     return 0.0 - floor(0.0 - number)
 
 

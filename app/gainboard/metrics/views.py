@@ -183,6 +183,7 @@ class Found:
     @property
     def number(self) -> Value:
         """The number of these documents in each ranking."""
+        # The count at the last document, which is looked up. A sum would have to add ones.
         return value("at_last", Space.RANKING, self.count, self._rows)
 
     def sum(self, by_document: Value) -> Value:

@@ -74,30 +74,30 @@ class Vocabulary:
         word = self.words.get(match["name"]) if match else None
         if match is None or word is None:
             raise BadExpression(self._explain_unknown(expression, match["name"] if match else expression))
-        given = self._read_arguments(expression, word, match["arguments"])
-        cutoff = self._cutoff(expression, word, match["cutoff"])
+        arguments = self._read_arguments(expression, word, match["arguments"])
+        cutoff = self._read_cutoff(expression, word, match["cutoff"])
         numbered = {word.number: match["cutoff"]} if word.number and match["cutoff"] else {}
-        values = {**word.values, **(word.cut if match["cutoff"] else {}), **numbered, **given}
+        values = {**word.values, **(word.cut if match["cutoff"] else {}), **numbered, **arguments}
         return f"{word.ours}({','.join(f'{key}={value}' for key, value in values.items())}){cutoff}"
 
     def _read_arguments(self, expression: str, word: Word, arguments: str | None) -> dict[str, str]:
-        given: dict[str, str] = {}
+        values: dict[str, str] = {}
         for argument in arguments.split(",") if arguments else ():
             key, _, text = (part.strip().strip("'\"") for part in argument.partition("="))
             ours, meanings = word.parameters.get(key, ("", {}))
             value = meanings.get(text.lower(), "") if meanings else text
-            if not ours or not value or ours in given:
-                possible = [f"{name}={'|'.join(known) or 'N'}" for name, (_, known) in word.parameters.items()]
+            if not ours or not value or ours in values:
+                possible = [f"{name}={'|'.join(meaning) or 'N'}" for name, (_, meaning) in word.parameters.items()]
                 raise BadExpression(
                     f"{expression[:80]!r}: {argument.strip()[:80]!r} has no meaning here. "
                     f"Possible: {', '.join(possible) or 'no parameters'}"
                 )
-            given[ours] = value
-        if word.needs and word.parameters[word.needs][0] not in given:
+            values[ours] = value
+        if word.needs and word.parameters[word.needs][0] not in values:
             raise BadExpression(f"{expression[:80]!r} needs {word.needs}, such as {word.ours}({word.needs}=1)")
-        return given
+        return values
 
-    def _cutoff(self, expression: str, word: Word, cutoff: str | None) -> str:
+    def _read_cutoff(self, expression: str, word: Word, cutoff: str | None) -> str:
         if cutoff and word.cutoff == "never":
             raise BadExpression(f"{expression[:80]!r}: {self.tool} has no cut-off here. Remove it")
         if not cutoff and word.cutoff == "must":
@@ -132,14 +132,14 @@ class Vocabulary:
 
     def _guess_expressions(self, expression: str) -> list[str]:
         """Return the tool's expressions for a name that another program prints, the best first."""
-        found: list[str] = []
+        expressions: list[str] = []
         for ours in name_here(expression):
             name, _, cutoff = re.sub(r"_([0-9]+)$", r"@\1", ours).partition("@")
             metric = find(re.sub(r"\(.*", "", "ndcg_cut_10" if name == "ndcg_cut" else name), "").metric
             same = [theirs for theirs, word in self.words.items() if find(word.ours, "").metric is metric]
             fitting = [theirs for theirs in same if self.words[theirs].cutoff != ("never" if cutoff else "must")]
-            found += [theirs + (self.at_ten[0] + cutoff if cutoff else "") for theirs in fitting[:1]]
-        return list(dict.fromkeys(found))
+            expressions += [theirs + (self.at_ten[0] + cutoff if cutoff else "") for theirs in fitting[:1]]
+        return list(dict.fromkeys(expressions))
 
 
 _YES_OR_NO: Final = {"true": "true", "false": "false"}

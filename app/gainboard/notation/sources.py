@@ -50,71 +50,69 @@ class NamedRun:
     table: Table
 
 
-def named_runs(given: Iterable[Any]) -> list[NamedRun]:
+def name_runs(sources: Iterable[Any]) -> list[NamedRun]:
     """Return runs with distinct names: those of files and of members of mappings, else `run-1` and so on.
 
     Files of several folders are of the teams that these are called; any other run is of a team of its own. Lists may be
     nested. Raise BadInput for a name that is none.
     """
-    found = list(_each(given))
-    folders = {run.parent for _, run in found if isinstance(run, Path)}
+    named_tables = list(_name_tables(sources))
+    folders = {run.parent for _, run in named_tables if isinstance(run, Path)}
     runs: dict[str, NamedRun] = {}
-    for number, (given_name, table) in enumerate(found, 1):
+    for number, (given_name, table) in enumerate(named_tables, 1):
         folder = table.parent.name if isinstance(table, Path) and len(folders) > 1 else ""
         name = slug = _slug(given_name or f"run-{number}")
         if slug in runs:
             name = _slug(f"{folder}-{slug}" if folder else f"{slug}-{number}")
+        # Names are cut to a length, so that a longer one may end up the same.
         while name in runs:
             name = f"{slug[:100]}-{number}-{len(runs)}"
         runs[name] = NamedRun(name, _slug(folder or name), table)
     return list(runs.values())
 
 
-def _each(given: Iterable[Any]) -> Iterator[tuple[str, Table]]:
-    for run in given:
+def _name_tables(sources: Iterable[Any]) -> Iterator[tuple[str, Table]]:
+    for run in sources:
         if isinstance(run, Mapping) and not _is_run(run):
             for name, table in run.items():
                 text = _as_text(name)
                 if text is None or _SURROGATE.search(text):
-                    raise BadInput(f"{_shown(name)} cannot be the name of a run. Give text, such as 'bm25'.")
+                    raise BadInput(f"{_show(name)} cannot be the name of a run. Give text, such as 'bm25'.")
                 yield text, table
         elif isinstance(run, os.PathLike) or (isinstance(run, str) and "\n" not in run):
             yield from ((run_name(path), path) for path in run_files(Path(run)))
         elif _is_list(run):
             items = list(run)
-            yield from [("", items)] if _are_records(items) else _each(items)
+            # Judgments or scored documents, such as ir_measures has, are one table. Else these are several tables.
+            are_records = bool(items) and any(hasattr(items[0], name) for name in DOCUMENTS)
+            are_records = are_records and not hasattr(items[0], "columns")
+            yield from [("", items)] if are_records else _name_tables(items)
         else:
             yield "", run
 
 
-def _is_run(given: Mapping[Any, Any]) -> bool:
+def _is_run(mapping: Mapping[Any, Any]) -> bool:
     """Return whether this is one run, topic by topic, and no mapping of several by name."""
-    values = [next(iter(value.values()), None) for value in given.values() if isinstance(value, Mapping)]
+    values = [next(iter(value.values()), None) for value in mapping.values() if isinstance(value, Mapping)]
     # A list in place of a document's score is a ranking, of a run that has a name.
     return bool(values) and not any(isinstance(value, Mapping) or _is_list(value) for value in values)
 
 
-def _is_list(given: Any) -> bool:
+def _is_list(value: Any) -> bool:
     """Return whether this is a list or a generator, and no file, frame or dictionary."""
-    is_other = isinstance(given, str | bytes | bytearray | memoryview | os.PathLike | Mapping)
-    is_table = any(hasattr(given, name) for name in ("read", "columns", "to_dict"))
-    return isinstance(given, Iterable) and not is_other and not is_table and getattr(given, "shape", None) != ()
-
-
-def _are_records(items: Sequence[Any]) -> bool:
-    """Return whether these are judgments or scored documents, such as ir_measures has, and not several tables."""
-    return bool(items) and not hasattr(items[0], "columns") and any(hasattr(items[0], name) for name in DOCUMENTS)
+    # By what they can do and not by class: pandas, ranx and ir_measures need not be installed.
+    is_other = isinstance(value, str | bytes | bytearray | memoryview | os.PathLike | Mapping)
+    is_table = any(hasattr(value, name) for name in ("read", "columns", "to_dict"))
+    return isinstance(value, Iterable) and not is_other and not is_table and getattr(value, "shape", None) != ()
 
 
 def run_files(path: Path) -> list[Path]:
     """Return the files of a folder, or those that fit a pattern, without those of ir_metadata; else the path itself."""
-    return [each for each in _files(path) if described_run(each) is None]
-
-
-def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        return sorted(each for each in path.rglob("*") if each.is_file() and not each.name.startswith("."))
-    return [path] if path.exists() else [Path(each) for each in sorted(glob.glob(str(path)))] or [path]
+        files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+    else:
+        files = [path] if path.exists() else [Path(file) for file in sorted(glob.glob(str(path)))] or [path]
+    return [file for file in files if find_described_run(file) is None]
 
 
 def run_name(path: Path) -> str:
@@ -123,13 +121,13 @@ def run_name(path: Path) -> str:
     return name.removesuffix(".txt").removesuffix(".run")
 
 
-def described_run(path: Path) -> str | None:
+def find_described_run(path: Path) -> str | None:
     """Return the name of the run that a file of ir_metadata is beside: `bm25` for `bm25.ir_metadata.yml`.
 
     It is empty if the file tells none, as `ir_metadata.yml`, and None for a file that is not named like one.
     """
-    found = _METADATA.match(path.name)
-    return None if found is None else found[1] or ""
+    match = _METADATA.match(path.name)
+    return None if match is None else match[1] or ""
 
 
 def _slug(text: str) -> str:
@@ -190,9 +188,10 @@ def _level(value: Any) -> str:
     """Return the level as a file has it. Raise ValueError with what it should be."""
     plain = int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else _scalar(value)
     number = _float(plain)
+    # In this order and not as `>`: NaN is in no range, and `int` fails for it.
     if not abs(number) <= MOST_LEVELS or plain != int(number):
         raise ValueError(
-            f"level {_shown(value)} is not an integer from -{MOST_LEVELS} to {MOST_LEVELS}. Number the levels 0, 1, 2, "
+            f"level {_show(value)} is not an integer from -{MOST_LEVELS} to {MOST_LEVELS}. Number the levels 0, 1, 2, "
             "and name their gains, the highest level's first, such as gains='1:0.1'"
         )
     return str(int(number))
@@ -202,7 +201,7 @@ def _score(value: Any) -> str:
     """Return the score as a file has it. Raise ValueError with what it should be."""
     number = _float(float(value) if isinstance(value, str) and _DECIMAL.fullmatch(value) else value)
     if not math.isfinite(number):
-        raise ValueError(f"score {_shown(value)} is not a finite number. Give one, such as 12.5")
+        raise ValueError(f"score {_show(value)} is not a finite number. Give one, such as 12.5")
     return repr(number)
 
 
@@ -254,7 +253,7 @@ def _rows(table: Any, notation: _Notation) -> Iterator[tuple[Any, str, Any, Any]
         for topic, documents in table.items():
             if not hasattr(documents, "items"):  # a series of pandas has them, too
                 raise BadInput(
-                    f"{notation.table}, topic {_shown(topic)}: {_shown(documents)} is not a dictionary by document. "
+                    f"{notation.table}, topic {_show(topic)}: {_show(documents)} is not a dictionary by document. "
                     f"Give each document its {notation.columns[0]}, such as {{'doc-17': 2}}."
                 )
             yield from ((topic, "0", document, value) for document, value in documents.items())
@@ -264,30 +263,31 @@ def _rows(table: Any, notation: _Notation) -> Iterator[tuple[Any, str, Any, Any]
             yield topic, "0", document, value
     elif _is_list(table):
         for number, record in enumerate(table, 1):
-            found = [_member(record, names) for names in (TOPICS, DOCUMENTS, notation.columns)]
-            if _ABSENT in found:
+            members = [_member(record, names) for names in (TOPICS, DOCUMENTS, notation.columns)]
+            if _ABSENT in members:
                 raise BadInput(
-                    f"{notation.table}, item {number}: {_shown(record)} has no {TOPICS[0]}, {DOCUMENTS[0]} and "
+                    f"{notation.table}, item {number}: {_show(record)} has no {TOPICS[0]}, {DOCUMENTS[0]} and "
                     f"{notation.columns[0]}, as Qrel and ScoredDoc of ir_measures have. Give these, or a dictionary by "
                     "topic and document."
                 )
             intent = _as_text(_member(record, INTENTS)) or ""
-            yield found[0], intent if _ID.fullmatch(intent) else "0", *found[1:]
+            yield members[0], intent if _ID.fullmatch(intent) else "0", *members[1:]
     else:
         raise BadInput(
-            f"{notation.table}: {_shown(table)} is neither a file, nor a dictionary by topic and document, nor a data "
+            f"{notation.table}: {_show(table)} is neither a file, nor a dictionary by topic and document, nor a data "
             "frame."
         )
 
 
 def _column(columns: Sequence[Any], names: Sequence[str], notation: _Notation) -> str:
-    found = next((name for name in names if name in columns), None)
-    if found is None or columns.count(found) > 1:
+    column = next((name for name in names if name in columns), None)
+    # pandas allows two columns of one name, and would give both of them.
+    if column is None or columns.count(column) > 1:
         raise BadInput(
             f"{notation.table}: the table has the columns {', '.join(map(str, columns)) or '(none)'}, but one of "
             f"{', '.join(names)} is needed, once."
         )
-    return found
+    return column
 
 
 def _member(record: Any, names: Sequence[str]) -> Any:
@@ -307,8 +307,8 @@ def _id(value: Any, kind: str, notation: _Notation, row: int, beside: tuple[str,
         if text is None
         else f"an id: ids of {kind}s have no white space, control characters or lone surrogates, and are not empty."
     )
-    where = f"{notation.table}, row {row}, {beside[0]} {_shown(beside[1])}"
-    raise BadInput(f"{where}: {_shown(value)} cannot be {why}")
+    where = f"{notation.table}, row {row}, {beside[0]} {_show(beside[1])}"
+    raise BadInput(f"{where}: {_show(value)} cannot be {why}")
 
 
 def _as_text(value: Any) -> str | None:
@@ -342,7 +342,7 @@ def _scalar(value: Any) -> Any:
     return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     """Return a value for a message, cut to 60 characters."""
     try:
         text = repr(value)

@@ -53,11 +53,11 @@ def read_boolean(text: str) -> bool:
 
 def read_time(text: str) -> datetime:
     """Return the time of a text in RFC 3339, in UTC: date, time of day to the second, and zone."""
-    found = _TIME.fullmatch(text)
-    if found and not found["zone"]:
+    match = _TIME.fullmatch(text)
+    if match and not match["zone"]:
         raise ValueError(f"{quoted(text)} has no time zone. {_TIME_EXAMPLES}")
     try:
-        time = datetime.fromisoformat(text.upper()) if found else None
+        time = datetime.fromisoformat(text.upper()) if match else None
     except ValueError:  # there is no such day
         time = None
     if time is None:

@@ -42,12 +42,14 @@ def _with_code(read: Callable[[Any], object], value: Any, code: LiteralString) -
     try:
         return read(value)
     except ValueError as error:
+        # As a value of the template, because the sentence itself may have braces.
         raise PydanticCustomError(code, "{why}", {"why": str(error)}) from error
 
 
 def _time(value: Any) -> Any:
     if isinstance(value, datetime) and value.tzinfo is not None:
         return _with_code(in_utc, value, "datetime_parsing")
+    # A number, too, is refused as a text is. Pydantic would take it for the seconds since 1970.
     return _with_code(read_time, value if isinstance(value, str) else str(value), "datetime_parsing")
 
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from gainboard.statistics.correlation import kendall_matrix, rbo_matrix, tau_ap_matrix
 from gainboard.statistics.draws import Floats, Indices
-from gainboard.statistics.means import competition_ranks, round_means
+from gainboard.statistics.means import competition_ranks, round_scores
 from gainboard.statistics.pairs import pair_differences, pair_indices, pair_pieces
+from gainboard.vocabulary import DECIMALS
 
 Values = Floats | NDArray[np.int64]
 AGREEMENTS: Final = ("sign-minority", "sign-swap", "minority-swap")
@@ -29,7 +30,7 @@ class DiscordantPairs(NamedTuple):
 
 def discordant_pairs(first: Floats, second: Floats) -> DiscordantPairs:
     """Return the pairs of runs whose means, float64 [runs] by each of two metrics, differ in opposite directions."""
-    signs = np.sign(pair_differences(round_means(np.stack((first, second), axis=1))))
+    signs = np.sign(pair_differences(round_scores(np.stack((first, second), axis=1))))
     product = signs[:, 0] * signs[:, 1]
     opposite = np.stack(pair_indices(len(first)), axis=1)[product < 0]
     return DiscordantPairs(opposite, int(((product == 0) & signs.any(axis=1)).sum()))
@@ -58,7 +59,7 @@ def agreements(asl: Floats, minority: Values, swaps: Values) -> Mapping[str, flo
 def _digits(values: Values) -> Floats:
     # Significant digits, not decimals: levels may be far below 1e-12.
     mantissa, exponent = np.frexp(np.asarray(values, dtype=np.float64))
-    return np.asarray(np.ldexp(np.round(mantissa, 12), exponent))
+    return np.asarray(np.ldexp(np.round(mantissa, DECIMALS), exponent))
 
 
 CLASSES = ("AA", "MA", "PA", "AD", "MD", "PD", "tie")
@@ -79,7 +80,7 @@ def concordance_counts(means: Floats, significant: NDArray[np.bool_]) -> Counts:
     process, ADCS 2012).
     """
     metrics, runs = means.shape
-    by_run = np.ascontiguousarray(round_means(means).T)
+    by_run = np.ascontiguousarray(round_scores(means).T)
     first, second = pair_indices(runs)
     total = np.zeros((metrics, metrics, len(CLASSES)))
     for piece in pair_pieces(runs, metrics):
@@ -128,7 +129,7 @@ def repeated_runs(marks: Marks) -> Indices:
     bounds = np.linspace(0, topics, topics // TOPICS_PER_DIFFERENCE + 1, endpoint=False).astype(np.intp)
     # Sums of marks may collide or wrap around, which costs only a comparison of the runs below.
     parts = np.add.reduceat(marks, bounds, axis=1) if topics else marks
-    found = np.full(runs, NONE, dtype=np.intp)
+    repeated = np.full(runs, NONE, dtype=np.intp)
     for run in range(1, runs):
         alike = np.flatnonzero((parts[:run] == parts[run]).any(axis=1))
         if not len(alike):
@@ -137,8 +138,8 @@ def repeated_runs(marks: Marks) -> Indices:
         counted = ((marks[alike] != 0) | (marks[run] != 0)).sum(axis=1)
         is_near = (counted > 0) & (differing * TOPICS_PER_DIFFERENCE <= counted)
         if is_near.any():
-            found[run] = alike[np.argmin(np.where(is_near, differing, topics + 1))]
-    return found
+            repeated[run] = alike[np.argmin(np.where(is_near, differing, topics + 1))]
+    return repeated
 
 
 class TopAgreement(NamedTuple):
@@ -170,7 +171,7 @@ def correlations(means: Floats, p: float) -> dict[str, float]:
 def top_agreement(means: Floats, name_order: Indices, k: int) -> TopAgreement:
     """Return the agreement of the first k places of two rankings, `means` float64 [2, runs]; ties go by name."""
     k = min(k, means.shape[1])
-    first, second = (np.lexsort((name_order, -row))[:k] for row in round_means(means))
+    first, second = (np.lexsort((name_order, -row))[:k] for row in round_scores(means))
     union = np.union1d(first, second)
     return TopAgreement(
         k,

@@ -57,7 +57,7 @@ def paired_bootstrap(
             return means
 
         ratios = _paired_ratios(w, squares, counts, room[:, : len(w)])
-        observed = _observed(mean, squares.mean(axis=1), z.shape[1])
+        observed = _observed_ratios(mean, squares.mean(axis=1), z.shape[1])
         parts.append(outcome_fields(ratios, observed, mean_at, alphas, topics=z.shape[1], largest=largest))
     return join_fields(parts)
 
@@ -98,7 +98,7 @@ def unpaired_bootstrap(
     own_mean, own_variance = scores.mean(axis=1), (u * u).mean(axis=1)
     own_variance = np.where(_is_constant(own_variance, topics), 0.0, own_variance)
     one, other = pair_indices(len(scores))
-    observed = _observed(own_mean[one] - own_mean[other], own_variance[one] + own_variance[other], topics)
+    observed = _observed_ratios(own_mean[one] - own_mean[other], own_variance[one] + own_variance[other], topics)
     parts = []
     for part in pieces(pairs or slice(0, pair_count(len(scores))), _pairs_at_once(*counts[0].shape)):
         first, second = pair_indices(len(scores), part)
@@ -114,7 +114,7 @@ def unpaired_bootstrap(
     return join_fields(parts)
 
 
-def _observed(mean: Floats, variance: Floats, topics: int) -> Floats:
+def _observed_ratios(mean: Floats, variance: Floats, topics: int) -> Floats:
     """Return the ratio of the scores themselves: float64 [pairs]. `variance` divides by n."""
     squared_mean = np.where(np.abs(mean) <= TINY, 0.0, mean**2)
     return _ratio(squared_mean, np.where(_is_constant(variance, topics), 0.0, variance), topics)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gainboard.statistics.draws import BlockResult, Draws, Floats, resample_counts
 from gainboard.statistics.means import TINY
 from gainboard.statistics.multiple_comparisons import NEAR
-from gainboard.statistics.pairs import pair_differences
+from gainboard.statistics.pairs import numbers_of_block, pair_differences
 from gainboard.statistics.significance import (
     BLOCK_SECONDS,
     Outcome,
@@ -83,13 +83,13 @@ def _ranges(scores: Floats, parts: Sequence[int], resamples: int, seed: int) -> 
     """Return the ranges of some parts, one after another, before they are stretched."""
     topics = scores.shape[1]
     centred = scores - scores.mean(axis=1, keepdims=True)
-    found: list[Floats] = []
+    ranges_of_parts: list[Floats] = []
     for part in parts:
         number = min(AT_ONCE, resamples - part * AT_ONCE)
         counts = _remembered if number * topics <= MOST_REMEMBERED else _counts
         sums = centred @ counts(seed, part, number, topics).astype(np.float64)
-        found.append(sums.max(axis=0) - sums.min(axis=0))
-    ranges = np.concatenate(found)
+        ranges_of_parts.append(sums.max(axis=0) - sums.min(axis=0))
+    ranges = np.concatenate(ranges_of_parts)
     ranges *= math.sqrt(topics / (topics - 1)) / topics
     return ranges
 
@@ -115,8 +115,8 @@ def critical_difference(ranges: Floats, alpha: float) -> float:
     """
     # The most ranges that may reach the difference: (1 + their number) / (B + 1) must be below `alpha`.
     reached = math.ceil(alpha * (len(ranges) + 1) - 1) - 1
-    place = len(ranges) - 1 - reached
-    return float(np.partition(ranges, place)[place]) * (1 + NEAR) if reached >= 0 else math.inf
+    index = len(ranges) - 1 - reached
+    return float(np.partition(ranges, index)[index]) * (1 + NEAR) if reached >= 0 else math.inf
 
 
 def range_levels(differences: Floats, ranges: Floats) -> Floats:
@@ -162,9 +162,8 @@ class BootstrapRange(SignificanceTest):
     def work(self, scores: Floats, block: int, settings: SignificanceSettings) -> BlockResult:
         resamples, (runs, topics) = self.drawn(settings.resamples), scores.shape
         parts, blocks = -(-resamples // AT_ONCE), self.blocks(runs, topics, settings.resamples)
-        own = range(parts * block // blocks, parts * (block + 1) // blocks)
-        return {"ranges": _ranges(scores, own, resamples, settings.seed)}
+        return {"ranges": _ranges(scores, numbers_of_block(parts, block, blocks), resamples, settings.seed)}
 
-    def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
-        ranges = stretch_ranges(np.concatenate([part["ranges"] for part in found]), scores)
+    def outcome(self, scores: Floats, results: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
+        ranges = stretch_ranges(np.concatenate([part["ranges"] for part in results]), scores)
         return Outcome(asl=range_levels(pair_differences(scores.mean(axis=1)), ranges), resamples=len(ranges))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Floats, Indices
-from gainboard.statistics.means import TINY, midranks
+from gainboard.statistics.means import TINY, midranks, round_scores
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_differences, pieces
 from gainboard.statistics.significance import (
     Outcome,
@@ -18,9 +18,6 @@ from gainboard.statistics.significance import (
     join_fields,
     register_test,
 )
-
-DECIMALS = 12
-"""The decimal places of differences before they are ranked: 0.3 - 0.2 and 0.2 - 0.1 are a tie."""
 
 MOST_EXACT = 200
 """The most differences that are not 0 for which Wilcoxon's test uses the exact distribution of the signed ranks."""
@@ -39,7 +36,7 @@ def deciding_topics(differences: Floats, alpha: float) -> Indices:
     are left. The result is the topics taken away, in this order. It is empty if the difference is not significant.
     """
     # Rounded, so that rounding errors do not decide which of several topics with equal differences goes first.
-    contributed = np.round(differences, DECIMALS) * np.sign(differences.mean())
+    contributed = round_scores(differences) * np.sign(differences.mean())
     order = np.argsort(-contributed, kind="stable")
     # From the last topic to be taken away: then a running mean is that of the topics that are left, and the squares are
     # summed about it. The recurrence is that of Welford (Note on a method for calculating corrected sums of squares
@@ -67,10 +64,10 @@ def pivotal_topics(differences: Floats, alphas: Floats) -> tuple[NDArray[np.bool
     topics = differences.shape[1]
     mean = differences.mean(axis=1, keepdims=True)
     centred = differences - mean
-    means = np.round(mean - centred / (topics - 1), DECIMALS)
+    means = round_scores(mean - centred / (topics - 1))
     total = (centred**2).sum(axis=1, keepdims=True)
     squares = np.maximum(total - centred**2 * (topics / (topics - 1)), 0.0)
-    sign = np.sign(np.round(mean, DECIMALS))
+    sign = np.sign(round_scores(mean))
     # Of a sum, a remainder this small is its rounding error.
     spreads = np.sqrt(np.where(squares > TINY * total, squares, 0.0) / (topics - 2))
     is_significant = _levels_of_t(means, spreads, topics - 1) < alphas[:, np.newaxis]
@@ -202,7 +199,7 @@ class Wilcoxon(ClassicalTest):
         return topics * 1e-7 + ranked * 1.5e-6 + ranked**3 * 1.05e-10
 
     def levels(self, differences: Floats) -> Floats:
-        return wilcoxon_levels(np.round(differences, DECIMALS))
+        return wilcoxon_levels(round_scores(differences))
 
 
 @register_test
@@ -217,4 +214,4 @@ class Sign(ClassicalTest):
         return topics * 8e-9
 
     def levels(self, differences: Floats) -> Floats:
-        return sign_levels(np.round(differences, DECIMALS))
+        return sign_levels(round_scores(differences))

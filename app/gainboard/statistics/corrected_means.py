@@ -110,17 +110,17 @@ class TwiceJudged:
         """Return the corrected means of the runs."""
         rest = self.trusted - weight * self.cheap
         means = weight * self.others.mean(axis=1) + rest.mean(axis=1)
-        variances = weight**2 * _of_mean(self.others) + _of_mean(rest)
+        variances = weight**2 * _variances_of_means(self.others) + _variances_of_means(rest)
         return Estimates(means, variances)
 
     def by_trusted(self) -> Estimates:
         """Return the means of the runs under the trusted judgments alone."""
-        return Estimates(self.trusted.mean(axis=1), _of_mean(self.trusted))
+        return Estimates(self.trusted.mean(axis=1), _variances_of_means(self.trusted))
 
     def by_cheap(self) -> Estimates:
         """Return the means of the runs under the cheap judgments alone, over all topics."""
         scores = self.all_cheap()
-        return Estimates(scores.mean(axis=1), _of_mean(scores))
+        return Estimates(scores.mean(axis=1), _variances_of_means(scores))
 
     def worth(self, corrected: Estimates) -> Floats:
         """Return how many trusted topics alone would give such intervals: float64 [runs]; NaN if nothing varies."""
@@ -145,7 +145,9 @@ class TwiceJudged:
         """
         parts = list(_sums(self.trusted - weight * self.cheap, resamples, seed, _TRUSTED))
         rest = _sums(weight * self.others, resamples, seed, _OTHERS)
-        ranges = np.concatenate([np.ptp(own + other, axis=0) for own, other in zip(parts, rest, strict=True)])
+        ranges = np.concatenate(
+            [np.ptp(of_trusted + of_others, axis=0) for of_trusted, of_others in zip(parts, rest, strict=True)]
+        )
         return stretch_ranges(ranges, self.trusted)
 
 
@@ -158,7 +160,7 @@ def _sums(scores: Floats, resamples: int, seed: int, purpose: str) -> Iterator[F
         yield centred @ resample_counts(drawn, topics).T
 
 
-def _of_mean(scores: Floats) -> Floats:
+def _variances_of_means(scores: Floats) -> Floats:
     """Return the variance of the mean of each row: float64 [rows]."""
     return np.asarray(scores.var(axis=1, ddof=1) / scores.shape[1])
 

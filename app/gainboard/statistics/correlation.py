@@ -1,8 +1,8 @@
 """Rank correlation between the rankings that metrics make of the same runs, its significance, and its accuracy.
 
 Rankings come as mean scores, float64 [metrics, runs] without NaN, which are rounded before any comparison
-(`round_means`). Results are matrices [metrics, metrics], NaN where a coefficient is undefined because a metric ties all
-runs. AP correlation and rank-biased overlap give the top of the ranking more weight.
+(`round_scores`). Results are matrices [metrics, metrics], NaN where a coefficient is undefined because a metric ties
+all runs. AP correlation and rank-biased overlap give the top of the ranking more weight.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats
-from gainboard.statistics.means import midranks, round_means, tied_pairs
+from gainboard.statistics.means import midranks, round_scores, tied_pairs
 from gainboard.statistics.pairs import pair_count, pair_indices, pair_pieces
 
 _MOST_EXACT_TAU, _MOST_EXACT_ASLS = 200, 33
@@ -29,7 +29,7 @@ def kendall_matrix(means: Floats, variant: Literal["a", "b"] = "b") -> Floats:
     other does not tie (Kendall, The treatment of ties in ranking problems, Biometrika 33, 1945). Tau-a of a metric with
     itself is below 1 if it has ties, and NaN only for fewer than two runs.
     """
-    agreement = _agreement(round_means(means))
+    agreement = _agreement(round_scores(means))
     if variant == "b":
         return _normalise(agreement)
     return agreement / (pair_count(means.shape[1]) or np.nan)
@@ -38,7 +38,7 @@ def kendall_matrix(means: Floats, variant: Literal["a", "b"] = "b") -> Floats:
 def spearman_matrix(means: Floats) -> Floats:
     """Return Spearman's rho: the product-moment correlation of ranks, where tied runs all get their mean rank."""
     # Twice the distance from the middle is a whole number, so the products are exact.
-    ranks = 2 * midranks(round_means(means)) - (means.shape[1] + 1)
+    ranks = 2 * midranks(round_scores(means)) - (means.shape[1] + 1)
     return _normalise(ranks @ ranks.T)
 
 
@@ -48,7 +48,7 @@ def kendall_asls(means: Floats) -> Floats:
     They are exact if neither metric has ties and there are at most 33 runs, or at most one pair differs, or all but at
     most one. Otherwise they are the normal approximation with the variance for ties, as in SciPy's `kendalltau`.
     """
-    means = round_means(means)
+    means = round_scores(means)
     agreement, runs = _agreement(means), means.shape[1]
     asls = _approximate_asls(means, agreement)
     untied = np.diagonal(agreement) == pair_count(runs)
@@ -205,7 +205,7 @@ def tau_ap_matrix(means: Floats, ties: Literal["b"] | None = None) -> Floats:
     metric has ties. `ties="b"` is Urbano and Marrero's tau_ap,b (ICTIR 2017) instead: it counts only runs strictly
     above, and is the mean of both directions, hence symmetric. It is NaN if either metric ties all runs.
     """
-    means = round_means(means)
+    means = round_scores(means)
     metrics, runs = means.shape
     by_run = np.ascontiguousarray(means.T)
     better = [runs - np.searchsorted(np.sort(row), row, side="right") for row in means]
@@ -234,16 +234,16 @@ def rbo_matrix(means: Floats, p: float = 0.9) -> Floats:
     The smaller `p` (0 < p < 1), the less the lower ranks count. Results are in 0 .. 1. It is NaN if either metric has
     ties: any order of the tied runs would give another value.
     """
-    means = round_means(means)
+    means = round_scores(means)
     metrics, runs = means.shape
-    place = np.argsort(np.argsort(-means, axis=1), axis=1)
+    position = np.argsort(np.argsort(-means, axis=1), axis=1)
     depths = np.arange(1, runs + 1)
     # A run counts at every depth from the lower of its two ranks on, so its contribution is a sum over these depths.
     tail = np.cumsum((p**depths / depths)[::-1])[::-1]
     overlap = np.empty((metrics, metrics))
     for one in range(metrics):
         # Identical rankings give exactly 1. The result is mirrored, so that both triangles have equal bits.
-        lost = (tail[place[one]] - tail[np.maximum(place[one], place[one:])]).sum(axis=1)
+        lost = (tail[position[one]] - tail[np.maximum(position[one], position[one:])]).sum(axis=1)
         overlap[one, one:] = overlap[one:, one] = 1 - (1 - p) / p * lost
     overlap[_ties_in_either(means)] = np.nan
     return overlap
@@ -269,7 +269,7 @@ def paired_taus(first: Floats, second: Floats) -> Floats:
     A tau is NaN if one of its rankings is constant. Means are rounded before they are compared.
     """
     rankings, runs = first.shape
-    one, other = (np.ascontiguousarray(round_means(means).T) for means in (first, second))
+    one, other = (np.ascontiguousarray(round_scores(means).T) for means in (first, second))
     x, y = pair_indices(runs)
     agreement, untied = np.zeros(rankings), np.zeros((2, rankings))
     for piece in pair_pieces(runs, rankings):

@@ -46,14 +46,14 @@ class Draws:
 
     def permutations(self, count: int, rows: int, size: int) -> Indices:
         """Draw independent permutations of 0 .. size - 1: intp [count, rows, size]."""
-        return self._shuffled(count * rows, size).reshape(count, rows, size)
+        return self._shuffle(count * rows, size).reshape(count, rows, size)
 
     def subsets(self, count: int, size: int, chosen: int) -> Indices:
         """Draw indices without replacement: intp [count, chosen], each row distinct values of 0 .. size - 1.
 
         A row's order is random too, so its first and its last part are disjoint random subsets.
         """
-        return np.ascontiguousarray(self._shuffled(count, size)[:, :chosen])
+        return np.ascontiguousarray(self._shuffle(count, size)[:, :chosen])
 
     def signs(self, count: int, size: int) -> Floats:
         """Draw fair signs: float64 [count, size] of -1 and 1, one bit each."""
@@ -62,7 +62,7 @@ class Draws:
         bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=size, bitorder="little")
         return 2 * bits.astype(np.float64) - 1
 
-    def _shuffled(self, count: int, size: int) -> Indices:
+    def _shuffle(self, count: int, size: int) -> Indices:
         # Keys with their index in the low bits are distinct, so every sorting algorithm gives the same order. Sorting
         # the numbers is several times as fast as sorting their indexes.
         low_bits = np.uint64((1 << (size - 1).bit_length()) - 1)
@@ -85,5 +85,5 @@ def successive_seeds(seed: int, count: int) -> list[int]:
 
 def resample_counts(resamples: Indices, size: int) -> Floats:
     """Return how often each index is in each resample: float64 [resamples, size] from indices [resamples, any]."""
-    places = resamples + np.arange(len(resamples))[:, np.newaxis] * size
-    return np.bincount(places.ravel(), minlength=len(resamples) * size).reshape(-1, size).astype(np.float64)
+    cells = resamples + np.arange(len(resamples))[:, np.newaxis] * size
+    return np.bincount(cells.ravel(), minlength=len(resamples) * size).reshape(-1, size).astype(np.float64)

@@ -50,7 +50,7 @@ def count_documents(document: Numbers, rank: Numbers, documents: int) -> PooledD
     return PooledDocuments(runs, rank_sum.astype(np.int64), best, fused)
 
 
-def order_documents(found: PooledDocuments, order: PoolOrder, draws: Draws) -> Indices:
+def order_documents(pooled: PooledDocuments, order: PoolOrder, draws: Draws) -> Indices:
     """Return the numbers of the documents in an order of judging: intp [documents]. Ties are broken by number.
 
     - `ntcir`: most runs first, then the least sum of ranks (NTCIRPOOL; Sakai, Tao and Zeng, TOIS 2022).
@@ -58,12 +58,12 @@ def order_documents(found: PooledDocuments, order: PoolOrder, draws: Draws) -> I
     - `document`: by number, as TREC's pools are.
     - `random`: a permutation that `draws` draws.
     """
-    if order == "random" and len(found.runs):
-        permutation: Indices = draws.permutations(1, 1, len(found.runs))[0, 0]
+    if order == "random" and len(pooled.runs):
+        permutation: Indices = draws.permutations(1, 1, len(pooled.runs))[0, 0]
         return permutation
     if order == "ntcir":
-        return np.lexsort((found.rank_sum, -found.runs))
-    return np.argsort(-found.fused, kind="stable") if order == "rrf" else np.arange(len(found.runs))
+        return np.lexsort((pooled.rank_sum, -pooled.runs))
+    return np.argsort(-pooled.fused, kind="stable") if order == "rrf" else np.arange(len(pooled.runs))
 
 
 def take_turns(sizes: Numbers, budget: int) -> Numbers:
@@ -123,9 +123,9 @@ def judged_depth(starts: Numbers, rank: NDArray[np.integer], retrieved: Numbers)
     starts[t + 1], and `retrieved` [topics] documents in all. A topic whose documents are all judged sets no bound.
     """
     topic = np.repeat(np.arange(len(retrieved)), np.diff(starts))
-    place = np.arange(len(rank)) - starts[topic] + 1
+    position = np.arange(len(rank)) - starts[topic] + 1
     # The k-th judged document is at rank k as long as none before it is unjudged.
-    leading = np.bincount(topic[rank == place], minlength=len(retrieved))
+    leading = np.bincount(topic[rank == position], minlength=len(retrieved))
     bounded = leading[leading < retrieved]
     return int(bounded.min()) if len(bounded) else None
 

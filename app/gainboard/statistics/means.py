@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats, Indices
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pieces
-from gainboard.vocabulary import Standardisation
+from gainboard.vocabulary import DECIMALS, Standardisation
 
 TINY = 1e-12
 """Means and standard deviations up to this are rounding errors and count as 0, if scores are near 1."""
@@ -27,18 +27,14 @@ def unit_of(scores: Floats) -> float:
     return 1.0 if largest == 0.0 or 2.0**-10 <= largest <= 2.0**10 else 2.0 ** math.frexp(largest)[1]
 
 
-def round_means(means: Floats) -> Floats:
-    """Return the means rounded to 12 decimals; equal ones are ties.
-
-    Sums of the same numbers in another order differ in their last bits. Without rounding, about half of the true ties
-    of a metric such as P@10 would be missed.
-    """
-    return np.asarray(np.round(means, 12))
+def round_scores(scores: Floats) -> Floats:
+    """Return scores, or means or differences of them, as they are compared: see `DECIMALS`. Equal ones are ties."""
+    return np.asarray(np.round(scores, DECIMALS))
 
 
 def tied_pairs(means: Floats) -> NDArray[np.int64]:
     """Return how many pairs of runs each metric ties: int64 [metrics] from float64 [metrics, runs]."""
-    groups = [np.unique(row, return_counts=True)[1] for row in round_means(means)]
+    groups = [np.unique(row, return_counts=True)[1] for row in round_scores(means)]
     return np.array([(size * (size - 1) // 2).sum() for size in groups], dtype=np.int64)
 
 
@@ -47,7 +43,7 @@ def competition_ranks(means: Floats) -> NDArray[np.int64]:
 
     Runs without a mean (NaN) come last.
     """
-    keys = np.where(np.isnan(means), np.inf, -round_means(means))
+    keys = np.where(np.isnan(means), np.inf, -round_scores(means))
     return np.searchsorted(np.sort(keys), keys).astype(np.int64) + 1
 
 
@@ -91,10 +87,9 @@ STANDARDISATIONS: tuple[Standardisation, ...] = get_args(Standardisation)
 - `empirical`: the share of the reference runs with at most this score (Urbano, Lima and Hanjalic, A new perspective on
   score standardization, SIGIR 2019).
 """
-DECIMALS = 12
 
 
-def standardised(scores: Floats, reference: Indices, form: Standardisation) -> Floats:
+def standardise_scores(scores: Floats, reference: Indices, form: Standardisation) -> Floats:
     """Return standardised scores: float64 [runs, topics] in [0, 1], from `scores` of the same shape without NaN.
 
     `reference` are the rows of the reference runs, at least two. Their z is (score - mean) / deviation (n - 1).
@@ -104,7 +99,7 @@ def standardised(scores: Floats, reference: Indices, form: Standardisation) -> F
     mean, deviation = referred.mean(axis=0), referred.std(axis=0, ddof=1)
     spread = np.where(deviation > TINY, deviation, np.nan)
     if form == "empirical":
-        rounded, ordered = np.round(scores, DECIMALS), np.sort(np.round(referred, DECIMALS), axis=0)
+        rounded, ordered = round_scores(scores), np.sort(round_scores(referred), axis=0)
         reached = [np.searchsorted(topic, row, side="right") for topic, row in zip(ordered.T, rounded.T, strict=True)]
         return np.where(np.isnan(spread), np.nan, np.ascontiguousarray(np.array(reached).T / len(referred)))
     z = (scores - mean) / spread
@@ -123,11 +118,11 @@ def midranks(values: Floats) -> Floats:
     """
     order = np.argsort(values, axis=1, kind="stable")
     ascending = np.take_along_axis(values, order, axis=1)
-    places = np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    indexes = np.broadcast_to(np.arange(values.shape[1]), values.shape)
     differs = ascending[:, 1:] != ascending[:, :-1]
     edge = np.ones((len(values), 1), np.bool_)
-    first = np.maximum.accumulate(np.where(np.hstack([edge, differs]), places, 0), axis=1)
-    last = np.where(np.hstack([differs, edge]), places, values.shape[1])
+    first = np.maximum.accumulate(np.where(np.hstack([edge, differs]), indexes, 0), axis=1)
+    last = np.where(np.hstack([differs, edge]), indexes, values.shape[1])
     last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
     ranks = np.empty(values.shape)
     np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)
@@ -159,13 +154,13 @@ def paired_effects(scores: Floats, numbers: Indices | None = None) -> Effects:
     runs, topics = scores.shape
     wanted = np.arange(pair_count(runs)) if numbers is None else numbers
     blocks = pieces(slice(0, len(wanted)), NUMBERS_AT_ONCE // 4 // topics)
-    parts = [_paired(pair_differences(scores, wanted[block])) for block in blocks]
+    parts = [_measure_effects(pair_differences(scores, wanted[block])) for block in blocks]
     return Effects(*np.concatenate(parts, axis=-1)) if parts else Effects(*np.empty((4, 0)))
 
 
 def effects_of(differences: Floats) -> Effects:
     """Return the effects of pairs with these `differences`, float64 [pairs, topics], as `paired_effects` does."""
-    return Effects(*_paired(differences))
+    return Effects(*_measure_effects(differences))
 
 
 def residual_effects(scores: Floats, numbers: Indices | None = None) -> Effects:
@@ -182,7 +177,7 @@ def residual_effects(scores: Floats, numbers: Indices | None = None) -> Effects:
     return Effects(paired.difference, size, paired.low, paired.high)
 
 
-def _paired(differences: Floats) -> Floats:
+def _measure_effects(differences: Floats) -> Floats:
     mean, spread = differences.mean(axis=1), differences.std(axis=1, ddof=1)
     low, high = mean_intervals(differences)
     size = mean / np.where(spread > TINY, spread, np.nan)

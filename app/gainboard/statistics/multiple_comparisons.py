@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats, Indices, resample_counts
-from gainboard.statistics.means import round_means
+from gainboard.statistics.means import round_scores
 from gainboard.statistics.pairs import pair_indices, pieces
 
 NEAR = 1e-9
@@ -96,8 +96,8 @@ def max_t(
     reached = len(largest) - np.searchsorted(np.sort(largest), needed, side="left")
     pairs = np.repeat(np.arange(len(observed)), infinite_counts)
     # resamples whose largest finite t is sufficient are counted already
-    own = pairs[largest[infinite_resamples] < needed[pairs]]
-    adjusted: Floats = (1 + reached + np.bincount(own, minlength=len(observed))) / (1 + len(largest))
+    infinite_alone = pairs[largest[infinite_resamples] < needed[pairs]]
+    adjusted: Floats = (1 + reached + np.bincount(infinite_alone, minlength=len(observed))) / (1 + len(largest))
     return adjusted
 
 
@@ -183,7 +183,7 @@ def resampled_ranks(scores: Floats, resamples: Indices) -> ResampledRanks:
     ranks = np.empty((len(resamples), runs), np.int32)
     expected, first = np.zeros(runs), np.zeros(runs)
     for part in pieces(slice(0, len(resamples)), _AT_ONCE // max(runs, topics)):
-        means = round_means(resample_counts(resamples[part], topics) @ scores.T / topics)
+        means = round_scores(resample_counts(resamples[part], topics) @ scores.T / topics)
         better, reached = np.empty((2, *means.shape), np.intp)  # the better runs, and those at least as good
         for row, keys in enumerate(-means):
             ordered = np.sort(keys)

@@ -14,7 +14,6 @@ NUMBERS_AT_ONCE = 1 << 22
 
 
 def pair_count(runs: int) -> int:
-    """Return the number of pairs of so many runs."""
     return runs * (runs - 1) // 2
 
 
@@ -75,4 +74,10 @@ def pair_blocks(runs: int, cost: float, most: float) -> list[slice]:
     """
     pairs = pair_count(runs)
     blocks = max(1, min(pairs, math.ceil(cost / most)))
-    return [slice(pairs * block // blocks, pairs * (block + 1) // blocks) for block in range(blocks)]
+    parts = (numbers_of_block(pairs, block, blocks) for block in range(blocks))
+    return [slice(part.start, part.stop) for part in parts]
+
+
+def numbers_of_block(whole: int, block: int, blocks: int) -> range:
+    """Return the numbers 0 .. whole - 1 that are in a block, counted from 0, of `blocks` of nearly equal size."""
+    return range(whole * block // blocks, whole * (block + 1) // blocks)

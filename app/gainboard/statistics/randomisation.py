@@ -10,7 +10,7 @@ import numpy as np
 from gainboard.statistics.draws import BlockResult, Draws, Floats, Indices
 from gainboard.statistics.means import Effects, residual_effects
 from gainboard.statistics.multiple_comparisons import NEAR
-from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pieces
+from gainboard.statistics.pairs import NUMBERS_AT_ONCE, numbers_of_block, pair_count, pair_differences, pieces
 from gainboard.statistics.significance import Outcome, PairedTest, SignificanceSettings, SignificanceTest, register_test
 
 MOST_ENUMERATED = 13
@@ -26,12 +26,12 @@ def as_large(differences: Floats, signs: Floats) -> Floats:
     `differences` is [pairs, topics].
     """
     count = np.empty(len(differences))
-    own = np.abs(differences.sum(axis=1, keepdims=True))
+    observed = np.abs(differences.sum(axis=1, keepdims=True))
     for part in pieces(slice(0, len(differences)), max(32, 65536 // len(signs))):
         # No sum is larger than that of the absolute differences, so its rounding error is a share of that one.
         rounding = NEAR * np.abs(differences[part]).sum(axis=1, keepdims=True)
         flipped = differences[part] @ signs.T
-        count[part] = (np.abs(flipped, out=flipped) >= own[part] - rounding).sum(axis=1)
+        count[part] = (np.abs(flipped, out=flipped) >= observed[part] - rounding).sum(axis=1)
     return count
 
 
@@ -81,8 +81,8 @@ class Randomisation(PairedTest):
         counts = [as_large(differences, self._signs(runs, topics, block, settings)) for block in blocks]
         return self._outcome(np.sum(counts, axis=0), topics, settings)
 
-    def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
-        return self._outcome(np.sum([part["count"] for part in found], axis=0), scores.shape[1], settings)
+    def outcome(self, scores: Floats, results: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
+        return self._outcome(np.sum([part["count"] for part in results], axis=0), scores.shape[1], settings)
 
     def _outcome(self, count: Floats, topics: int, settings: SignificanceSettings) -> Outcome:
         if self.is_exact(topics):
@@ -94,8 +94,7 @@ class Randomisation(PairedTest):
         if self.is_exact(topics):
             return every_sign(topics)
         resamples, blocks = self.drawn(settings.resamples), self.blocks(runs, topics, settings.resamples)
-        number = resamples * (block + 1) // blocks - resamples * block // blocks
-        return Draws(settings.seed, self.name, block).signs(number, topics)
+        return Draws(settings.seed, self.name, block).signs(len(numbers_of_block(resamples, block, blocks)), topics)
 
 
 IN_CACHE = 1 << 15
@@ -114,20 +113,20 @@ def largest_differences(scores: Floats, permutations: Indices) -> Floats:
     return _spreads(scores, permutations + _rows(topics, runs))
 
 
-def _spreads(scores: Floats, places: Indices) -> Floats:
+def _spreads(scores: Floats, positions: Indices) -> Floats:
     topics = scores.shape[1]
     flat = scores.T.ravel()
-    spreads = np.empty(len(places))
-    for part in pieces(slice(0, len(places)), IN_CACHE // scores.size):
-        spreads[part] = np.ptp(flat[places[part]].sum(axis=1), axis=1)
+    spreads = np.empty(len(positions))
+    for part in pieces(slice(0, len(positions)), IN_CACHE // scores.size):
+        spreads[part] = np.ptp(flat[positions[part]].sum(axis=1), axis=1)
     spreads /= topics
     return spreads
 
 
 def tukey_levels(scores: Floats, largest: Floats) -> Floats:
     """Return the share of the `largest` differences that reach the pair's own, to rounding: float64 [pairs]."""
-    own = np.abs(pair_differences(scores.mean(axis=1)))
-    below = np.searchsorted(np.sort(largest), own - NEAR * np.abs(scores).max(initial=0.0), side="left")
+    observed = np.abs(pair_differences(scores.mean(axis=1)))
+    below = np.searchsorted(np.sort(largest), observed - NEAR * np.abs(scores).max(initial=0.0), side="left")
     levels: Floats = (len(largest) - below) / len(largest)
     return levels
 
@@ -138,12 +137,12 @@ def _rows(topics: int, runs: int) -> Indices:
 
 # Metrics are computed one after the other. Each block's permutations, which cost most, serve all of them.
 @lru_cache(maxsize=1)
-def _permuted_positions(seed: int, block: int, resamples: int, topics: int, runs: int) -> Indices:
-    places = Draws(seed, RandomisedTukey.name, block).permutations(resamples, topics, runs)
-    places += _rows(topics, runs)
+def _permute_positions(seed: int, block: int, resamples: int, topics: int, runs: int) -> Indices:
+    positions = Draws(seed, RandomisedTukey.name, block).permutations(resamples, topics, runs)
+    positions += _rows(topics, runs)
     # All callers share the array.
-    places.flags.writeable = False
-    return places
+    positions.flags.writeable = False
+    return positions
 
 
 @register_test
@@ -170,11 +169,11 @@ class RandomisedTukey(SignificanceTest):
     def work(self, scores: Floats, block: int, settings: SignificanceSettings) -> BlockResult:
         runs, topics = scores.shape
         resamples, blocks = self.drawn(settings.resamples), self.blocks(runs, topics, settings.resamples)
-        number = resamples * (block + 1) // blocks - resamples * block // blocks
-        return {"largest": _spreads(scores, _permuted_positions(settings.seed, block, number, topics, runs))}
+        number = len(numbers_of_block(resamples, block, blocks))
+        return {"largest": _spreads(scores, _permute_positions(settings.seed, block, number, topics, runs))}
 
-    def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
-        largest = np.concatenate([part["largest"] for part in found])
+    def outcome(self, scores: Floats, results: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
+        largest = np.concatenate([part["largest"] for part in results])
         return Outcome(asl=tukey_levels(scores, largest), resamples=len(largest))
 
     def effects(self, scores: Floats, numbers: Indices | None = None) -> Effects:

@@ -117,13 +117,13 @@ def doubtful_levels(levels: Floats, differences: Floats) -> NDArray[np.bool_]:
     return doubtful
 
 
-def join_fields(found: Sequence[BlockResult]) -> BlockResult:
+def join_fields(results: Sequence[BlockResult]) -> BlockResult:
     """Join the fields of `Outcome` of consecutive parts of the pairs, at least one part."""
     return {
-        name: np.maximum.reduce([part[name] for part in found])
+        name: np.maximum.reduce([part[name] for part in results])
         if name in ("largest", "any_infinite")
-        else np.concatenate([part[name] for part in found], axis=-1)
-        for name in found[0]
+        else np.concatenate([part[name] for part in results], axis=-1)
+        for name in results[0]
     }
 
 
@@ -172,15 +172,15 @@ class SignificanceTest(ABC):
         """Compute one block, numbered 0 .. blocks - 1."""
 
     @abstractmethod
-    def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
+    def outcome(self, scores: Floats, results: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
         """Put together the results of all blocks, given in the order of blocks."""
 
     def decide(self, scores: Floats, settings: SignificanceSettings) -> Outcome:
         """Compute all blocks, one after the other. Scores may be of any size: see `unit_of`."""
         (runs, topics), unit = scores.shape, unit_of(scores)
         scaled, blocks = scores / unit, self.blocks(runs, topics, settings.resamples)
-        found = self.outcome(scaled, [self.work(scaled, block, settings) for block in range(blocks)], settings)
-        return found.times(unit)
+        outcome = self.outcome(scaled, [self.work(scaled, block, settings) for block in range(blocks)], settings)
+        return outcome.times(unit)
 
     def effects(self, scores: Floats, numbers: Indices | None = None) -> Effects:
         """Return the effects of all pairs, or of the pairs with these numbers: intp [pairs]."""
@@ -253,8 +253,8 @@ class PairwiseTest(SignificanceTest):
         runs, topics = scores.shape
         return self.decide_pairs(scores, self._blocks(runs, topics, settings.resamples)[block], settings)
 
-    def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
-        return Outcome(**join_fields(found), resamples=self.drawn(settings.resamples) or None)
+    def outcome(self, scores: Floats, results: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
+        return Outcome(**join_fields(results), resamples=self.drawn(settings.resamples) or None)
 
 
 class PairedTest(SignificanceTest):

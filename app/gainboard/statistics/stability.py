@@ -214,9 +214,9 @@ class SwapCounts:
         """The bins that have enough comparisons to decide anything, bool [21]."""
         return self.comparisons >= LEAST_COMPARISONS
 
-    def exceptions(self, place: int, rate: float = SURE_RATE) -> Indices:
-        """Return the bins above the bin `place` whose swap rate exceeds `rate`, sparse or not: intp [exceptions]."""
-        return place + 1 + np.flatnonzero(self.swap_rate[place + 1 :] > rate)
+    def exceptions(self, above: int, rate: float = SURE_RATE) -> Indices:
+        """Return the bins above the bin `above` whose swap rate exceeds `rate`, sparse or not: intp [exceptions]."""
+        return above + 1 + np.flatnonzero(self.swap_rate[above + 1 :] > rate)
 
     def deciding_bin(self, rule: Rule, rate: float = SURE_RATE) -> int | None:
         """Return the bin from which on a difference is sure by this rule; None if no bin is.
@@ -228,12 +228,12 @@ class SwapCounts:
 
     def sensitivity(self, rule: Rule = "first", rate: float = SURE_RATE) -> SwapSensitivity:
         """Return the columns that follow from the bin that decides by this rule (Sakai, AIRS 2005, Tables 2 and 3)."""
-        place = self.deciding_bin(rule, rate)
-        if place is None:
+        deciding = self.deciding_bin(rule, rate)
+        if deciding is None:
             return SwapSensitivity(np.nan, self.maximum, np.nan, np.nan)
-        difference = BIN_EDGES[place]
+        difference = BIN_EDGES[deciding]
         relative = difference / self.maximum if self.maximum else np.nan
-        power = self.comparisons[place:].sum() / self.comparisons.sum()
+        power = self.comparisons[deciding:].sum() / self.comparisons.sum()
         return SwapSensitivity(difference, self.maximum, relative, float(power))
 
 
@@ -308,7 +308,13 @@ def swap_counts(
             signs, other_signs = _signs(difference), _signs(other)
             swapped = signs != other_signs if strict else signs * other_signs < 0
             by_pair[piece] += count_trials(swapped)
-            bins = _bins_in_place(difference)
+            scaled = np.abs(difference, out=difference)
+            # The tolerance puts 0.03 into the fourth bin, even if its last bit is too low.
+            scaled += TOLERANCE
+            scaled *= 100
+            # `np.clip` with single numbers is faster than `np.minimum`.
+            bins = np.clip(scaled, 0, BINS - 1, out=scaled).astype(np.int8)
+            # The bins of swaps are apart, so that one count serves both.
             bins += np.multiply(swapped, BINS, dtype=np.int8)
             by_bin += np.bincount(bins.ravel(), minlength=2 * BINS).reshape(2, BINS)
     return SwapCounts(by_bin.sum(axis=0), by_bin[1], by_pair, maximum)
@@ -317,13 +323,3 @@ def swap_counts(
 def _signs(differences: Floats) -> NDArray[np.int8]:
     # NumPy does not subtract booleans, and a view as integers needs no copy.
     return (differences > TOLERANCE).view(np.int8) - (differences < -TOLERANCE).view(np.int8)
-
-
-def _bins_in_place(differences: Floats) -> NDArray[np.int8]:
-    """Return the bin of each difference, computed in the array of the differences itself."""
-    scaled = np.abs(differences, out=differences)
-    # The tolerance puts 0.03 into the fourth bin, even if its last bit is too low.
-    scaled += TOLERANCE
-    scaled *= 100
-    # `np.clip` with single numbers is faster than `np.minimum`.
-    return np.clip(scaled, 0, BINS - 1, out=scaled).astype(np.int8)

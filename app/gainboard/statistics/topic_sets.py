@@ -220,8 +220,8 @@ def variance_components(scores: Floats) -> VarianceComponents:
     )
 
 
-def _share(own: float, error: float) -> float:
-    return own / (own + error) if own + error > 0 else np.nan
+def _share(component: float, error: float) -> float:
+    return component / (component + error) if component + error > 0 else np.nan
 
 
 def discriminations(scores: Floats) -> Floats:
@@ -234,11 +234,11 @@ def discriminations(scores: Floats) -> Floats:
     if runs < 3:
         return np.full(topics, np.nan)
     others = (scores.sum(axis=1, keepdims=True) - scores) / (topics - 1)
-    own, rest = _centre(scores), _centre(others)
-    scale = np.sqrt((own**2).sum(axis=0) * (rest**2).sum(axis=0))
-    is_constant = _is_constant(own) | _is_constant(rest)
+    topic_scores, rest = _centre(scores), _centre(others)
+    scale = np.sqrt((topic_scores**2).sum(axis=0) * (rest**2).sum(axis=0))
+    is_constant = _is_constant(topic_scores) | _is_constant(rest)
     # Rounding errors must not take a correlation beyond 1.
-    return np.asarray(np.clip((own * rest).sum(axis=0) / np.where(is_constant, np.nan, scale), -1, 1))
+    return np.asarray(np.clip((topic_scores * rest).sum(axis=0) / np.where(is_constant, np.nan, scale), -1, 1))
 
 
 def _centre(columns: Floats) -> Floats:
@@ -294,8 +294,8 @@ class Spread(NamedTuple):
 
 def spread_of(values: Floats) -> Spread:
     """Return the spread of values over subsets: float64 [subsets], NaN if undefined."""
-    known = np.sort(values[~np.isnan(values)])
-    if not len(known):
+    defined = np.sort(values[~np.isnan(values)])
+    if not len(defined):
         return Spread(np.nan, np.nan, np.nan, len(values))
-    low, high = np.percentile(known, (5, 95))
-    return Spread(float(known.mean()), float(low), float(high), len(values) - len(known))
+    low, high = np.percentile(defined, (5, 95))
+    return Spread(float(defined.mean()), float(low), float(high), len(values) - len(defined))

@@ -3,7 +3,7 @@
 Those of score matrices and of topic groups are in modules of their own.
 """
 
-from gainboard.trec.bodies import decompressed, is_compressed
+from gainboard.trec.bodies import decompress_body, is_compressed
 from gainboard.trec.compiled_pass import READING, Joined, judged_documents, read_joined
 from gainboard.trec.findings import FileLimits, FileWarning
 from gainboard.trec.intents import INTENT_LAYOUT, IntentQrels, TopicIntents, read_intent_qrels
@@ -29,7 +29,7 @@ __all__ = [
     "RunReader",
     "TopicIntents",
     "TopicsInterleaved",
-    "decompressed",
+    "decompress_body",
     "is_compressed",
     "judged_documents",
     "read_intent_qrels",

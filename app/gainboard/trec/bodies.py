@@ -85,7 +85,7 @@ class Packing:
     members: int = 0
 
 
-def decompressed(
+def decompress_body(
     source: BinaryIO, encoding: str | None, limits: FileLimits, packing: Packing | None = None
 ) -> Iterator[bytes]:
     """Return the decompressed body of `source`, as chunks of at most 1 MiB.
@@ -100,12 +100,18 @@ def decompressed(
         TooLarge: a limit is exceeded. For plain bodies, `decompressed_bytes` is the only limit.
     """
     body = _Body(source, limits)
-    codec = _codec((encoding or "identity").strip().lower(), body.head)
+    name = (encoding or "identity").strip().lower()
+    if name not in (*ENCODINGS, "identity"):
+        raise UnsupportedEncoding(f"Content-Encoding {name[:60]!r} is not supported. Use gzip or zstd, or none.")
+    if name == "identity" and (archive := archive_of(body.head)):
+        raise UnsupportedEncoding(f"The file is {archive}.")
+    told = (codec for codec in (GZIP, ZSTD) if body.head.startswith(codec.magic))
+    codec = ENCODINGS[name] if name in ENCODINGS else next(told, None)
     if codec is None:
-        return body.guarded(body.pieces(CHUNK))
+        return body.guard(body.pieces(CHUNK))
     packing = packing or Packing()
     packing.codec = codec.name
-    return body.guarded(_inflate_members(body.compressed_pieces(), codec, packing))
+    return body.guard(_inflate_members(body.compressed_pieces(), codec, packing))
 
 
 def is_compressed(head: bytes, encoding: str | None) -> bool:
@@ -137,8 +143,9 @@ class _Body:
                 raise self._limits.exceeded("compressed_bytes", "The compressed body has more bytes than")
             yield piece
 
-    def guarded(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    def guard(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         out, limits = 0, self._limits
+        # Checked after each chunk of at most 1 MiB: a small body that unpacks to gigabytes is stopped at its beginning.
         for chunk in chunks:
             out += len(chunk)
             if out > limits.decompressed_bytes:
@@ -147,16 +154,6 @@ class _Body:
                 what = f"The body decompresses to more than {limits.ratio_after:,} bytes and its size times"
                 raise limits.exceeded("ratio", what)
             yield chunk
-
-
-def _codec(encoding: str, head: bytes) -> Codec | None:
-    if encoding in ENCODINGS:
-        return ENCODINGS[encoding]
-    if encoding != "identity":
-        raise UnsupportedEncoding(f"Content-Encoding {encoding[:60]!r} is not supported. Use gzip or zstd, or none.")
-    if archive := archive_of(head):
-        raise UnsupportedEncoding(f"The file is {archive}.")
-    return next((codec for codec in (GZIP, ZSTD) if head.startswith(codec.magic)), None)
 
 
 def _inflate_members(pieces: Iterable[bytes], codec: Codec, packing: Packing) -> Iterator[bytes]:
@@ -220,6 +217,7 @@ def extract(archive: tarfile.TarFile, folder: Path) -> None:
     for member in archive:
         path = Path(os.path.normpath(root / member.name))
         content = archive.extractfile(member) if member.isreg() else None
+        # Before anything is written: an absolute path, or one with `..`, may lead anywhere.
         if not path.is_relative_to(root) or (content is None and not member.isdir()):
             raise tarfile.TarError(f"{member.name!r} is no plain file of the archive's own folder")
         (path if content is None else path.parent).mkdir(parents=True, exist_ok=True)

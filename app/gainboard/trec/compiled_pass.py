@@ -108,7 +108,7 @@ class Pass:
         depth: int,
         limits: FileLimits,
         ignore_identical_ids: bool = False,
-        numbers: Callable[[NDArray[np.intp]], NDArray[np.intp]] = lambda places: places + 1,
+        numbers: Callable[[NDArray[np.intp]], NDArray[np.intp]] = lambda indexes: indexes + 1,
         *,
         with_documents: bool = False,
     ) -> None:
@@ -177,15 +177,15 @@ class Pass:
             # The topic of the last line may go on in the next buffer, so all of its lines wait.
             stop = grouped.begins[grouped.topics[-1]]
             grouped = GroupedLines.of(data[:stop], self._kernels.group)
-        places = grouped.order + self._lines
+        indexes = grouped.order + self._lines
         for topics, text in grouped.pieces(PIECE):
             before = self._lines
             try:
                 # A piece has whole topics, so nothing in it has to wait for more.
                 self._read_usual(text, is_last=True)
             except Unusual:
-                self._note_faults(topics, text, self._numbers(places[: text.count(b"\n")]).tolist())
-            places = places[self._lines - before :]
+                self._note_faults(topics, text, self._numbers(indexes[: text.count(b"\n")]).tolist())
+            indexes = indexes[self._lines - before :]
         if is_cut and not self._faults:  # without a fault, the missing line feed is a warning
             raise Unusual
         return stop
@@ -247,14 +247,14 @@ class Pass:
         self._tag, self._example = columns[-1], columns[2]
         self._blank = ord("\t" if b"\t" in line else " ")
 
-    def _join(self, data: bytes, found: int) -> None:
-        room, topics = self._room, self._room.topics[: found + 1]
-        names = [data[start:stop].decode() for _, start, stop in topics[:found].tolist()]
+    def _join(self, data: bytes, count: int) -> None:
+        room, topics = self._room, self._room.topics[: count + 1]
+        names = [data[start:stop].decode() for _, start, stop in topics[:count].tolist()]
         if RESERVED_TOPIC.decode() in names:
             raise Unusual
         self._check_topics(names)
         rows = np.array([self._rows.get(name, -1) for name in names], np.int64)
-        counts, sums = np.empty((found, 2), np.int64), np.zeros((found, 4), np.float64)
+        counts, sums = np.empty((count, 2), np.int64), np.zeros((count, 4), np.float64)
         keys = room.scores[: topics[-1, 0]]  # beyond these lines, nothing is set
         if self._order_by == "score32":
             # The kernel is compiled for float64 alone. Every float32 is exact there, so ties stay ties.
@@ -340,7 +340,7 @@ def read_joined(
         if not gather:
             return Pass(*form, with_documents=with_documents).read(chunks)
         file = GatheredFile.of(chunks, kernels.group, limits)
-        by_topic = Pass(*form, lambda places: file.numbers[places], with_documents=with_documents)
+        by_topic = Pass(*form, lambda indexes: file.numbers[indexes], with_documents=with_documents)
         return by_topic.read(file.by_topic())
     except (Unusual, BeyondLimit, OtherColumns):
         return None

@@ -35,7 +35,7 @@ def csv_rows(text: Text, limits: FileLimits) -> Iterator[tuple[int, list[str]]]:
                     raise TooLarge(f"The file has more than {limits.skipped_lines:,} blank lines", limit=blank - 1)
             elif not separator and (named := separator_line(line)):
                 separator = named
-            elif (cells := _cells_of(line, separator := separator or separator_of(line))) is None:
+            elif (cells := _split_cells(line, separator := separator or separator_of(line))) is None:
                 problem = 'a quoted cell does not end on its line. Write a quote inside a cell twice: "a ""b"""'
                 text.faults.add("bad-columns", problem, number)
             else:
@@ -44,8 +44,8 @@ def csv_rows(text: Text, limits: FileLimits) -> Iterator[tuple[int, list[str]]]:
 
 def separator_line(line: bytes) -> str:
     """Return the separator that Excel's line `sep=;` names; empty for another line."""
-    found = re.fullmatch(rb'\s*"?sep=(.|\\t)"?[,;\t\s]*', line, re.IGNORECASE)
-    return found[1].decode("ascii", "replace").replace("\\t", "\t") if found else ""
+    match = re.fullmatch(rb'\s*"?sep=(.|\\t)"?[,;\t\s]*', line, re.IGNORECASE)
+    return match[1].decode("ascii", "replace").replace("\\t", "\t") if match else ""
 
 
 def separator_of(header: bytes) -> str:
@@ -53,7 +53,7 @@ def separator_of(header: bytes) -> str:
     return next((separator for separator in ",;\t" if separator.encode() in header), ",")
 
 
-def _cells_of(line: bytes, separator: str) -> list[str] | None:
+def _split_cells(line: bytes, separator: str) -> list[str] | None:
     try:
         # Line by line, so that a quote that never ends is a fault of its line and does not hide the rest of the file.
         (cells,) = csv.reader([line.decode()], delimiter=separator, strict=True)
@@ -63,7 +63,7 @@ def _cells_of(line: bytes, separator: str) -> list[str] | None:
     return [cell[1:] if cell.startswith("'") and cell[1:].startswith(COMPUTED) else cell for cell in written]
 
 
-def column_places(header: Sequence[str], wanted: Sequence[str]) -> list[int] | None:
+def find_columns(header: Sequence[str], wanted: Sequence[str]) -> list[int] | None:
     """Return the place of each wanted column in the header; None if one is missing or there twice."""
     return [header.index(name) for name in wanted] if all(header.count(name) == 1 for name in wanted) else None
 
@@ -83,24 +83,24 @@ def read_topic_groups(
     Raise FaultyFile with all faults. A topic must be one of the declared ones, if there are any.
     """
     text = Text(chunks, limits)
-    faults, known = text.faults, None if declared is None else frozenset(declared)
+    faults, allowed = text.faults, None if declared is None else frozenset(declared)
     groups: dict[str, dict[str, int]] = {}  # the topics of each group, each with its line
-    places: list[int] | None = None
+    columns: list[int] | None = None
     width = 0
     for number, cells in csv_rows(text, limits):
         if width == 0:
-            width, places = len(cells), column_places(cells, COLUMNS)
-            if places is None:
+            width, columns = len(cells), find_columns(cells, COLUMNS)
+            if columns is None:
                 problem = f"the header is {quoted(','.join(cells))}, but must have the columns `topic` and `group` once"
                 faults.add("bad-header", f"{problem}: `topic,group`", number)
             continue
-        if places is None:  # nothing can be read after a wrong header, except rows that are unreadable themselves
+        if columns is None:  # nothing can be read after a wrong header, except rows that are unreadable themselves
             continue
         if len(cells) != width:
             faults.add("bad-columns", f"the row has {len(cells)} cells, but the header has {width}", number)
             continue
-        topic, group = (cells[place] for place in places)
-        code, problem = topic_problem(topic, known)
+        topic, group = (cells[column] for column in columns)
+        code, problem = topic_problem(topic, allowed)
         if code:
             faults.add(code, problem, number, topic=topic.encode())
         elif (wrong := _group_problem(group)) is not None:
@@ -108,7 +108,7 @@ def read_topic_groups(
         elif (first := groups.setdefault(group, {}).setdefault(topic, number)) != number:
             problem = f"topic {quoted(topic)} is in group {group} already, on line {first}. Keep one of the two lines"
             faults.add("duplicate-topic", problem, first, number, topic=topic.encode())
-    if places is None and not faults:
+    if columns is None and not faults:
         faults.add("empty-file", "The file has no header. Its first line is `topic,group`")
     if faults:
         raise faults.error()

@@ -72,7 +72,7 @@ class FileWarning:
         return {key: value for key, value in shown.items() if value is not None}
 
 
-def shortened(token: bytes | str) -> str:
+def shorten(token: bytes | str) -> str:
     """Return a token as text for a message, cut to 60 characters."""
     # The fault may be that it is not UTF-8.
     text = token if isinstance(token, str) else token.decode(errors="replace")
@@ -81,7 +81,7 @@ def shortened(token: bytes | str) -> str:
 
 def quoted(token: bytes | str) -> str:
     """Return a token in quotes, with invisible and reordering characters escaped."""
-    return repr(shortened(token))
+    return repr(shorten(token))
 
 
 class Faults:
@@ -116,7 +116,7 @@ class Faults:
                 code,
                 message,
                 line=lines[-1] if lines else None,
-                topic=None if topic is None else shortened(topic),
+                topic=None if topic is None else shorten(topic),
                 lines=lines if len(lines) > 1 else None,
             )
         )
@@ -135,13 +135,14 @@ class Faults:
 
     def first(self) -> list[Fault]:
         """Return the first faults in line order. Faults of the whole file come before all others."""
-        found: list[Fault] = []
+        shown: list[Fault] = []
+        # Sorted here, because readers of whole columns and topics find faults in another order than that of the lines.
         for fault in sorted(self._kept, key=lambda fault: (fault.line or 0, fault.code)):
-            if found and _goes_on(found[-1], fault):
-                found[-1] = replace(found[-1], last_line=fault.line)
+            if shown and _goes_on(shown[-1], fault):
+                shown[-1] = replace(shown[-1], last_line=fault.line)
             else:
-                found.append(fault)
-        return found[:FAULTS_SHOWN]
+                shown.append(fault)
+        return shown[:FAULTS_SHOWN]
 
     def error(self) -> FaultyFile:
         """Return the error that reports all faults."""
@@ -204,15 +205,15 @@ def names_of_columns(line: bytes) -> list[bytes]:
     words = [word.lower().translate(*_INSIDE_NAMES) for word in _BETWEEN_NAMES.split(line.strip()) if word]
     names = [word for word in words if word in _NAMES_OF_COLUMNS]
     # trec_eval's text has lines such as `runid all run`, which are data.
-    numbers = [word for place, word in enumerate(words) if decimal(word) is not None and (place, word) != (1, b"0")]
+    numbers = [word for index, word in enumerate(words) if decimal(word) is not None and (index, word) != (1, b"0")]
     is_header = len(names) >= len(words) / 2 and len(set(names)) > 1 and b"all" not in words and not numbers
     return words if is_header else []
 
 
 def cause_in_run(row: Sequence[bytes]) -> str:
     """Return a sentence on why a line of a run may not have six columns, with a space before it; empty if unknown."""
-    if found := _other_separator(row):
-        return found
+    if separator := _other_separator(row):
+        return separator
     if len(row) in (3, 4) and integer(row[-1]) is not None:
         return ". It looks like a line of qrels: were the two files exchanged?"
     if len(row) == 5:
@@ -224,8 +225,8 @@ def cause_in_run(row: Sequence[bytes]) -> str:
 
 def cause_in_qrels(row: Sequence[bytes]) -> str:
     """Return a sentence on why a line of qrels may have the wrong columns, with a space before it; empty if unknown."""
-    if found := _other_separator(row):
-        return found
+    if separator := _other_separator(row):
+        return separator
     if len(row) == 6 and decimal(row[4]) is not None:
         return ". It looks like a line of a run: were the two files exchanged?"
     if len(row) == 5 and integer(row[1]) is None and integer(row[2]) is not None and decimal(row[4]) is not None:

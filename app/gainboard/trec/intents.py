@@ -161,30 +161,32 @@ class _IntentReading:
         start = 0
         for topic, length in topic_lengths(topics):
             stretch = slice(start, start + length)
-            own = self._topics.setdefault(topic, _Topic())
-            own.documents += b"\n".join(documents[stretch]) + b"\n"
-            own.intents += b"\n".join(names[stretch]) + b"\n"
-            own.levels += kept[stretch]
-            own.numbers += table.numbers[stretch].tobytes()
+            lines = self._topics.setdefault(topic, _Topic())
+            lines.documents += b"\n".join(documents[stretch]) + b"\n"
+            lines.intents += b"\n".join(names[stretch]) + b"\n"
+            lines.levels += kept[stretch]
+            lines.numbers += table.numbers[stretch].tobytes()
             start += length
 
     def _level_byte(self, token: bytes) -> int:
         """Return the byte of a level, or -1 for another token."""
         if token not in self._level_bytes:
-            level = self._scale.numeric(token)
-            level = self._scale.named(token) if level is None else level
+            level = self._scale.read_numeric(token)
+            level = self._scale.read_named(token) if level is None else level
             self._level_bytes[token] = None if level is None else level & 0xFF
-        found = self._level_bytes[token]
-        return -1 if found is None else found
+        level_byte = self._level_bytes[token]
+        return -1 if level_byte is None else level_byte
 
     def _add_probabilities(self, table: LineTable) -> None:
         for number, topic, intent, token in zip(table.numbers.tolist(), *table.columns, strict=True):
-            value, own = decimal(token), self._probabilities.setdefault(topic, {})
+            value, probabilities = decimal(token), self._probabilities.setdefault(topic, {})
             if value is None or not 0 <= value <= 1:
                 problem = f"probability {quoted(token)} of intent {quoted(intent)} is not a number from 0 to 1"
                 problem += cause_by_level([topic, intent, token])
-            elif own.setdefault(intent, value) != value:
-                problem = f"intent {quoted(intent)} has two probabilities, {own[intent]:g} and {value:g}. Keep one"
+            elif probabilities.setdefault(intent, value) != value:
+                problem = (
+                    f"intent {quoted(intent)} has two probabilities, {probabilities[intent]:g} and {value:g}. Keep one"
+                )
             else:
                 continue
             self._faulty_probabilities.add(topic)
@@ -196,40 +198,43 @@ class _IntentReading:
         numbers = np.frombuffer(bytes(topic.numbers), np.int64)
         highest: dict[bytes, int] = {}
         judged: dict[tuple[bytes, bytes], tuple[int, int]] = {}
-        for place, (document, intent, level) in enumerate(zip(documents, intents, levels, strict=True)):
+        for line, (document, intent, level) in enumerate(zip(documents, intents, levels, strict=True)):
             highest[document] = max(highest.get(document, LOWEST_LEVEL), level)
-            before, first = judged.setdefault((document, intent), (level, place))
+            before, first = judged.setdefault((document, intent), (level, line))
             if before != level:
                 first_line = int(numbers[first])
                 problem = (
                     f"document {quoted(document)} has level {level} for intent {quoted(intent)} here, but level "
                     f"{before} on line {first_line}. Keep one of the two lines"
                 )
-                self._faults.add("conflicting-judgment", problem, first_line, int(numbers[place]), topic=name)
-            elif first != place:
+                self._faults.add("conflicting-judgment", problem, first_line, int(numbers[line]), topic=name)
+            elif first != line:
                 self._repeated += 1
         relevant = {key: level for key, (level, _) in judged.items() if level > 0}
+        # Descending, because of documents with equal gains the one of the larger id comes first in an ideal ranking.
         return PackedTopic.of(highest), self._make_intents(name, sorted(highest, reverse=True), set(intents), relevant)
 
     def _make_intents(
         self, topic: bytes, documents: Sequence[bytes], judged: set[bytes], relevant: Mapping[tuple[bytes, bytes], int]
     ) -> TopicIntents:
-        given = self._probabilities.get(topic, {})
-        names = sorted(judged | given.keys())
-        if NO_INTENT in names and NO_INTENT not in given and all(intent != NO_INTENT for _, intent in relevant):
+        probabilities = self._probabilities.get(topic, {})
+        names = sorted(judged | probabilities.keys())
+        if NO_INTENT in names and NO_INTENT not in probabilities and all(intent != NO_INTENT for _, intent in relevant):
             names.remove(NO_INTENT)
         if len(names) > MOST_INTENTS:
             raise TooLarge(
                 f"Topic {quoted(topic)} has {len(names)} intents; at most {MOST_INTENTS} are allowed",
                 limit=MOST_INTENTS,
             )
-        number = {document: place for place, document in enumerate(documents)}
-        place = {name: at for at, name in enumerate(names)}
-        rows = sorted((place[intent], number[document], level) for (document, intent), level in relevant.items())
+        number = {document: index for index, document in enumerate(documents)}
+        intent_number = {name: at for at, name in enumerate(names)}
+        rows = sorted(
+            (intent_number[intent], number[document], level) for (document, intent), level in relevant.items()
+        )
         intent, document, level = np.array(rows, np.int64).reshape(-1, 3).T
         # A probability at fault is reported with its line. It would only look missing here.
-        if given and topic not in self._faulty_probabilities:
-            probability = self._read_probabilities(topic, names, given)
+        if probabilities and topic not in self._faulty_probabilities:
+            probability = self._read_probabilities(topic, names, probabilities)
         else:
             # Files list intents without relevant documents or leave them out, and scores should not depend on it.
             probability, with_relevant = np.zeros(len(names)), np.unique(intent)
@@ -237,15 +242,15 @@ class _IntentReading:
         return TopicIntents(probability, document.copy(), intent.copy(), level.astype(np.int8))
 
     def _read_probabilities(
-        self, topic: bytes, names: Sequence[bytes], given: Mapping[bytes, float]
+        self, topic: bytes, names: Sequence[bytes], probabilities: Mapping[bytes, float]
     ) -> NDArray[np.float64]:
         """Return the probabilities that the file gives, so that they add up to 1."""
-        missing = [name for name in names if name not in given]
+        missing = [name for name in names if name not in probabilities]
         if missing:
             intent = f"intent {quoted(missing[0])} of topic {quoted(topic)}"
             problem = f"{intent} has no probability, but other intents of the topic have one"
             self._faults.add("bad-probability", problem, topic=topic)
-        probability = np.array([given.get(name, 0.0) for name in names])
+        probability = np.array([probabilities.get(name, 0.0) for name in names])
         total = float(probability.sum())
         # 1e-9 is for the error of the sum itself: probabilities that add up to 0.95 on paper are allowed.
         if abs(total - 1) > _ROUNDING + 1e-9 and not missing:

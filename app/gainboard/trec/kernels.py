@@ -30,8 +30,8 @@ _POWERS = 10.0 ** np.arange(MOST_DIGITS + 1)
 
 
 @njit
-def _at(data: Any, place: Any) -> Any:
-    return data[np.uint64(place)]  # a signed index takes twice the time, because it may be negative
+def _at(data: Any, index: Any) -> Any:
+    return data[np.uint64(index)]  # a signed index takes twice the time, because it may be negative
 
 
 @njit
@@ -41,7 +41,7 @@ def _is_text(byte: Any) -> Any:
 
 
 @njit
-def _past_text(data: Any, at: Any) -> Any:
+def _skip_text(data: Any, at: Any) -> Any:
     # No bound on `at` is needed: every line has a line feed, and that is no text.
     while _is_text(_at(data, at)):
         at += 1
@@ -49,7 +49,7 @@ def _past_text(data: Any, at: Any) -> Any:
 
 
 @njit
-def _past(data: Any, at: Any, blank: Any) -> Any:
+def _skip_blanks(data: Any, at: Any, blank: Any) -> Any:
     while _at(data, at) == blank:
         at += 1
     return at
@@ -58,15 +58,15 @@ def _past(data: Any, at: Any, blank: Any) -> Any:
 @njit
 def _continues(data: Any, at: Any, other: Any, start: Any, stop: Any) -> Any:
     """Return the end of the token at `at` if it equals `other[start:stop]`, else -1."""
-    for place in range(start, stop):
-        if _at(data, at) != _at(other, place):
+    for index in range(start, stop):
+        if _at(data, at) != _at(other, index):
             return -1
         at += 1
     return -1 if _is_text(_at(data, at)) else at
 
 
 @njit
-def _mixed(hashed: Any) -> Any:
+def _mix(hashed: Any) -> Any:
     # Multiplication carries only upwards, and slots are chosen by the low bits, so the high bits must come down.
     return hashed ^ (hashed >> np.uint64(32))
 
@@ -78,17 +78,17 @@ def _tag(hashed: Any) -> Any:
 
 
 @njit
-def _hashed(data: Any, at: Any, seed: Any) -> Any:
+def _hash_token(data: Any, at: Any, seed: Any) -> Any:
     """Return the hash of the token at `at`, and the token's end."""
-    found = seed
+    hashed = seed
     while _is_text(_at(data, at)):
-        found = (found ^ np.uint64(_at(data, at))) * _PRIME
+        hashed = (hashed ^ np.uint64(_at(data, at))) * _PRIME
         at += 1
-    return _mixed(found), at
+    return _mix(hashed), at
 
 
 @njit
-def _rank(data: Any, at: Any) -> Any:
+def _read_rank(data: Any, at: Any) -> Any:
     """Return the integer of the token at `at`, and the token's end, or -1 if `numbers.integer` does not accept it."""
     negative = _at(data, at) == _MINUS
     if negative or _at(data, at) == _PLUS:
@@ -103,7 +103,7 @@ def _rank(data: Any, at: Any) -> Any:
 
 
 @njit
-def _score(data: Any, at: Any) -> Any:
+def _read_score(data: Any, at: Any) -> Any:
     """Return the number of the token at `at`, and the token's end, or -1 if its digits do not give an exact float64."""
     negative = _at(data, at) == _MINUS
     if negative or _at(data, at) == _PLUS:
@@ -152,47 +152,47 @@ def tokenise(
 
     Returns whether the data is the common case, the number of odd scores, and the number of topics.
     """
-    at, line, odds, found = 0, 0, 0, 0
+    at, line, odds, topic_count = 0, 0, 0, 0
     name, name_end = 0, 0
     while at < stop:
         begin = at
         # Nearly every line has the topic of the line before, and a comparison reads it only once.
-        topic_end = _continues(data, begin, data, name, name_end) if found else -1
+        topic_end = _continues(data, begin, data, name, name_end) if topic_count else -1
         if topic_end < 0:
-            topic_end = _past_text(data, begin)
+            topic_end = _skip_text(data, begin)
             name, name_end = begin, topic_end
-            topics[found, 0], topics[found, 1], topics[found, 2] = line, name, name_end
-            found += 1
+            topics[topic_count, 0], topics[topic_count, 1], topics[topic_count, 2] = line, name, name_end
+            topic_count += 1
             # A comment or markup. What may be skipped, and what is a fault, only the plain reader knows.
             if _at(data, begin) == _HASH or _at(data, begin) == _LESS:
-                return False, odds, found
-        q0 = _past(data, topic_end, blank)
-        q0_end = _past_text(data, q0)
-        document = _past(data, q0_end, blank)
-        hashes[line], document_end = _hashed(data, document, seed)
+                return False, odds, topic_count
+        q0 = _skip_blanks(data, topic_end, blank)
+        q0_end = _skip_text(data, q0)
+        document = _skip_blanks(data, q0_end, blank)
+        hashes[line], document_end = _hash_token(data, document, seed)
         documents[line, 0], documents[line, 1] = document, document_end
-        ranks[line], rank_end = _rank(data, _past(data, document_end, blank))
+        ranks[line], rank_end = _read_rank(data, _skip_blanks(data, document_end, blank))
         # A column is empty, or the rank is no plain integer: nothing here names a fault, the plain reader does.
         if topic_end == begin or q0_end == q0 or document_end == document or rank_end < 0:
-            return False, odds, found
-        score = _past(data, rank_end, blank)
-        scores[line], score_end = _score(data, score)
+            return False, odds, topic_count
+        score = _skip_blanks(data, rank_end, blank)
+        scores[line], score_end = _read_score(data, score)
         # More digits than one division rounds correctly. Python reads these few, so that both readers give one number.
         if score_end < 0:
-            score_end = _past_text(data, score)
+            score_end = _skip_text(data, score)
             odd[odds, 0], odd[odds, 1], odd[odds, 2] = line, score, score_end
             odds += 1
-        tag_end = _continues(data, _past(data, score_end, blank), tag, 0, len(tag))
+        tag_end = _continues(data, _skip_blanks(data, score_end, blank), tag, 0, len(tag))
         if score == rank_end or score_end == score or tag_end < 0:
-            return False, odds, found
-        at = _past(data, tag_end, blank)
+            return False, odds, topic_count
+        at = _skip_blanks(data, tag_end, blank)
         # A seventh column, a carriage return, or a line beyond the limit.
         if _at(data, at) != _NEWLINE or at - begin > longest:
-            return False, odds, found
+            return False, odds, topic_count
         at += 1
         line += 1
-    topics[found, 0] = line
-    return True, odds, found
+    topics[topic_count, 0] = line
+    return True, odds, topic_count
 
 
 @njit
@@ -209,25 +209,25 @@ def group(data: Any, seed: Any, slots: Any, names: Any, ends: Any, topics: Any, 
     """
     # All lines share the probes: a few unlucky lines may take more, as long as the whole stays linear.
     mask, spare = np.uint64(len(slots) - 1), PROBES_A_LINE * len(topics)
-    at, found = 0, 0
+    at, topic_count = 0, 0
     for line in range(len(topics)):
         begin = at
-        hashed, at = _hashed(data, begin, seed)
+        hashed, at = _hash_token(data, begin, seed)
         after, first = _at(data, at), _at(data, begin)
         # A line that is skipped has no topic. Another character after the topic may or may not be part of it.
         if at == begin or first in (_HASH, _LESS) or after not in (_SPACE, _TAB, _NEWLINE):
-            return False, found
+            return False, topic_count
         slot = hashed & mask
         # There are few topics beside the lines, so their hashes are not kept: the texts are compared.
         while slots[slot] >= 0 and _continues(data, begin, data, names[slots[slot], 0], names[slots[slot], 1]) != at:
             slot = (slot + np.uint64(1)) & mask
             spare -= 1
             if spare < 0:
-                return False, found
+                return False, topic_count
         if slots[slot] < 0:
-            slots[slot] = found
-            names[found, 0], names[found, 1] = begin, at
-            found += 1
+            slots[slot] = topic_count
+            names[topic_count, 0], names[topic_count, 1] = begin, at
+            topic_count += 1
         topics[line] = slots[slot]
         while _at(data, at) != _NEWLINE:
             at += 1
@@ -235,7 +235,7 @@ def group(data: Any, seed: Any, slots: Any, names: Any, ends: Any, topics: Any, 
         ends[topics[line]] += at - begin
     # With the sizes known, each line is copied once, to its final place.
     start = 0
-    for topic in range(found):
+    for topic in range(topic_count):
         start, ends[topic] = start + ends[topic], start
     at = 0
     for line in range(len(topics)):
@@ -247,7 +247,7 @@ def group(data: Any, seed: Any, slots: Any, names: Any, ends: Any, topics: Any, 
             if byte == _NEWLINE:
                 break
         ends[topics[line]] = to
-    return True, found
+    return True, topic_count
 
 
 @njit
@@ -255,8 +255,8 @@ def _order(data: Any, documents: Any, one: Any, other: Any) -> Any:
     """Compare two ids byte by byte. Return a number below 0 if `one` is before `other`, 0 if equal, else above 0."""
     start, other_start = documents[one, 0], documents[other, 0]
     length, other_length = documents[one, 1] - start, documents[other, 1] - other_start
-    for place in range(min(length, other_length)):
-        byte, other_byte = _at(data, start + place), _at(data, other_start + place)
+    for offset in range(min(length, other_length)):
+        byte, other_byte = _at(data, start + offset), _at(data, other_start + offset)
         if byte != other_byte:
             return 1 if byte > other_byte else -1
     return length - other_length
@@ -276,8 +276,8 @@ def _sort(data: Any, documents: Any, keys: Any, order: Any, aside: Any) -> Any:
     count = len(order)
     width = 1
     # Most files are sorted already, and to see that is the cheapest sort.
-    for place in range(1, count):
-        if not _precedes(data, documents, keys, order[place - 1], order[place]):
+    for index in range(1, count):
+        if not _precedes(data, documents, keys, order[index - 1], order[index]):
             break
     else:
         width = count
@@ -285,15 +285,15 @@ def _sort(data: Any, documents: Any, keys: Any, order: Any, aside: Any) -> Any:
         for start in range(0, count, 2 * width):
             middle, stop = min(start + width, count), min(start + 2 * width, count)
             left, right = start, middle
-            for place in range(start, stop):
+            for index in range(start, stop):
                 if right < stop and (left == middle or _precedes(data, documents, keys, order[right], order[left])):
-                    aside[place] = order[right]
+                    aside[index] = order[right]
                     right += 1
                 else:
-                    aside[place] = order[left]
+                    aside[index] = order[left]
                     left += 1
-        for place in range(count):
-            order[place] = aside[place]
+        for index in range(count):
+            order[index] = aside[index]
         width *= 2
 
 
@@ -338,7 +338,7 @@ def fill(records: Any, begins: Any, topics: Any, starts: Any, bases: Any, seed: 
             while records[at] != _NEWLINE:
                 hashed = (hashed ^ np.uint64(records[at])) * _PRIME
                 at += 1
-            hashed = _mixed(hashed)
+            hashed = _mix(hashed)
             slot = starts[topic] + (np.int64(hashed) & mask)
             while slots[slot] != EMPTY:
                 slot = starts[topic] + ((slot + 1 - starts[topic]) & mask)
@@ -349,8 +349,8 @@ def fill(records: Any, begins: Any, topics: Any, starts: Any, bases: Any, seed: 
 @njit
 def _is(records: Any, at: Any, data: Any, start: Any, stop: Any) -> Any:
     # The line feed at the end of a record is in no id, so a shorter record ends the loop, too.
-    for place in range(start, stop):
-        if _at(records, at) != _at(data, place):
+    for index in range(start, stop):
+        if _at(records, at) != _at(data, index):
             return False
         at += 1
     return _at(records, at) == _NEWLINE
@@ -378,30 +378,30 @@ def _look_up(
     start, base = starts[topic], bases[topic]
     mask = starts[topic + 1] - start - 1
     lowest, highest = scores[order[0]], scores[order[0]]
-    for place in range(len(order)):
-        line = order[place]
+    for index in range(len(order)):
+        line = order[index]
         lowest, highest = min(lowest, scores[line]), max(highest, scores[line])
         # These reads only load the records into the cache. They do not depend on each other, so the processor can do
         # them at the same time. Reading from main memory takes most of the time. The values are overwritten below.
-        found = _at(slots, start + (np.int64(hashes[line]) & mask))
-        out_levels[at + place] = _at(records, base + (0 if found == EMPTY else found & ((1 << OFFSET_BITS) - 1)))
+        entry = _at(slots, start + (np.int64(hashes[line]) & mask))
+        out_levels[at + index] = _at(records, base + (0 if entry == EMPTY else entry & ((1 << OFFSET_BITS) - 1)))
     # The same computation as `metrics.retrieval.min_max`, to the bit.
     unit = 0.5 if np.isinf(highest - lowest) else 1.0
     spread = highest * unit - lowest * unit
     scaled, absolute = 0.0, 0.0
-    for place in range(len(order)):
-        line = order[place]
+    for index in range(len(order)):
+        line = order[index]
         score, tag = scores[line], _tag(hashes[line])
         slot = np.int64(hashes[line]) & mask
         while True:
-            found = np.int64(_at(slots, start + slot))
-            if found == EMPTY:
+            entry = np.int64(_at(slots, start + slot))
+            if entry == EMPTY:
                 scaled += (score * unit - lowest * unit) / spread if spread > 0 else 1.0
                 absolute += abs(score)
                 break
-            record = base + (found & ((1 << OFFSET_BITS) - 1))
-            if found >> OFFSET_BITS == tag and _is(records, record + 1, data, documents[line, 0], documents[line, 1]):
-                out_ranks[at], out_scores[at] = place + 1, score
+            record = base + (entry & ((1 << OFFSET_BITS) - 1))
+            if entry >> OFFSET_BITS == tag and _is(records, record + 1, data, documents[line, 0], documents[line, 1]):
+                out_ranks[at], out_scores[at] = index + 1, score
                 out_levels[at] = np.int16(records[record]) - LEVEL_ZERO
                 at += 1
                 break
@@ -418,11 +418,11 @@ def _compare(ranks: Any, keys: Any, order: Any, agreement: Any) -> None:
     # The worst and the best rank of the lines so far, and of those with higher scores.
     last_rank, before = ranks[order[0]], np.int64(-(1 << 63))
     best_rank, best_before = ranks[order[0]], np.int64((1 << 63) - 1)
-    for place in range(count):
-        line = order[place]
-        with_last = place > 0 and keys[order[place - 1]] == keys[line]
-        tied += with_last or (place + 1 < count and keys[order[place + 1]] == keys[line])
-        if place > 0 and not with_last:
+    for index in range(count):
+        line = order[index]
+        with_last = index > 0 and keys[order[index - 1]] == keys[line]
+        tied += with_last or (index + 1 < count and keys[order[index + 1]] == keys[line])
+        if index > 0 and not with_last:
             before, best_before, several = last_rank, best_rank, True
         is_reversed = is_reversed and ranks[line] < best_before
         if ranks[line] < before and example < 0:
@@ -488,33 +488,33 @@ def join(
 
     Returns whether the data is the common case.
     """
-    places, slots = aside
+    lines, slots = aside
     at, filled = 0, 0
     for topic in range(len(rows)):
         first, stop = topics[topic, 0], topics[topic + 1, 0]
         count = stop - first
         if _have_repetition(data, documents, hashes, first, stop, slots, PROBES_A_LINE * count):
             return False
-        order = places[0, :count]
-        for place in range(count):
-            order[place] = first + place
+        order = lines[0, :count]
+        for index in range(count):
+            order[index] = first + index
         # By score first, whatever decides: `_compare` takes the lines in order of score.
-        _sort(data, documents, keys, order, places[1])
+        _sort(data, documents, keys, order, lines[1])
         _compare(ranks, keys, order, agreement)
         if ranked:
             # Ranks ascend, but the sort descends. Negation is exact, because ranks have at most 18 digits.
-            _sort(data, documents, -ranks, order, places[1])
+            _sort(data, documents, -ranks, order, lines[1])
             # Two documents at one rank are a fault, which the plain reader names with both lines.
-            for place in range(1, count):
-                if ranks[order[place - 1]] == ranks[order[place]]:
+            for index in range(1, count):
+                if ranks[order[index - 1]] == ranks[order[index]]:
                     return False
         # Left out and cut only now, because faults and warnings are about all documents.
         if without_own:
             count = _leave_out(data, documents, order, topics[topic, 1], topics[topic, 2])
         kept = min(count, depth)
         counts[topic, 0], before = kept, at
-        for place in range(kept):
-            tops[filled + place] = order[place]
+        for index in range(kept):
+            tops[filled + index] = order[index]
         filled += kept
         # A topic that nobody judged is counted and not joined: it has no row.
         if rows[topic] >= 0 and kept:

@@ -36,7 +36,7 @@ class LevelNotation:
         # The collection's own names come first, because messages list the tokens in this order.
         return cls(highest, named | {token: level for token, level in others.items() if token not in named})
 
-    def numeric(self, token: bytes) -> int | None:
+    def read_numeric(self, token: bytes) -> int | None:
         """Read a level in TREC's notation: an integer from -127 to the highest level. Return None for another token.
 
         Levels below 0 mean judged, but not on the scale of relevance.
@@ -44,17 +44,17 @@ class LevelNotation:
         level = integer(token)
         return level if level is not None and LOWEST_LEVEL <= level <= self.highest else None
 
-    def named(self, token: bytes) -> int | None:
+    def read_named(self, token: bytes) -> int | None:
         """Read a level in NTCIR's notation. Return None for an unknown token."""
         return self.tokens.get(token)
 
-    def either(self, token: bytes) -> int | None:
+    def read_either(self, token: bytes) -> int | None:
         """Read a level in NTCIR's notation, or else in TREC's. Return None for another token.
 
         Where a level's name is an integer, an integer is a name.
         """
-        found = self.named(token)
-        return self.numeric(token) if found is None and self._has_no_integers else found
+        level = self.read_named(token)
+        return self.read_numeric(token) if level is None and self._has_no_integers else level
 
     @cached_property
     def _has_no_integers(self) -> bool:
@@ -76,13 +76,13 @@ class Layout:
     fits: Callable[[LevelNotation, Row], bool]
     """Tells whether a line is evidence for this layout. A line of four columns fits at most one layout."""
 
-    def misshapen(self, row: Row) -> bool:
+    def is_misshapen(self, row: Row) -> bool:
         """Return whether the row lacks the columns of this layout. Its level is not checked."""
         return len(row) not in self.widths or (3 in self.widths and not _flag_at_most(row))
 
     def is_faulty(self, scale: LevelNotation, row: Row) -> bool:
         """Return whether the row is a fault in this layout, whatever other rows say."""
-        return self.misshapen(row) or (self.level is not None and self.read(scale, row[self.level]) is None)
+        return self.is_misshapen(row) or (self.level is not None and self.read(scale, row[self.level]) is None)
 
 
 def _flag_at_most(row: Row) -> bool:
@@ -97,7 +97,7 @@ def _level_second(scale: LevelNotation, row: Row) -> bool:
 
 def _level_third(scale: LevelNotation, row: Row) -> bool:
     # BEIR's files have integers there. Beside a level in the second column, an integer is a document.
-    is_numeric = len(row) == 3 and scale.either(row[2]) is not None and not _level_second(scale, row)
+    is_numeric = len(row) == 3 and scale.read_either(row[2]) is not None and not _level_second(scale, row)
     return len(row) == 3 and (row[2] in scale.tokens or is_numeric)
 
 
@@ -110,12 +110,12 @@ def _level_fourth(scale: LevelNotation, row: Row) -> bool:
 
 
 LAYOUTS = {
-    "trec": Layout("topic, iteration, document id, level", (4,), 2, 3, LevelNotation.numeric, _level_fourth),
-    "topic-document-level": Layout("topic, document id, level", (3,), 1, 2, LevelNotation.either, _level_third),
+    "trec": Layout("topic, iteration, document id, level", (4,), 2, 3, LevelNotation.read_numeric, _level_fourth),
+    "topic-document-level": Layout("topic, document id, level", (3,), 1, 2, LevelNotation.read_either, _level_third),
     "topic-level-document": Layout(
-        "topic, level, document id, optionally 0 or 1", (3, 4), 2, 1, LevelNotation.named, _level_second
+        "topic, level, document id, optionally 0 or 1", (3, 4), 2, 1, LevelNotation.read_named, _level_second
     ),
-    "topic-document": Layout("topic, document id", (2,), 1, None, LevelNotation.numeric, _no_level),
+    "topic-document": Layout("topic, document id", (2,), 1, None, LevelNotation.read_numeric, _no_level),
 }
 
 
@@ -152,7 +152,7 @@ class Evidence:
                 self._fitting[name] += count * layout.fits(self._scale, row)
                 self._faulty[name] += count * layout.is_faulty(self._scale, row)
 
-    def all_faulty(self, most: int) -> bool:
+    def are_all_faulty(self, most: int) -> bool:
         """Return whether at least `most` lines would be faults in each layout."""
         return min(self._faulty.values()) >= most
 
@@ -187,5 +187,5 @@ class Evidence:
 
     def _levels(self, column: list[bytes]) -> list[bytes]:
         """Return the column with an empty token in place of each one that is not a level."""
-        levels = {token for token in set(column) if self._scale.either(token) is not None}
+        levels = {token for token in set(column) if self._scale.read_either(token) is not None}
         return [token if token in levels else b"" for token in column]

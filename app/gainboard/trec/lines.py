@@ -94,7 +94,7 @@ class Text:
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks of the file in order. Raises TooLarge for too many lines or a line that is too long."""
         lines = 0
-        for data, count in self._whole_lines():
+        for data, count in self._split_whole_lines():
             before, lines = lines, lines + count
             if lines > self._limits.lines:
                 raise self._limits.exceeded("lines", "The file has more lines than")
@@ -114,14 +114,14 @@ class Text:
         """
         # Not `splitlines`, which also ends a line at a lone carriage return.
         lines = block.data[:-1].split(b"\n")
-        if ordinary := self._ordinary_rows(block, lines):
+        if ordinary := self._split_ordinary_rows(block, lines):
             yield from zip(block.numbers, ordinary, strict=True)
             return
         for number, line in zip(block.numbers, lines, strict=True):
-            if columns := self._columns(number, line):
+            if columns := self._read_columns(number, line):
                 yield number, columns
 
-    def _ordinary_rows(self, block: Block, lines: list[bytes]) -> list[list[bytes]] | None:
+    def _split_ordinary_rows(self, block: Block, lines: list[bytes]) -> list[list[bytes]] | None:
         """Return the columns of all lines; None if a line must be looked at by itself. This takes a third of the time.
 
         A file with one fault among a million lines is read line by line, and should cost little more than a valid file.
@@ -179,7 +179,7 @@ class Text:
         """Return the warnings about the form of a file whose data have so many columns. Call this after reading it."""
         commented = [self._commented[width] for width in sorted(widths) if width in self._commented]
         example = f", first on {commented[0][0]}" if commented else ""
-        found = {
+        remarks = {
             "byte-order-mark": (self._byte_order_mark, "The file begins with a byte order mark"),
             "crlf": (self._crlf, "Lines end in CRLF"),
             "no-final-newline": (self._no_final_newline, "The last line does not end in a line feed"),
@@ -194,11 +194,11 @@ class Text:
         }
         return [
             FileWarning(code, message, None if seen is True else seen)
-            for code, (seen, message) in found.items()
+            for code, (seen, message) in remarks.items()
             if seen
         ]
 
-    def _columns(self, number: int, line: bytes) -> list[bytes]:
+    def _read_columns(self, number: int, line: bytes) -> list[bytes]:
         if line.endswith(b"\r"):
             self._crlf += 1
             line = line[:-1]
@@ -252,10 +252,10 @@ class Text:
         self._tabs = self._tabs or b"\t" in data
         self._spaces = self._spaces or b" " in data
 
-    def _whole_lines(self) -> Iterator[tuple[bytes, int]]:
+    def _split_whole_lines(self) -> Iterator[tuple[bytes, int]]:
         """Yield the file in pieces that end in a line feed, and the number of lines of each."""
         rest, lines = b"", 0
-        for piece in self._without_mark():
+        for piece in self._strip_mark():
             end = piece.rfind(b"\n") + 1
             if end:
                 whole = rest + piece[:end]
@@ -271,7 +271,7 @@ class Text:
             self._no_final_newline = True
             yield rest + b"\n", 1
 
-    def _without_mark(self) -> Iterator[bytes]:
+    def _strip_mark(self) -> Iterator[bytes]:
         pieces = (chunk[at : at + BLOCK] for chunk in self._chunks for at in range(0, len(chunk), BLOCK))
         head = b""
         for piece in pieces:
@@ -301,10 +301,10 @@ def header_line(head: bytes) -> int:
 
 def unreadable(line: bytes) -> str | None:
     """Return why the line is not valid text, or None if it is."""
-    if found := _CONTROL.search(line):
-        hint = ". Is the file UTF-16? Save it as UTF-8" if found.group() == b"\0" else ""
-        code, place = found.group()[0], found.start() + 1
-        return f"control character U+{code:04X} at byte {place} of the line: tab is the only one allowed{hint}"
+    if control := _CONTROL.search(line):
+        hint = ". Is the file UTF-16? Save it as UTF-8" if control.group() == b"\0" else ""
+        code, position = control.group()[0], control.start() + 1
+        return f"control character U+{code:04X} at byte {position} of the line: tab is the only one allowed{hint}"
     if (at := _undecodable(line)) is not None:
         return f"byte 0x{line[at]:02X} at byte {at + 1} of the line is not valid UTF-8. Save the file as UTF-8"
     return None

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_DIGITS = 18
+_DIGITS = 18  # so many always fit into int64
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,%d}" % _DIGITS)
 _COUNTING = [b"%d" % rank for rank in range(2049)]
 _unhurried = 100_000
@@ -75,7 +75,7 @@ def _as_json(text: bytes, count: int) -> list[Any] | None:
     from pydantic_core import from_json  # noqa: PLC0415
 
     try:
-        found: list[Any] = from_json(b"[" + text + b"]")
+        numbers: list[Any] = from_json(b"[" + text + b"]")
     except ValueError:  # +5, .5, 5. and 007 are numbers here, but not in JSON
         return None
-    return found
+    return numbers

@@ -69,8 +69,8 @@ _LEAST_WIDE: Final = 4
 
 def note_other_format(head: bytes, faults: Faults) -> None:
     """Raise FaultyFile if the file that begins with these bytes is of another format."""
-    if found := other_format_of(head):
-        faults.add("other-format", f"The file is {found}", 1)
+    if form := other_format_of(head):
+        faults.add("other-format", f"The file is {form}", 1)
         raise faults.error()
 
 
@@ -96,8 +96,8 @@ def other_format_of(head: bytes) -> str | None:
         )
     if head.startswith(_POINTER):
         return "a pointer of Git LFS, which stands for the file itself. Fetch that: `git lfs pull`"
-    if found := _MARKUP.match(head):
-        what = "XML" if found[1].lower() == b"?xml" else "a web page (HTML)"
+    if markup := _MARKUP.match(head):
+        what = "XML" if markup[1].lower() == b"?xml" else "a web page (HTML)"
         return f"{what}. Was it downloaded without signing in, or from a page about the file? Download the file itself"
     if _JSON.match(head):
         return (
@@ -121,10 +121,10 @@ def archive_of(head: bytes) -> str | None:
             or "a zip file. Extract it, and send each file in it by itself, uncompressed, or as gzip or zstd"
         )
     # Text may begin with these letters, but not with what follows them in such a file.
-    found = next((what for mark, what in _ARCHIVES.items() if head.startswith(mark)), None)
-    if found is None or (head.startswith(b"BZh") and head[4:10] not in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90")):
+    form = next((what for mark, what in _ARCHIVES.items() if head.startswith(mark)), None)
+    if form is None or (head.startswith(b"BZh") and head[4:10] not in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90")):
         return None
-    return f"{found}. Extract it, and send what is in it uncompressed, or as gzip or zstd"
+    return f"{form}. Extract it, and send what is in it uncompressed, or as gzip or zstd"
 
 
 def document_in_zip(head: bytes) -> str | None:
@@ -137,8 +137,8 @@ def document_in_zip(head: bytes) -> str | None:
     # OpenDocument has its type first, as text that is not compressed.
     names = [head[30:160]] if head[30:38] == b"mimetype" else []
     for mark, length, start in ((b"PK\x03\x04", 26, 30), (b"PK\x01\x02", 28, 46)):
-        for found in re.finditer(re.escape(mark), head):
-            at = found.start()
+        for header in re.finditer(re.escape(mark), head):
+            at = header.start()
             size = int.from_bytes(head[at + length : at + length + 2], "little")
             names.append(head[at + start : at + start + size])
     return next((what for name, what in _IN_ZIP.items() if any(name in path for path in names)), None)
@@ -148,9 +148,11 @@ def _is_old_tar(head: bytes) -> bool:
     """Return whether a header of tar without a mark comes first: eight bytes of it are the sum of all bytes."""
     header, digits = head[:512], head[148:156].strip(b" \x00")
     is_header = len(header) == 512 and b"\x00" in header and re.fullmatch(rb"[0-7]{3,7}", digits) is not None
+    # The sum is made with blanks in place of its own eight bytes.
     return is_header and int(digits, 8) == sum(header) - sum(header[148:156]) + 8 * 0x20
 
 
 def _is_wide(head: bytes) -> bool:
     pairs = head[: len(head) // 2 * 2]
+    # In UTF-16, each letter of ASCII has a 0 beside it, always on the same side.
     return len(pairs) >= _LEAST_WIDE and any(pairs[::2]) != any(pairs[1::2])

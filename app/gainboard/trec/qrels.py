@@ -75,13 +75,13 @@ def read_qrels(
         return _read(Text(chunks, limits), scale, columns)
     taken: list[bytes] = []
     rest = iter(chunks)
-    found, layout = _read_and_decide(Text(_note_chunks(rest, taken), limits), scale)
-    return found or _read(Text(chain(taken, rest), limits), scale, layout)
+    file, layout = _read_and_decide(Text(_note_chunks(rest, taken), limits), scale)
+    return file or _read(Text(chain(taken, rest), limits), scale, layout)
 
 
 def _read(text: Text, scale: LevelNotation, layout: str) -> QrelsFile:
     judging = _Judging(layout, scale, text.faults)
-    for table in _tables(text):
+    for table in _read_tables(text):
         judging.add(table)
     return judging.file(text)
 
@@ -95,7 +95,7 @@ def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None
     evidence = Evidence(scale)
     # Faults in TREC's layout count only if the file turns out to have that layout, so they are noted apart.
     judging: _Judging | None = _Judging("trec", scale, Faults(text.faults.most))
-    for table in _tables(text):
+    for table in _read_tables(text):
         evidence.add(table.columns)
         try:
             if judging:
@@ -103,7 +103,7 @@ def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None
         except FaultyFile:
             # Too faulty for TREC's layout. The file may still be fine in another one, so its lines are still counted.
             judging = None
-        if not judging and evidence.all_faulty(text.faults.most):
+        if not judging and evidence.are_all_faulty(text.faults.most):
             break
     if not (layout := evidence.decide(text.has_beir_header)):
         text.faults.add("ambiguous-columns", _AMBIGUOUS + cause_by_intent(evidence.example))
@@ -114,7 +114,7 @@ def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None
     return judging.file(text), layout
 
 
-def _tables(text: Text) -> Iterator[LineTable]:
+def _read_tables(text: Text) -> Iterator[LineTable]:
     for block in text.blocks():
         yield from text.tables(block)
 
@@ -153,13 +153,13 @@ class _Judging:
     def add(self, table: LineTable) -> None:
         """Add lines, and note those that are at fault. Raises FaultyFile if there are too many."""
         self._is_empty = False
-        table = self._well_shaped(table)
+        table = self._keep_well_shaped(table)
         if table.numbers.size:
-            table = self._with_levels(table)
+            table = self._keep_known_levels(table)
         if not table.numbers.size:
             return
         topics, documents, tokens = self._columns(table)
-        levels, seconds = bytes(map(self._level_bytes.__getitem__, tokens)), self._seconds(table)
+        levels, seconds = bytes(map(self._level_bytes.__getitem__, tokens)), self._number_seconds(table)
         start = 0
         for topic, length in topic_lengths(topics):
             stretch = slice(start, start + length)
@@ -201,7 +201,7 @@ class _Judging:
         levels = [b"1"] * len(table.numbers) if level is None else table.columns[level]
         return table.columns[0], table.columns[self._layout.document], levels
 
-    def _seconds(self, table: LineTable) -> bytes:
+    def _number_seconds(self, table: LineTable) -> bytes:
         """Return a byte for each line, which tells tokens of TREC's second column apart: the first 255 of them."""
         column = table.columns[1]
         if self._name != "trec":
@@ -215,16 +215,16 @@ class _Judging:
             self._second_bytes[token] = len(self._second_bytes)
         return self._second_bytes.get(token, _SECONDS)
 
-    def _well_shaped(self, table: LineTable) -> LineTable:
+    def _keep_well_shaped(self, table: LineTable) -> LineTable:
         """Return the lines that have the columns of the layout. Each other line is a fault."""
         width = len(table.columns)
         if width == 4 and 3 in self._layout.widths:
             # The column has few different tokens, so these are checked and not a million lines.
-            wrong = {token for token in set(table.columns[3]) if self._layout.misshapen([b"", b"", b"", token])}
+            wrong = {token for token in set(table.columns[3]) if self._layout.is_misshapen([b"", b"", b"", token])}
             if not wrong:
                 return table
             at_fault = np.array([token in wrong for token in table.columns[3]])
-        elif self._layout.misshapen([b""] * width):
+        elif self._layout.is_misshapen([b""] * width):
             at_fault = np.ones(table.numbers.size, bool)
         else:
             return table
@@ -235,7 +235,7 @@ class _Judging:
             self.faults.add("bad-columns", problem, number)
         return table.lines(~at_fault)
 
-    def _with_levels(self, table: LineTable) -> LineTable:
+    def _keep_known_levels(self, table: LineTable) -> LineTable:
         """Return the lines whose level is on the scale. Each other line is a fault."""
         topics, documents, tokens = self._columns(table)
         if RESERVED_TOPIC in topics and RESERVED_TOPIC not in self._topics:
@@ -253,16 +253,16 @@ class _Judging:
             return table
         at_fault = np.array([token in unknown for token in tokens])
         for at in at_fault.nonzero()[0].tolist():
-            problem = f"level {quoted(tokens[at])} of document {quoted(documents[at])} is not {self._expected()}"
+            problem = f"level {quoted(tokens[at])} of document {quoted(documents[at])} is not {self._describe_levels()}"
             problem += cause_of_level(tokens[at]) or self._cause_by_document(documents[at])
             self.faults.add("bad-level", problem, int(table.numbers[at]), topic=topics[at])
         return table.lines(~at_fault)
 
     def _note_conflicts(self, topic: bytes, documents: list[bytes], judged: _Judged, faults: Faults) -> None:
         """Note a fault for each line that gives a document another level than its first line does."""
-        places = range(len(documents))
+        indexes = range(len(documents))
         # A later entry of a dictionary replaces an earlier one.
-        first_place = dict(zip(reversed(documents), reversed(places), strict=True))
+        first_place = dict(zip(reversed(documents), reversed(indexes), strict=True))
         first = np.fromiter(map(first_place.__getitem__, documents), np.int64, len(documents))
         levels = np.frombuffer(bytes(judged.levels), np.uint8)
         numbers = np.frombuffer(bytes(judged.numbers), np.int64)
@@ -284,10 +284,10 @@ class _Judging:
             return ""
         return f". Is the level missing? {quoted(document)} is TREC's second column, as in `51 0 doc-17 1`"
 
-    def _expected(self) -> str:
+    def _describe_levels(self) -> str:
         numeric = f"an integer from {LOWEST_LEVEL} to {self._scale.highest}"
-        if self._layout.read is LevelNotation.numeric:
+        if self._layout.read is LevelNotation.read_numeric:
             return numeric
         others = [token.decode() for token, level in self._scale.tokens.items() if token != b"L%d" % level]
         named = "one of " + ", ".join([*others, f"L0 to L{self._scale.highest}"])
-        return f"{named}, or {numeric}" if self._layout.read is LevelNotation.either else named
+        return f"{named}, or {numeric}" if self._layout.read is LevelNotation.read_either else named

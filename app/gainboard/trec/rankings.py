@@ -59,9 +59,9 @@ def make_ranking(
         return None
     keys = single_precision(scores) if order_by == "score32" else scores
     by_score = _best_first(keys, lines.documents)
-    agreement, place = compare(keys[by_score], None if ranks is None else ranks[by_score])
-    if place is not None:
-        at = place if isinstance(by_score, slice) else int(by_score[place])
+    agreement, contradiction = compare(keys[by_score], None if ranks is None else ranks[by_score])
+    if contradiction is not None:
+        at = contradiction if isinstance(by_score, slice) else int(by_score[contradiction])
         agreement.example = next(islice(lines.line_numbers(), at, None))
     order = _best_first(-ranks, lines.documents) if ranked and ranks is not None else by_score
     if isinstance(order, slice):
@@ -69,9 +69,10 @@ def make_ranking(
     else:
         documents = list(map(lines.documents.__getitem__, order.tolist()))
     scores = scores[order]
+    # Left out only now, because faults and warnings are about all documents.
     if ignore_identical_ids and lines.topic in documents:
-        own = documents.index(lines.topic)
-        documents, scores = documents[:own] + documents[own + 1 :], np.delete(scores, own)
+        identical = documents.index(lines.topic)
+        documents, scores = documents[:identical] + documents[identical + 1 :], np.delete(scores, identical)
     return Ranking(lines.topic.decode(), documents[:depth], scores[:depth]), agreement
 
 
@@ -81,6 +82,7 @@ def _best_first(keys: NDArray[Any], documents: list[bytes]) -> Order:
     in_doubt = np.flatnonzero(keys[:-1] <= keys[1:]).tolist()
     if all((keys[at], documents[at]) > (keys[at + 1], documents[at + 1]) for at in in_doubt):
         return _AS_IT_IS
+    # NumPy sorts the scores. Ids are objects of Python, so only those of equal scores are compared.
     order = np.argsort(-keys, kind="stable")
     ordered = keys[order]
     same = np.concatenate(([False], ordered[1:] == ordered[:-1], [False]))
@@ -185,25 +187,26 @@ def compare(keys: NDArray[Any], ranks: NDArray[np.int64] | None) -> tuple[RankAg
     `keys` are the scores as they are compared, [documents]. `ranks` int64 [documents] is None if the rank column holds
     anything but integers. Return the counts of the topic, and the place of the example for `Agreement.example`.
     """
-    found = RankAgreement(documents=len(keys))
+    agreement = RankAgreement(documents=len(keys))
     same = keys[1:] == keys[:-1]
     if same.any():
-        found.all_equal = int(same.all())
-        if not found.all_equal:
-            found.with_ties = 1
-            found.tied = int(np.count_nonzero(np.concatenate((same, [False])) | np.concatenate(([False], same))))
+        agreement.all_equal = int(same.all())
+        if not agreement.all_equal:
+            agreement.with_ties = 1
+            agreement.tied = int(np.count_nonzero(np.concatenate((same, [False])) | np.concatenate(([False], same))))
     if ranks is None:
-        return found, None
-    found.ranked = int(not same.all())
+        return agreement, None
+    agreement.ranked = int(not same.all())
     if not (ranks[1:] < ranks[:-1]).any():
-        return found, None
+        return agreement, None
     # Of each group of equal scores, the worst and the best rank of the documents above it.
     starts = np.flatnonzero(np.concatenate(([True], ~same)))
     sizes = np.diff(starts, append=len(ranks))
+    # The first group has nothing above it. No rank is below the least integer or above the largest.
     none = np.iinfo(np.int64)
     worst_before = np.repeat(np.concatenate(([none.min], np.maximum.accumulate(ranks)[starts[1:] - 1])), sizes)
     best_before = np.repeat(np.concatenate(([none.max], np.minimum.accumulate(ranks)[starts[1:] - 1])), sizes)
-    places = np.flatnonzero(ranks < worst_before)
-    found.reversed = int(found.ranked and (ranks < best_before).all())
-    found.contradicting = int(bool(places.size))
-    return found, int(places[0]) if places.size else None
+    contradictions = np.flatnonzero(ranks < worst_before)
+    agreement.reversed = int(agreement.ranked and (ranks < best_before).all())
+    agreement.contradicting = int(bool(contradictions.size))
+    return agreement, int(contradictions[0]) if contradictions.size else None

@@ -48,16 +48,16 @@ def read_metadata(head: bytes, tag: str) -> RunMetadata | None:
     A longer header has no end. `tag` is the run tag of the file's lines, which the header should have, too.
     """
     lines = head.decode(errors="replace").splitlines()
-    begin = next((place for place, line in enumerate(lines) if line.strip()), None)
-    if begin is None or _content(lines[begin]).strip() != START or not lines[begin].startswith("#"):
+    begin = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if begin is None or _uncomment(lines[begin]).strip() != START or not lines[begin].startswith("#"):
         return None
     inside: list[str] = []
     for line in lines[begin + 1 :]:
         if not line.startswith("#"):
             break
-        if _content(line).strip() == END:
+        if _uncomment(line).strip() == END:
             return _read("\n".join(inside), begin + 1, tag, HEADER)
-        inside.append(_content(line))
+        inside.append(_uncomment(line))
     where = f"within the first {len(head):,} bytes"
     return RunMetadata("\n".join(inside), None, [f"{HEADER} has no line `# {END}` {where}"])
 
@@ -70,7 +70,7 @@ def read_metadata_file(content: bytes, tag: str) -> RunMetadata:
     return _read("\n".join(lines[begin:end]), begin, tag, FILE)
 
 
-def _content(line: str) -> str:
+def _uncomment(line: str) -> str:
     return line.removeprefix("#").removeprefix(" ")
 
 
@@ -79,28 +79,28 @@ def _read(text: str, before: int, tag: str, where: str) -> RunMetadata:
         loaded = _as_json_value(yaml.load(text, _Loader))
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f" in line {before + 1 + error.problem_mark.line}"
-        return RunMetadata(text, None, [_well_formed(f"{where} is not YAML{line}: {error.problem}")])
+        return RunMetadata(text, None, [_escape_surrogates(f"{where} is not YAML{line}: {error.problem}")])
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         why = str(error) if isinstance(error, ValueError) else type(error).__name__
-        return RunMetadata(text, None, [_well_formed(f"{where} is not YAML: {why}")])
+        return RunMetadata(text, None, [_escape_surrogates(f"{where} is not YAML: {why}")])
     if not isinstance(loaded, dict):
         return RunMetadata(text, None, [f"{where} is not a mapping of keys such as `method:`"])
     return RunMetadata(text, loaded, list(_faults(loaded, tag)))
 
 
 def _faults(values: Mapping[str, Any], tag: str) -> Iterator[str]:
-    known = (*GENERAL, *SECTIONS)
+    parts = (*GENERAL, *SECTIONS)
     for written, value in values.items():
         # tirex-tracker writes `schema version`.
         key = named if (named := written.replace(" ", "-")) in GENERAL else written
-        if key not in known:
-            yield f"ir_metadata has no part {key!r}. Its parts are {', '.join(known)}"
+        if key not in parts:
+            yield f"ir_metadata has no part {key!r}. Its parts are {', '.join(parts)}"
         elif key in SECTIONS and not isinstance(value, dict):
             yield f"The part {key!r} of ir_metadata is not a mapping"
         elif key in GENERAL and isinstance(value, dict | list):
             yield f"The part {key!r} of ir_metadata is not a single value"
-    if (said := values.get("tag")) is not None and str(said) != tag:
-        yield f"ir_metadata has the tag {str(said)!r}, but the lines of the run have {tag!r}"
+    if (tag_there := values.get("tag")) is not None and str(tag_there) != tag:
+        yield f"ir_metadata has the tag {str(tag_there)!r}, but the lines of the run have {tag!r}"
 
 
 def _as_json_value(value: Any, depth: int = 0) -> Any:
@@ -108,14 +108,14 @@ def _as_json_value(value: Any, depth: int = 0) -> Any:
     if depth > DEEPEST:
         raise ValueError(f"values are nested more than {DEEPEST} times")
     if isinstance(value, dict):
-        return {_well_formed(str(key)): _as_json_value(item, depth + 1) for key, item in value.items()}
+        return {_escape_surrogates(str(key)): _as_json_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
         return [_as_json_value(item, depth + 1) for item in value]
     is_finite = isinstance(value, float) and math.isfinite(value)
-    return value if value is None or isinstance(value, bool | int) or is_finite else _well_formed(str(value))
+    return value if value is None or isinstance(value, bool | int) or is_finite else _escape_surrogates(str(value))
 
 
-def _well_formed(text: str) -> str:
+def _escape_surrogates(text: str) -> str:
     """Return the text with escapes for halves of characters, which UTF-8 cannot have, and YAML's escapes can make."""
     return text.encode(errors="backslashreplace").decode()
 

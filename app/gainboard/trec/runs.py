@@ -125,11 +125,11 @@ class RunReader:
         for lines in topics:
             self.topics += 1
             self.retrieved += len(lines.documents)
-            found = make_ranking(lines, self._order_by, self._depth, faults, self._ignore_identical_ids)
+            ranking = make_ranking(lines, self._order_by, self._depth, faults, self._ignore_identical_ids)
             # After a fault, nothing of the file is used. Reading goes on to find the other faults.
-            if found and not faults:
-                self._agreement.add(found[1])
-                yield found[0]
+            if ranking and not faults:
+                self._agreement.add(ranking[1])
+                yield ranking[0]
 
     def first_document(self) -> str:
         """Return the document id of the first line, in place of reading the run; empty if there is none."""
@@ -137,19 +137,21 @@ class RunReader:
         return self.example
 
     def _columns(self) -> Iterator[LineColumns]:
-        for columns in self._all_columns():
+        for columns in self._read_columns():
             self.example = self.example or columns.documents[0].decode()
             yield columns
 
-    def _all_columns(self) -> Iterator[LineColumns]:
+    def _read_columns(self) -> Iterator[LineColumns]:
         for block in self._text.blocks():
-            self._width = self._width or self._width_of(block)
+            self._width = self._width or self._find_width(block)
             if self._width == NARROW_WIDTH:
-                if (narrow := self._narrow_columns(block)).topics:
+                if (narrow := self._read_narrow_columns(block)).topics:
                     yield narrow
                 continue
             table = None if self._plain else self._text.table(block, WIDTH)
-            columns = self._plain_columns(block) if table is None else _slice_columns(table, WIDTH + 1, block.numbers)
+            columns = (
+                self._read_plain_columns(block) if table is None else _slice_columns(table, WIDTH + 1, block.numbers)
+            )
             if not columns.topics:
                 continue
             tags = columns.tags
@@ -161,7 +163,7 @@ class RunReader:
                 self._tags.update(tags)
             yield columns
 
-    def _width_of(self, block: Block) -> int:
+    def _find_width(self, block: Block) -> int:
         """Return the width of the file whose first data are in this block; 0 if it has no line with data."""
         width = 0
         for line in BytesIO(block.data):
@@ -171,7 +173,7 @@ class RunReader:
                 width = NARROW_WIDTH
         return width
 
-    def _narrow_columns(self, block: Block) -> LineColumns:
+    def _read_narrow_columns(self, block: Block) -> LineColumns:
         """Return lines of three columns as if they had six. Only one of rank and score is known."""
         numbers: list[int] = []
         topics: list[bytes] = []
@@ -210,7 +212,7 @@ class RunReader:
     def _is_ranked(self) -> bool:
         return self._counts_up and max(self._next.values(), default=0) > 2
 
-    def _plain_columns(self, block: Block) -> LineColumns:
+    def _read_plain_columns(self, block: Block) -> LineColumns:
         numbers: list[int] = []
         tokens: list[bytes] = []
         for number, row in self._text.rows(block):

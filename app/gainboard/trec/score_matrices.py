@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
-from gainboard.trec.csv_files import column_places, csv_rows, separator_line, separator_of
+from gainboard.trec.csv_files import csv_rows, find_columns, separator_line, separator_of
 from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, FileLimits, quoted
 from gainboard.trec.lines import Text
 from gainboard.trec.numbers import decimal
@@ -80,7 +80,7 @@ def read_score_matrix(
     """
     pieces = iter(chunks)
     head = next(pieces, b"")
-    chosen = form or _guess(head)
+    chosen = form or _guess_form(head)
     text = Text(chain([head], pieces), limits)
     cells = _MatrixCells(text.faults, expected)
     if chosen == "json":
@@ -92,7 +92,7 @@ def read_score_matrix(
     return cells.complete()
 
 
-def _guess(head: bytes) -> MatrixForm:
+def _guess_form(head: bytes) -> MatrixForm:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith((b"{", b"[")):
         return "json"
@@ -154,17 +154,17 @@ class _MatrixCells:
         if run not in self._runs:
             self._runs[run] = run in self._expected.runs
             if not self._runs[run]:
-                known = len(self._expected.runs)
+                count = len(self._expected.runs)
                 problem = (
-                    f"there is no run {quoted(run)} among the {known} of the collection. Upload it, or leave it out"
+                    f"there is no run {quoted(run)} among the {count} of the collection. Upload it, or leave it out"
                 )
                 self.faults.add("unknown-run", problem, *line)
         return self._runs[run]
 
     def _is_known_topic(self, topic: str, *line: int) -> bool:
         if topic not in self._topics:
-            known = self._expected.topics
-            self._topics[topic] = bool(topic) and (known is None or topic in known)
+            topics = self._expected.topics
+            self._topics[topic] = bool(topic) and (topics is None or topic in topics)
             if not self._topics[topic]:
                 problem = (
                     f"the topic {quoted(topic)} is neither declared nor judged. Correct its id, or leave it out: is "
@@ -209,11 +209,11 @@ def _read_csv(text: Text, limits: FileLimits, cells: _MatrixCells) -> None:
     for other, ours in OTHER_NAMES.items():
         if ours not in header and other in header:
             header[header.index(other)] = ours
-    if places := column_places(header, LONG):
-        _read_long(rows, header, places, cells)
-    elif cells.run is not None and (places := column_places(header, LONG[1:])):
+    if columns := find_columns(header, LONG):
+        _read_long(rows, header, columns, cells)
+    elif cells.run is not None and (columns := find_columns(header, LONG[1:])):
         named = ((number, [*row, cells.run or ""]) for number, row in rows)
-        _read_long(named, [*header, "run"], [len(header), *places], cells)
+        _read_long(named, [*header, "run"], [len(header), *columns], cells)
     elif header[0] in ("run", "topic") and len(names) > 1 and len(set(names)) == len(names):
         wide, is_by_run = [header[0], *names[1:]], header[0] == "run"
         for number, row in rows:
@@ -231,7 +231,7 @@ def _read_csv(text: Text, limits: FileLimits, cells: _MatrixCells) -> None:
 
 
 def _read_long(
-    rows: Iterator[tuple[int, list[str]]], header: list[str], places: list[int], cells: _MatrixCells
+    rows: Iterator[tuple[int, list[str]]], header: list[str], columns: list[int], cells: _MatrixCells
 ) -> None:
     metric = header.index("metric") if header.count("metric") == 1 else None
     first: str | None = None
@@ -249,7 +249,7 @@ def _read_long(
                 )
                 cells.faults.add("several-metrics", problem, number)
                 continue
-        run, topic, value = (row[place] for place in places)
+        run, topic, value = (row[column] for column in columns)
         cells.add(run, topic, value, number)
 
 
@@ -266,6 +266,7 @@ def _read_trec_eval(text: Text, cells: _MatrixCells, expected: Expected) -> None
     `runid` names the run of the lines around it. It is the first of them in our own text, and after the scores of the
     topics in that of trec_eval.
     """
+    # Lines wait for the name of their run, which may come after them.
     waiting: list[tuple[int, str, str, str]] = []
     run, is_before = expected.run, None
     measures: dict[str, None] = {}
@@ -279,7 +280,7 @@ def _read_trec_eval(text: Text, cells: _MatrixCells, expected: Expected) -> None
                 cells.add(name, topic, value, number)
         waiting.clear()
 
-    lines = _triples(text, cells)
+    lines = _read_triples(text, cells)
     beginning = list(islice(lines, LINES_TRIED))
     has_topics_first = _has_topics_first(beginning, expected)
     for number, *names, value in chain(beginning, lines):
@@ -303,7 +304,7 @@ def _read_trec_eval(text: Text, cells: _MatrixCells, expected: Expected) -> None
         cells.faults.add("several-metrics", problem)
 
 
-def _triples(text: Text, cells: _MatrixCells) -> Iterator[_Line]:
+def _read_triples(text: Text, cells: _MatrixCells) -> Iterator[_Line]:
     """Yield the number and the three columns of each line. Lines of other widths become faults."""
     for number, columns in (row for block in text.blocks() for row in text.rows(block)):
         if len(columns) == 3:
@@ -319,7 +320,7 @@ def _has_topics_first(lines: Sequence[_Line], expected: Expected) -> bool:
 
     The mean's topic `all` tells it, or else the topics that exist.
     """
-    first, second = ({line[place] for line in lines} for place in (1, 2))
+    first, second = ({line[column] for line in lines} for column in (1, 2))
     if "runid" in first or (ALL in first) != (ALL in second):
         return ALL in first and "runid" not in first
     return expected.topics is not None and first <= set(expected.topics) and second.isdisjoint(expected.topics)
@@ -332,7 +333,7 @@ def _read_json(chunks: Iterable[bytes], cells: _MatrixCells) -> None:
         if len(content) > MOST_JSON_BYTES:
             raise TooLarge(f"JSON of more than {MOST_JSON_BYTES:,} bytes. Send it as CSV", limit=MOST_JSON_BYTES)
     try:
-        found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=tuple)
+        runs = json.loads(content.decode("utf-8-sig"), object_pairs_hook=tuple)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         cells.faults.add(
@@ -340,11 +341,11 @@ def _read_json(chunks: Iterable[bytes], cells: _MatrixCells) -> None:
         )
         return
     # An object is a tuple of pairs, because a name may be twice; an array is a list.
-    if not isinstance(found, tuple) or not all(isinstance(row, tuple) for _, row in found):
+    if not isinstance(runs, tuple) or not all(isinstance(row, tuple) for _, row in runs):
         problem = 'the file is not an object of runs, each an object of topics: {"run-1": {"51": 0.25}}'
         cells.faults.add("bad-json", problem)
         return
-    for run, row in found:
+    for run, row in runs:
         for topic, value in row:
             # True is a whole number in Python, but not in JSON.
             is_number = isinstance(value, int | float) and not isinstance(value, bool)

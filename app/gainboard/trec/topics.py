@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import GainboardError, TooLarge
-from gainboard.trec.findings import FileLimits, shortened
+from gainboard.trec.findings import FileLimits, shorten
 from gainboard.trec.judgments import SEED
 
 
@@ -69,7 +69,7 @@ def split_topics(parts: Iterable[LineColumns], limits: FileLimits) -> Iterator[T
         if current is None or current.topic != topic:
             if topic in seen:
                 number = columns.numbers[stretch.start]
-                raise TopicsInterleaved(f"topic {shortened(topic)} goes on at line {number}")
+                raise TopicsInterleaved(f"topic {shorten(topic)} goes on at line {number}")
             if current is not None:
                 yield current
             seen.add(topic)
@@ -177,12 +177,12 @@ class GroupedLines(NamedTuple):
         # At least twice as many slots as lines, so that searches stay short.
         slots, topics = np.full(1 << (2 * lines).bit_length(), -1, np.int32), np.empty(lines, np.int32)
         out = np.empty_like(text)
-        is_usual, found = group(text, SEED, slots, names, ends, topics, out)
+        is_usual, topic_count = group(text, SEED, slots, names, ends, topics, out)
         if not is_usual:
             raise Unusual
-        spans = names[:found].tolist()
+        spans = names[:topic_count].tolist()
         ids = [data[begin:end].decode() for begin, end in spans]
-        return cls(out.tobytes(), ids, [begin for begin, _ in spans], ends[:found].tolist(), topics)
+        return cls(out.tobytes(), ids, [begin for begin, _ in spans], ends[:topic_count].tolist(), topics)
 
     def by_topic(self) -> Iterator[tuple[str, bytes]]:
         """Yield each topic and its lines."""
@@ -244,8 +244,8 @@ class GatheredFile:
             raise Unusual
         grouped = GroupedLines.of(data, self._group)
         indexes = np.empty(len(grouped.names), np.int32)
-        for place, (name, lines) in enumerate(grouped.by_topic()):
-            index = indexes[place] = self._indexes.setdefault(name, len(self._texts))
+        for number, (name, lines) in enumerate(grouped.by_topic()):
+            index = indexes[number] = self._indexes.setdefault(name, len(self._texts))
             if index == len(self._texts):
                 self._texts.append(bytearray())
             self._texts[index] += lines

@@ -39,7 +39,7 @@ def evaluate(options: Options, files: Sequence[str], out: BinaryIO) -> None:
         raise Exit(f"trec_eval: Illegal rel_format '{options.rel_format}'. {FILES}", 2)
     # Read before the other format is checked, because trec_eval complains in this order.
     try:
-        judgments = read_qrels(_content(files[0], "trec_eval.get_qrels: Cannot read qrels file"))
+        judgments = read_qrels(_read_content(files[0], "trec_eval.get_qrels: Cannot read qrels file"))
     except FileError as error:
         raise Exit(f"{error}\n{_quit_in(files[0])}", 2) from error
     except LevelTooLarge as error:
@@ -59,7 +59,7 @@ def evaluate(options: Options, files: Sequence[str], out: BinaryIO) -> None:
 def _evaluate_run(options: Options, judgments: Mapping[bytes, DocumentLevels], file: str, out: BinaryIO) -> None:
     try:
         is_standard_input = file.startswith("-")
-        content = sys.stdin.buffer.read() if is_standard_input else _content(file, _NO_RESULTS)
+        content = sys.stdin.buffer.read() if is_standard_input else _read_content(file, _NO_RESULTS)
         retrieved, run = read_results(content)
     except FileError as error:
         raise Exit(f"{error}\n{_quit_in(file)}", 2) from error
@@ -78,7 +78,7 @@ def _evaluate_run(options: Options, judgments: Mapping[bytes, DocumentLevels], f
     for name in sorted(judgments):
         if options.topic not in (None, name) or not (name in retrieved or options.is_complete):
             continue
-        topic = _topic(judgments[name], retrieved.get(name), options, reader)
+        topic = _make_topic(judgments[name], retrieved.get(name), options, reader)
         # trec_eval counts documents by level in memory that the first topic with a level asks for. Without it, it ends.
         if reader and (highest := max(highest, judgments[name].highest)) < 0:
             raise Exit(f"trec_eval: Can't calculate measure '{reader}'", 4)
@@ -98,7 +98,7 @@ def _quit_in(file: str) -> str:
     return f"trec_eval: Quit in file '{file}'"
 
 
-def _content(name: str, fault: str) -> bytes:
+def _read_content(name: str, fault: str) -> bytes:
     try:
         with open(name, "rb") as file:
             content = file.read()
@@ -110,7 +110,9 @@ def _content(name: str, fault: str) -> bytes:
     return content
 
 
-def _topic(judgments: DocumentLevels, retrieved: Retrieved | None, options: Options, reader: str | None) -> TopicResult:
+def _make_topic(
+    judgments: DocumentLevels, retrieved: Retrieved | None, options: Options, reader: str | None
+) -> TopicResult:
     """Return the topic. `reader` is the first measure that reads the ranking: without one, the ranking is not made."""
     try:
         levels = levels_by_rank(retrieved, judgments, options.most) if reader else np.array([UNPOOLED])
@@ -136,13 +138,13 @@ class Summary:
     def add(self, topic: TopicResult, is_missing: bool) -> list[list[float] | str]:
         """Add the values of a topic, and return them."""
         self.topics += 1
-        found: list[list[float] | str] = []
+        values_of_measures: list[list[float] | str] = []
         for (measure, parameters), sums in zip(self._measures, self._sums, strict=True):
-            values = self._values(measure, parameters, topic, is_missing)
-            found.append(values)
+            values = self._compute_values(measure, parameters, topic, is_missing)
+            values_of_measures.append(values)
             if not isinstance(values, str):
                 sums[:] = [before + value for before, value in zip(sums, values, strict=True)]
-        return found
+        return values_of_measures
 
     def replace(self, name: str, total: float) -> None:
         """Use this as the sum of a measure, if it is among the measures."""
@@ -150,42 +152,43 @@ class Summary:
             if measure.name == name:
                 sums[:] = [total]
 
-    def _values(
+    def _compute_values(
         self, measure: Measure, parameters: Parameters, topic: TopicResult, is_missing: bool
     ) -> list[float] | str:
         if is_missing and (parameters.names[0] in _NOT_OF_MISSING or measure.name == "unj"):
             return "" if measure.form == "text" else [0.0] * len(parameters.names)
         try:
-            found = measure.compute(topic, parameters.values)
+            value = measure.compute(topic, parameters.values)
         except CannotCompute as error:
             raise Exit(f"{error}\ntrec_eval: Can't calculate measure '{measure.name}'", 4) from error
-        return found if isinstance(found, str | list) else [found]
+        return value if isinstance(value, str | list) else [value]
 
-    def lines_of(self, topic: bytes, found: Sequence[list[float] | str]) -> Iterator[bytes]:
+    def lines_of(self, topic: bytes, values_of_measures: Sequence[list[float] | str]) -> Iterator[bytes]:
         """Yield the lines of one topic."""
-        for (measure, parameters), values in zip(self._measures, found, strict=True):
+        for (measure, parameters), values in zip(self._measures, values_of_measures, strict=True):
             if isinstance(values, str):
-                yield _line(parameters.names[0], topic, f"'{values}'".encode())
+                yield _format_line(parameters.names[0], topic, f"'{values}'".encode())
             elif measure.form in ("mean", "sum"):
                 for name, value in zip(parameters.names, values, strict=True):
-                    yield _line(name, topic, _format_value(value, measure.form == "sum"))
+                    yield _format_line(name, topic, _format_value(value, measure.form == "sum"))
 
     def lines(self, run: bytes) -> Iterator[bytes]:
         """Yield the lines of all topics together."""
         for (measure, parameters), sums in zip(self._measures, self._sums, strict=True):
             if measure.form == "run":
-                yield _line(parameters.names[0], b"all", run)
+                yield _format_line(parameters.names[0], b"all", run)
             elif measure.form != "text":
                 for name, value in zip(parameters.names, sums, strict=True):
                     if measure.form == "geometric":
+                        # The measures of this form give logarithms.
                         written = _format_value(math.exp(value / self.topics))
                     else:
                         over_topics = value / self.topics if measure.form == "mean" else value
                         written = _format_value(over_topics, measure.form in ("sum", "queries"))
-                    yield _line(name, b"all", written)
+                    yield _format_line(name, b"all", written)
 
 
-def _line(name: str, topic: bytes, value: bytes) -> bytes:
+def _format_line(name: str, topic: bytes, value: bytes) -> bytes:
     return b"%-22s\t%s\t%s\n" % (os.fsencode(name), topic, value)
 
 

@@ -59,6 +59,7 @@ class DocumentLevels:
             levels = [level if level >= 0 else UNJUDGED for level in levels]
         new = dict(zip(documents, levels, strict=True))
         if len(new) < len(documents) or not new.keys().isdisjoint(self.levels.keys()):
+            # Few topics repeat a document, so only these are counted.
             times = Counter(documents)
             twice = [document for document, count in times.items() if count > 1 or document in self.levels]
             self.twice = min(twice if self.twice is None else [*twice, self.twice])
@@ -77,29 +78,29 @@ class Retrieved:
         self.documents: list[bytes] = []
         self.scores: list[Floats] = []
 
-    def places(self, most: int) -> NDArray[np.intp]:
-        """Return the places of at most so many documents by descending score; equal scores by descending id, in bytes.
+    def rank_documents(self, most: int) -> NDArray[np.intp]:
+        """Return the positions of at most so many documents by descending score; equal ones by descending id, in bytes.
 
         Raise DuplicateDocuments if one of these documents is there twice.
         """
         scores = np.concatenate(self.scores)
         if (scores[1:] <= scores[:-1]).all():  # as in most files; sorting takes a sixth of the time of a run
-            places = np.arange(len(scores))
+            order = np.arange(len(scores))
         else:
-            places = np.argsort(-scores, kind="stable")
-            scores = scores[places]
+            order = np.argsort(-scores, kind="stable")
+            scores = scores[order]
         same = np.concatenate(([False], scores[1:] == scores[:-1], [False])).astype(np.int8)
         changes = np.diff(same)  # 1 where a group of successive equal scores begins, -1 before its last one
         begins, lasts = (np.flatnonzero(changes == change).tolist() for change in (1, -1))
         for begin, last in zip(begins, lasts, strict=True):
-            equal = places[begin : last + 1]
+            equal = order[begin : last + 1]
             equal[:] = sorted(equal.tolist(), key=self.documents.__getitem__, reverse=True)
-        places = places[: max(most, 0)]
+        order = order[: max(most, 0)]
         if len(set(self.documents)) < len(self.documents):
-            times = Counter(self.documents[place] for place in places)
+            times = Counter(self.documents[index] for index in order)
             if twice := sorted(document for document, count in times.items() if count > 1):
-                raise DuplicateDocuments(f"trec_eval.form_res_qrels: duplicate docs {_shown(twice[0])}")
-        return places
+                raise DuplicateDocuments(f"trec_eval.form_res_qrels: duplicate docs {_show(twice[0])}")
+        return order
 
 
 def levels_by_rank(retrieved: Retrieved | None, judgments: DocumentLevels, most: int) -> NDArray[np.int64]:
@@ -107,14 +108,14 @@ def levels_by_rank(retrieved: Retrieved | None, judgments: DocumentLevels, most:
 
     Raise DuplicateDocuments if the topic judges one twice, or one is retrieved twice.
     """
-    places = retrieved.places(most) if retrieved else None
+    order = retrieved.rank_documents(most) if retrieved else None
     if judgments.twice is not None:
-        raise DuplicateDocuments(f"trec_eval.form_res_rels: duplicate docs {_shown(judgments.twice)}")
+        raise DuplicateDocuments(f"trec_eval.form_res_rels: duplicate docs {_show(judgments.twice)}")
     if not retrieved:
         return np.array([UNPOOLED])  # as in trec_eval, where such a topic has one document that nobody knows
     documents = retrieved.documents
     levels = np.fromiter(map(judgments.levels.get, documents, repeat(UNPOOLED)), np.int64, len(documents))
-    return levels[places]
+    return levels[order]
 
 
 def read_qrels(data: bytes) -> dict[bytes, DocumentLevels]:
@@ -123,14 +124,14 @@ def read_qrels(data: bytes) -> dict[bytes, DocumentLevels]:
     Raise FileError at the first malformed line, where a blank line is one, and LevelTooLarge at a level above HIGHEST.
     """
     judgments: dict[bytes, DocumentLevels] = {}
-    for topics, _, documents, levels in _columns(data, 4, "trec_eval.get_qrels", is_strict=True):
-        values = _whole_numbers(levels)
+    for topics, _, documents, levels in _read_columns(data, 4, "trec_eval.get_qrels", is_strict=True):
+        values = _read_whole_numbers(levels)
         if max(values) > HIGHEST:
-            place = next(place for place, level in enumerate(values) if level > HIGHEST)
-            where = f"document {_shown(documents[place])} of topic {_shown(topics[place])}"
+            index = next(index for index, level in enumerate(values) if level > HIGHEST)
+            where = f"document {_show(documents[index])} of topic {_show(topics[index])}"
             problem = f"the level of {where} is too large: at most {HIGHEST} is supported"
             raise LevelTooLarge(f"trec_eval.get_qrels: {problem}")
-        for topic, begin, end in _stretches(topics):
+        for topic, begin, end in _group_lines(topics):
             judgments.setdefault(topic, DocumentLevels()).add(documents[begin:end], values[begin:end])
     return judgments
 
@@ -142,17 +143,18 @@ def read_results(data: bytes) -> tuple[dict[bytes, Retrieved], bytes]:
     """
     by_topic: dict[bytes, Retrieved] = {}
     run = b""
-    for topics, _, documents, _, scores, names in _columns(data, 6, "trec_eval.get_results", is_strict=False):
-        values = _numbers(scores)
-        for topic, begin, end in _stretches(topics):
+    for topics, _, documents, _, scores, names in _read_columns(data, 6, "trec_eval.get_results", is_strict=False):
+        values = _read_numbers(scores)
+        for topic, begin, end in _group_lines(topics):
             retrieved = by_topic.setdefault(topic, Retrieved())
             retrieved.documents += documents[begin:end]
             retrieved.scores.append(values[begin:end])
+        # What follows the name on a line is a part of the last column.
         run = names[-1].split(None, 1)[0]
     return by_topic, run
 
 
-def _whole_numbers(texts: Sequence[bytes]) -> list[int]:
+def _read_whole_numbers(texts: Sequence[bytes]) -> list[int]:
     # Faster than `whole_number`, and the same here except where it fails, or reads an underscore.
     try:
         if not _have_underscores(texts):
@@ -162,7 +164,7 @@ def _whole_numbers(texts: Sequence[bytes]) -> list[int]:
     return list(map(whole_number, texts))
 
 
-def _numbers(texts: Sequence[bytes]) -> Floats:
+def _read_numbers(texts: Sequence[bytes]) -> Floats:
     try:
         if not _have_underscores(texts):
             return np.fromiter(map(float, texts), np.float64, len(texts))
@@ -176,7 +178,7 @@ def _have_underscores(texts: Sequence[bytes]) -> bool:
     return b"_" in b"".join(texts)
 
 
-def _stretches(topics: Sequence[bytes]) -> Iterator[tuple[bytes, int, int]]:
+def _group_lines(topics: Sequence[bytes]) -> Iterator[tuple[bytes, int, int]]:
     """Yield each topic with the begin and the end of its successive lines."""
     begin = 0
     for topic, lines in groupby(topics):
@@ -185,10 +187,10 @@ def _stretches(topics: Sequence[bytes]) -> Iterator[tuple[bytes, int, int]]:
         begin = end
 
 
-def _columns(data: bytes, columns: int, reader: str, *, is_strict: bool) -> Iterator[Sequence[Sequence[bytes]]]:
+def _read_columns(data: bytes, columns: int, reader: str, *, is_strict: bool) -> Iterator[Sequence[Sequence[bytes]]]:
     """Yield the columns of the lines, some lines at once. What follows the last column belongs to it, unless strict."""
     before = 0
-    for block in _blocks(data):
+    for block in _split_blocks(data):
         if _is_regular(block, columns):
             words = block.split()
             yield [words[column::columns] for column in range(columns)]
@@ -196,7 +198,7 @@ def _columns(data: bytes, columns: int, reader: str, *, is_strict: bool) -> Iter
         else:
             lines = block.split(b"\n")[: -1 if block.endswith(b"\n") else None]
             rows = (line.split(None, columns - 1) for line in lines)
-            wanted = list(_wanted(rows, columns, f"{reader}: Malformed line", before, is_strict))
+            wanted = list(_keep_rows(rows, columns, f"{reader}: Malformed line", before, is_strict))
             before += len(wanted)
             if wanted:
                 yield list(zip(*wanted, strict=True))
@@ -204,6 +206,7 @@ def _columns(data: bytes, columns: int, reader: str, *, is_strict: bool) -> Iter
 
 def _is_regular(block: bytes, columns: int) -> bool:
     """Return whether each line has exactly these columns, and no line may be a comment."""
+    # A `#` may begin a comment or stand in an id. Only the slow way tells.
     if b"#" in block or not block.endswith(b"\n"):
         return False
     text = np.frombuffer(block, np.uint8)
@@ -212,10 +215,11 @@ def _is_regular(block: bytes, columns: int) -> bool:
     ends = np.flatnonzero(text == 10)
     if len(words) != columns * len(ends):
         return False
+    # The number of words may be right although one line has a word too few and the next one too many.
     return bool((words[columns - 1 :: columns] < ends).all() and (words[columns::columns] > ends[:-1]).all())
 
 
-def _wanted(
+def _keep_rows(
     rows: Iterable[list[bytes]], columns: int, fault: str, before: int, is_strict: bool
 ) -> Iterator[list[bytes]]:
     """Yield the rows without comments; without blank lines, too, and with a rest, unless strict.
@@ -233,7 +237,7 @@ def _wanted(
         yield row
 
 
-def _blocks(data: bytes) -> Iterator[bytes]:
+def _split_blocks(data: bytes) -> Iterator[bytes]:
     """Yield whole lines, some at once."""
     begin = 0
     while begin < len(data):
@@ -243,5 +247,5 @@ def _blocks(data: bytes) -> Iterator[bytes]:
         begin = end
 
 
-def _shown(name: bytes) -> str:
+def _show(name: bytes) -> str:
     return name.decode("utf-8", "replace")

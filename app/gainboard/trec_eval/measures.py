@@ -120,7 +120,7 @@ def _rprec(topic: TopicResult, _: object) -> Value:
 @measure("bpref")
 def _bpref(topic: TopicResult, _: object) -> float:
     """The share of pairs of a relevant and a nonrelevant judged document that are in the right order."""
-    above = np.cumsum(topic.is_nonrelevant)[topic.judged_places]
+    above = np.cumsum(topic.is_nonrelevant)[topic.judged_positions]
     every = int(topic.counts[: max(topic.threshold, 0)].sum())
     lost = np.minimum(above, topic.relevant) / max(min(every, topic.relevant), 1)
     return _over(total(np.where(above > 0, 1.0 - lost, 1.0)), topic.relevant)
@@ -129,7 +129,7 @@ def _bpref(topic: TopicResult, _: object) -> float:
 @measure("recip_rank")
 def _recip_rank(topic: TopicResult, _: object) -> Value:
     """The reciprocal of the rank of the first relevant document."""
-    return 1.0 / (int(topic.places[0]) + 1) if len(topic.places) else 0.0
+    return 1.0 / (int(topic.positions[0]) + 1) if len(topic.positions) else 0.0
 
 
 @measure("iprec_at_recall", shares(*TENTHS))
@@ -137,23 +137,23 @@ def _iprec_at_recall(topic: TopicResult, recalls: Sequence[float]) -> list[float
     """Interpolated precision at recall points: the highest precision at this recall or a higher one."""
     # Halves are rounded away from 0, as C's `lround` does.
     counts = [math.floor(recall * topic.relevant + 0.5) for recall in recalls]
-    # trec_eval counts down from the last of the places, so below threshold 0 it sees the last of them alone.
-    last = topic.places[len(topic.places) - topic.found :]
+    # trec_eval counts down from the last of the positions, so below threshold 0 it sees the last of them alone.
+    last = topic.positions[len(topic.positions) - topic.found :]
     precisions = np.arange(1, topic.found + 1) / (last + 1)
     highest = np.maximum.accumulate(precisions[::-1])[::-1].tolist()
     # Without retrieved documents, trec_eval divides 0 by 0.
     best = highest[0] if highest else (0.0 if topic.retrieved else math.nan)
-    found, seen = [0.0] * len(counts), len(highest)
-    place = len(counts) - 1
-    while place >= 0 and counts[place] > len(highest):
-        place -= 1
+    precision_at, seen = [0.0] * len(counts), len(highest)
+    point = len(counts) - 1
+    while point >= 0 and counts[point] > len(highest):
+        point -= 1
     # trec_eval takes the points as ascending; out of that order, the rest of them get the highest precision.
-    while place >= 0 and 0 < counts[place] <= seen:
-        seen = counts[place]
-        found[place] = highest[seen - 1]
-        place -= 1
-    found[: place + 1] = [best] * (place + 1)
-    return found
+    while point >= 0 and 0 < counts[point] <= seen:
+        seen = counts[point]
+        precision_at[point] = highest[seen - 1]
+        point -= 1
+    precision_at[: point + 1] = [best] * (point + 1)
+    return precision_at
 
 
 @measure("P", cutoffs(*RANKS))
@@ -180,10 +180,10 @@ def _recall(topic: TopicResult, ranks: Sequence[int]) -> Value:
 def _infap(topic: TopicResult, _: object) -> Value:
     """Inferred average precision (Yilmaz and Aslam, CIKM 2006), for judgments of a sample of the pool."""
     epsilon = 0.00001  # INFAP_EPSILON of trec_eval
-    ranks = topic.judged_places.astype(float)
+    ranks = topic.judged_positions.astype(float)
     relevant = np.arange(len(ranks), dtype=float)
-    nonrelevant = np.cumsum(topic.is_nonrelevant)[topic.judged_places]
-    unjudged = np.cumsum(topic.levels == UNJUDGED)[topic.judged_places]
+    nonrelevant = np.cumsum(topic.is_nonrelevant)[topic.judged_positions]
+    unjudged = np.cumsum(topic.levels == UNJUDGED)[topic.judged_positions]
     # A document at rank 1 has none above it: its value is set below.
     with np.errstate(all="ignore"):
         in_pool = (relevant + nonrelevant + unjudged) / ranks
@@ -203,8 +203,8 @@ def _rprec_mult(topic: TopicResult, multiples: Sequence[float]) -> Value:
     """Precision at multiples of R."""
     # trec_eval rounds up in this way, so less than a tenth above a whole number is rounded down.
     ranks = [int(multiple * topic.relevant + 0.9) for multiple in multiples]
-    # As for interpolated precision, trec_eval counts down from the last of the places.
-    unseen = len(topic.places) - topic.found
+    # As for interpolated precision, trec_eval counts down from the last of the positions.
+    unseen = len(topic.positions) - topic.found
     return [max(topic.relevant_within(rank) - unseen, 0) / rank if rank > 0 else 0.0 for rank in ranks]
 
 
@@ -213,10 +213,10 @@ def _utility(topic: TopicResult, weights: Sequence[float]) -> Value:
     """The weighted sum of the relevant and nonrelevant documents, retrieved and not. The last ones need `-N`."""
     if len(weights) != 4:
         raise CannotCompute("trec_eval.calc_utility: improper number of coefficients")
-    found, retrieved, relevant = topic.found, topic.retrieved, topic.relevant
-    rest = topic.documents + found - retrieved - relevant
+    hits, retrieved, relevant = topic.found, topic.retrieved, topic.relevant
+    rest = topic.documents + hits - retrieved - relevant
     one, two, three, four = weights
-    return one * found + two * (retrieved - found) + three * (relevant - found) + four * rest
+    return one * hits + two * (retrieved - hits) + three * (relevant - hits) + four * rest
 
 
 @measure("11pt_avg", numbers(*TENTHS))
@@ -228,14 +228,15 @@ def _eleven_points(topic: TopicResult, recalls: Sequence[float]) -> Value:
 @measure("binG")
 def _bin_g(topic: TopicResult, _: object) -> Value:
     """The mean over relevant documents of 1 / log2(2 + documents above it that are not relevant)."""
-    above = topic.places - np.arange(len(topic.places))
+    above = topic.positions - np.arange(len(topic.positions))
     return _over(total(1.0 / np.log2(2.0 + above)), topic.relevant)
 
 
 @measure("G", pairs)
-def _g(topic: TopicResult, given: Pairs) -> Value:
+def _g(topic: TopicResult, parameters: Pairs) -> Value:
     """Gains, each over log2(2 + the ideal cumulative gain - the cumulative gain), over the sum of all gains."""
-    gains = topic.gains(given)
+    gains = topic.gains(parameters)
+    # A rank beyond the ideal ranking costs as much as one with a gain below 1.
     cost = np.ones(topic.retrieved)
     shared = min(len(gains.ideal), topic.retrieved)
     cost[:shared] = np.maximum(gains.ideal[:shared], 1.0)
@@ -245,48 +246,49 @@ def _g(topic: TopicResult, given: Pairs) -> Value:
 
 
 @measure("dcg", pairs)
-def _dcg(topic: TopicResult, given: Pairs) -> Value:
+def _dcg(topic: TopicResult, parameters: Pairs) -> Value:
     """Discounted cumulative gain: gains over log2(rank + 1)."""
-    return _last(discount_gains(topic.gains(given).by_rank))
+    return _last(discount_gains(topic.gains(parameters).by_rank))
 
 
 @measure("ideal_dcg", pairs)
-def _ideal_dcg(topic: TopicResult, given: Pairs) -> Value:
+def _ideal_dcg(topic: TopicResult, parameters: Pairs) -> Value:
     """Discounted cumulative gain of the ideal ranking."""
-    return _last(discount_gains(topic.gains(given).ideal))
+    return _last(discount_gains(topic.gains(parameters).ideal))
 
 
 @measure("ndcg", pairs)
-def _ndcg(topic: TopicResult, given: Pairs) -> Value:
+def _ndcg(topic: TopicResult, parameters: Pairs) -> Value:
     """Normalised discounted cumulative gain of the whole ranking. Gains are the levels, or those of `1=3,2=9`."""
-    gains = topic.gains(given)
+    gains = topic.gains(parameters)
     return _over(_last(discount_gains(gains.by_rank)), _last(discount_gains(gains.ideal)))
 
 
 @measure("ndcg_rel", pairs)
-def _ndcg_rel(topic: TopicResult, given: Pairs) -> Value:
+def _ndcg_rel(topic: TopicResult, parameters: Pairs) -> Value:
     """nDCG, averaged over the ranks of relevant documents. Those that are not retrieved count with the last rank."""
-    gains = topic.gains(given)
-    own, relevant = discount_gains(gains.by_rank), len(gains.ideal)
+    gains = topic.gains(parameters)
+    discounted, relevant = discount_gains(gains.by_rank), len(gains.ideal)
     ideal = discount_gains(gains.ideal) if relevant else np.zeros(1)
     at = np.flatnonzero(gains.by_rank > 0)
     with np.errstate(all="ignore"):  # without an ideal ranking, C divides by 0, too
-        sums = own[at] / ideal[np.minimum(at, len(ideal) - 1)]
-        found = total(sums) + (relevant - len(at)) * _last(own) / ideal[-1]
-        return float(np.float64(found) / relevant) if found > 0 else 0.0
+        sums = discounted[at] / ideal[np.minimum(at, len(ideal) - 1)]
+        sum_of_ratios = total(sums) + (relevant - len(at)) * _last(discounted) / ideal[-1]
+        return float(np.float64(sum_of_ratios) / relevant) if sum_of_ratios > 0 else 0.0
 
 
 @measure("Rndcg", pairs)
-def _rndcg(topic: TopicResult, given: Pairs) -> Value:
+def _rndcg(topic: TopicResult, parameters: Pairs) -> Value:
     """nDCG, averaged over the ranks at which the gain of the ideal ranking changes, and the last rank."""
     if topic.relevant == 0:
         return 0.0
-    gains = topic.gains(given)
-    own, ideal = discount_gains(gains.by_rank), discount_gains(gains.ideal)
+    gains = topic.gains(parameters)
+    discounted, ideal = discount_gains(gains.by_rank), discount_gains(gains.ideal)
     ends = [*(np.flatnonzero(np.diff(gains.ideal)) + 1).tolist(), *([len(ideal)] if len(ideal) else [])]
-    ratios = [_last(own[:end]) / float(ideal[end - 1]) for end in ends]
+    ratios = [_last(discounted[:end]) / float(ideal[end - 1]) for end in ends]
+    # Not `> len(ideal)`: trec_eval leaves out the end of a ranking of R + 1 documents.
     if len(ideal) and topic.retrieved > len(ideal) + 1:
-        ratios.append(_last(own) / float(ideal[-1]))
+        ratios.append(_last(discounted) / float(ideal[-1]))
     return total(ratios) / len(ratios) if ratios else math.nan
 
 
@@ -294,8 +296,8 @@ def _rndcg(topic: TopicResult, given: Pairs) -> Value:
 def _ndcg_cut(topic: TopicResult, ranks: Sequence[int]) -> Value:
     """nDCG at ranks. Gains are the levels."""
     gains = topic.gains(())
-    own, ideal = discount_gains(gains.by_rank), discount_gains(gains.ideal)
-    return [_over(_last(own[:rank]), _last(ideal[:rank])) for rank in ranks]
+    discounted, ideal = discount_gains(gains.by_rank), discount_gains(gains.ideal)
+    return [_over(_last(discounted[:rank]), _last(ideal[:rank])) for rank in ranks]
 
 
 @measure("map_cut", cutoffs(*RANKS))
@@ -358,21 +360,21 @@ def _num_nonrel_judged_ret(topic: TopicResult, _: object) -> Value:
 @measure("yaap")
 def _yaap(topic: TopicResult, _: object) -> Value:
     """The logarithm of (1 + s) / (1 + R - s), where s is the sum of precisions (Robertson, ECIR 2012)."""
-    found = total(topic.precisions)
-    rest = 1.0 + topic.relevant - found
+    precisions = total(topic.precisions)
+    rest = 1.0 + topic.relevant - precisions
     if rest <= 0:  # below threshold 0 alone
         return math.inf if rest == 0 else math.nan
-    return math.log((1.0 + found) / rest)
+    return math.log((1.0 + precisions) / rest)
 
 
 @measure("rbp", pairs)
-def _rbp(topic: TopicResult, given: Pairs) -> Value:
+def _rbp(topic: TopicResult, parameters: Pairs) -> Value:
     """Rank-biased precision; `p=0.8` is the persistence (default 0.9), and `1=3,2=9` are gains, scaled to [0, 1].
 
     trec_eval compares the gains with numbers that it never sets. Here these are 0, as they are on most machines.
     """
-    persistence, gains = _persistence(given), topic.gains(given).by_rank
-    levels = topic.gain_levels(given)
+    persistence, gains = _persistence(parameters), topic.gains(parameters).by_rank
+    levels = topic.gain_levels(parameters)
     low, high = (bound([0.0, *(level.gain for level in levels)]) for bound in (min, max))
     if low < 0 or high > 1:
         judged = np.isin(topic.levels, [level.level for level in levels])
@@ -381,9 +383,9 @@ def _rbp(topic: TopicResult, given: Pairs) -> Value:
 
 
 @measure("rbp_resid", pairs)
-def _rbp_resid(topic: TopicResult, given: Pairs) -> Value:
+def _rbp_resid(topic: TopicResult, parameters: Pairs) -> Value:
     """The part of `rbp` that unjudged documents could add. 0 if no retrieved document is unjudged."""
-    persistence, unjudged = _persistence(given), np.flatnonzero(topic.levels < 0)
+    persistence, unjudged = _persistence(parameters), np.flatnonzero(topic.levels < 0)
     if not len(unjudged):
         return 0.0
     return float(persistence**topic.retrieved) + (1.0 - persistence) * total(persistence ** unjudged.astype(float))
@@ -414,6 +416,6 @@ def _last(values: Floats) -> float:
     return float(values[-1]) if len(values) else 0.0
 
 
-def _persistence(given: Pairs) -> float:
+def _persistence(parameters: Pairs) -> float:
     """Return the last `p`, or the default."""
-    return next((value for name, value in reversed(given) if name == "p"), 0.9)
+    return next((value for name, value in reversed(parameters) if name == "p"), 0.9)

@@ -90,11 +90,12 @@ class Options:
 def read_options(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     """Return the options and the files of a command line. Raise Exit if trec_eval refuses it."""
     try:
-        given, files = gnu_getopt(list(arguments), SHORT, list(LONG))
+        options_written, files = gnu_getopt(list(arguments), SHORT, list(LONG))
     except GetoptError as error:
         raise Exit(f"trec_eval: {error}\n{USAGE}", 1) from error
     options = Options()
-    for name, value in given:
+    for name, value in options_written:
+        # `getopt` gives long names without the = that means a value.
         short = name[1:] if len(name) == 2 else LONG.get(name[2:]) or LONG[f"{name[2:]}="]
         _take(options, short, value)
         if options.version:
@@ -139,10 +140,10 @@ def _take(options: Options, name: str, value: str) -> None:
             raise Exit("trec_eval: -Z is not supported: Gainboard prints scores, not their deviations from a mean", 1)
 
 
-def _mark(options: Options, given: str) -> None:
+def _mark(options: Options, text: str) -> None:
     from gainboard.trec_eval.measures import MEASURES, NICKNAMES, REFUSED  # noqa: PLC0415
 
-    name, dot, parameters = given.partition(".")
+    name, dot, parameters = text.partition(".")
     if dot and not parameters:
         raise Exit(f"trec_eval: improper measure in parameter '{name}'\ntrec_eval: illegal measure '{name}'", 1)
     if name in REFUSED or name.startswith("prefs_") or name.endswith("_avgjg"):

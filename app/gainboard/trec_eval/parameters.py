@@ -93,10 +93,10 @@ _HEXADECIMAL: Final = rb"(?i)\s*[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p
 
 def whole_number(text: bytes) -> int:
     """Return the number that a text begins with, and 0 if it begins with none, as C's `atol` does."""
-    found = re.match(_WHOLE, text)
-    if not found:
+    match = re.match(_WHOLE, text)
+    if not match:
         return 0
-    sign, digits = found.groups()
+    sign, digits = match.groups()
     # Numbers of 20 digits are beyond the largest. Python refuses to read those of thousands of digits.
     value = min(int(digits[:20]), LARGEST + (sign == b"-"))
     return -value if sign == b"-" else value

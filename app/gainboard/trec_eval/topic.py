@@ -56,27 +56,27 @@ class TopicResult:
         return int(self.counts[max(self.threshold, 0) :].sum())
 
     @cached_property
-    def places(self) -> Integers:
-        """The places in the ranking of documents at or above the threshold, from 0, int64 [relevant retrieved].
+    def positions(self) -> Integers:
+        """The positions in the ranking of documents at or above the threshold, from 0, int64 [relevant retrieved].
 
         With a threshold below 0, as in trec_eval, these include documents without a judgment: UNPOOLED is level -1.
         """
         return np.flatnonzero(self.levels >= self.threshold)
 
     @cached_property
-    def judged_places(self) -> Integers:
-        """The places of the relevant documents that are judged. They differ from `places` below threshold 0 alone."""
-        return self.places[self.levels[self.places] >= 0]
+    def judged_positions(self) -> Integers:
+        """The positions of relevant documents that are judged. They differ from `positions` below threshold 0 alone."""
+        return self.positions[self.levels[self.positions] >= 0]
 
     @property
     def found(self) -> int:
         """The number of relevant documents that are retrieved, which are judged ones."""
-        return len(self.judged_places)
+        return len(self.judged_positions)
 
     @cached_property
     def precisions(self) -> Floats:
         """The precision at each relevant document, float64 [relevant retrieved]."""
-        return np.arange(1, len(self.places) + 1) / (self.places + 1)
+        return np.arange(1, len(self.positions) + 1) / (self.positions + 1)
 
     @cached_property
     def is_nonrelevant(self) -> NDArray[np.bool_]:
@@ -84,8 +84,8 @@ class TopicResult:
         return (self.levels >= 0) & (self.levels < self.threshold)
 
     def relevant_within(self, rank: int) -> int:
-        """Return the number of places at the first ranks."""
-        return int(np.searchsorted(self.places, rank))
+        """Return the number of positions at the first ranks."""
+        return int(np.searchsorted(self.positions, rank))
 
     def gains(self, pairs: Pairs) -> Gains:
         """Return the gains: the levels, or what the pairs of level and gain say. Levels below 0 have none."""
@@ -109,12 +109,12 @@ class TopicResult:
         Of two gains for one level, the documents are counted at the first one given, and a retrieved document has the
         first one in this order.
         """
-        given, counts = given_gains(pairs), self.counts.tolist()
+        gains, counts = given_gains(pairs), self.counts.tolist()
         levels: list[GainLevel] = []
-        for level, gain in given:
+        for level, gain in gains:
             is_first = all(earlier.level != level for earlier in levels)
             levels.append(GainLevel(level, gain, counts[level] if is_first and 0 <= level < len(counts) else 0))
-        named = {level for level, _ in given}
+        named = {level for level, _ in gains}
         levels += [GainLevel(level, float(level), n) for level, n in enumerate(counts) if level not in named]
         return _sort_gains(levels)
 
@@ -126,10 +126,9 @@ def given_gains(pairs: Pairs) -> list[tuple[int, float]]:
 
 
 def _sort_gains(levels: list[GainLevel]) -> list[GainLevel]:
-    """Sort levels by gain as trec_eval does: gains closer than 1 are equal to it, and keep their order.
-
-    Such a comparison is not transitive, so the result depends on the algorithm. This is qsort of glibc, a merge sort.
-    """
+    """Sort levels by gain as trec_eval does: gains closer than 1 are equal to it, and keep their order."""
+    # Such a comparison is not transitive, so the result depends on the algorithm: Python's may give another one.
+    # This is qsort of glibc, a merge sort.
     if len(levels) < 2:
         return levels
     half = len(levels) // 2
@@ -148,6 +147,7 @@ def _compare_gains(one: float, other: float) -> int:
 
 def total(values: Floats | Sequence[float]) -> float:
     """Return the sum in the order of the values, as a loop adds them."""
+    # Not `np.sum`, which adds pairwise: the last bits can decide how the fourth decimal is rounded.
     return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 

@@ -96,12 +96,12 @@ def _settings(parsed: argparse.Namespace) -> dict[str, Any]:
 
 
 def _topics(path: str) -> list[str]:
-    from gainboard.trec import FileLimits, decompressed  # noqa: PLC0415 (with NumPy, which other commands do without)
+    from gainboard.trec import FileLimits, decompress_body  # noqa: PLC0415 (with NumPy, which other commands do without)
     from gainboard.trec.lines import BYTE_ORDER_MARK  # noqa: PLC0415
     from gainboard.trec.other_formats import other_format_of  # noqa: PLC0415
 
     try:
-        content = b"".join(decompressed(io.BytesIO(Path(path).read_bytes()), None, FileLimits()))
+        content = b"".join(decompress_body(io.BytesIO(Path(path).read_bytes()), None, FileLimits()))
         if other := other_format_of(content.removeprefix(BYTE_ORDER_MARK)):
             raise UnsupportedEncoding(f"The file is {other}. A file of topics has an id on each line, such as 51.")
         return content.decode("utf-8-sig").split()

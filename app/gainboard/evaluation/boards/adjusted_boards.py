@@ -22,7 +22,7 @@ from gainboard.evaluation.scoring.scores import ScoreArrays
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, mean_all
 from gainboard.statistics.corrected_means import LEAST_OTHERS, LEAST_TRUSTED, TwiceJudged
-from gainboard.statistics.means import standardised
+from gainboard.statistics.means import standardise_scores
 from gainboard.store.records import Qrels, VersionName
 from gainboard.vocabulary import Standardisation
 
@@ -88,7 +88,9 @@ def standardise(scores: StoredScores, standard: Standard) -> tuple[StoredScores,
             name = standard.reference[int(np.argmax(lacking))]
             message = f"{name!r} has no scores under {metric.label}, so it cannot be a reference run."
             raise InvalidRequest.at("query.reference", "no-scores", message)
-        standardised_scores = np.where(np.isnan(by_topic), np.nan, standardised(by_topic, references, standard.form))
+        standardised_scores = np.where(
+            np.isnan(by_topic), np.nan, standardise_scores(by_topic, references, standard.form)
+        )
         table[row][:, defined] = standardised_scores
         lost = defined[np.isnan(standardised_scores[references[0]])]
         undefined[row, lost] = True

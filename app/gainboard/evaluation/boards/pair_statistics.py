@@ -19,9 +19,9 @@ from gainboard.statistics.bootstrap_range import (
     bootstrap_ranges,
     range_levels,
 )
-from gainboard.statistics.classical import DECIMALS, deciding_topics, pivotal_topics, t_levels
+from gainboard.statistics.classical import deciding_topics, pivotal_topics, t_levels
 from gainboard.statistics.draws import Indices
-from gainboard.statistics.means import TINY, effects_of, mean_intervals, tost_levels, unit_of
+from gainboard.statistics.means import TINY, effects_of, mean_intervals, round_scores, tost_levels, unit_of
 from gainboard.statistics.multiple_comparisons import holm, holm_thresholds, needed_resamples
 from gainboard.statistics.significance import (
     Correction,
@@ -33,6 +33,7 @@ from gainboard.statistics.significance import (
     find_test,
     least_levels,
 )
+from gainboard.vocabulary import round_score
 
 Floats = NDArray[np.float64]
 ALPHA: Final = 0.05
@@ -150,7 +151,7 @@ class PairComparison:
 
     @property
     def _signs(self) -> list[float]:
-        return [round(topic.difference / self.unit, DECIMALS) for topic in self.topics]
+        return [round_score(topic.difference / self.unit) for topic in self.topics]
 
     @property
     def is_significant(self) -> bool:
@@ -213,7 +214,7 @@ def compare_pairs(
         left_out = [scores.topics[topic] for topic in np.flatnonzero(nowhere).tolist()]
         for (one, other), gaps, of_pair in zip(pairs, differences, statistics, strict=True):
             # Rounded, so that differences that are equal except for rounding keep the order of topics.
-            order = np.argsort(-np.round(gaps / unit, DECIMALS), kind="stable")
+            order = np.argsort(-round_scores(gaps / unit), kind="stable")
             columns = (by_run[one, order].tolist(), by_run[other, order].tolist(), gaps[order].tolist())
             yield PairComparison(
                 metric.label,

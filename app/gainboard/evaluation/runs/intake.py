@@ -19,7 +19,7 @@ from gainboard.evaluation.runs.apart import apart
 from gainboard.evaluation.runs.run_files import Chunks
 from gainboard.store.blobs import Content, prepared
 from gainboard.store.database import Database
-from gainboard.trec import FileLimits, decompressed, is_compressed
+from gainboard.trec import FileLimits, decompress_body, is_compressed
 from gainboard.trec.bodies import ZSTD, Packing
 from gainboard.trec.zstd import ZstdCompressor
 
@@ -100,7 +100,7 @@ class Intake:
 
     def _content(self, packing: Packing | None = None) -> Iterator[bytes]:
         self._body.file.seek(0)
-        return decompressed(self._body.file, self._body.encoding, self._limits, packing)
+        return decompress_body(self._body.file, self._body.encoding, self._limits, packing)
 
     def _compressing(self, content: Iterator[bytes]) -> Iterator[bytes]:
         compressor = ZstdCompressor(COMPRESSION_LEVEL)

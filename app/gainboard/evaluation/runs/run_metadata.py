@@ -16,7 +16,7 @@ from gainboard.evaluation.runs.run_files import HEAD_BYTES, metadata_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections
 from gainboard.store import runs as stored_runs
-from gainboard.trec import decompressed
+from gainboard.trec import decompress_body
 
 if TYPE_CHECKING:
     from gainboard.trec.run_metadata import RunMetadata
@@ -80,7 +80,7 @@ def put(workspace: Workspace, principal: Principal, name: str, run_name: str, bo
     body.file.seek(0)
     try:
         limits = replace(workspace.limits, decompressed_bytes=MOST_METADATA)
-        content = b"".join(decompressed(body.file, body.encoding, limits))
+        content = b"".join(decompress_body(body.file, body.encoding, limits))
     except TooLarge as error:
         raise too_large() from error
     with workspace.database.writing() as tx:

@@ -24,7 +24,7 @@ from gainboard.metrics import (
     Names,
     Scale,
     expand,
-    ignored_defaults,
+    explain_ignored_defaults,
     resolve,
     score_all,
     translate,
@@ -261,7 +261,7 @@ def bind_all(
                 raise
             link = " means " if error.message.startswith(ours) else ": "
             raise type(error)(f"{expression}{link}{error.message}") from error
-        if not is_custom(ours) and (notes := ignored_defaults(expression, ours, metric, query)):
+        if not is_custom(ours) and (notes := explain_ignored_defaults(expression, ours, metric, query)):
             metric = copy(metric)  # equal metrics of other requests are this object
             metric.ignored = notes
         labels[expression] = metric.label

@@ -29,8 +29,8 @@ from gainboard.metrics import (
 )
 from gainboard.notation.frames import optional_package
 from gainboard.notation.remarks import warning_lines
-from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, named_runs
-from gainboard.trec import FileWarning, decompressed
+from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, name_runs
+from gainboard.trec import FileWarning, decompress_body
 from gainboard.vocabulary import OrderBy, RunOrder
 
 Floats = NDArray[np.float64]
@@ -121,7 +121,7 @@ class FileJudgments:
         Raise FaultyFile with the lines of faults, and BadInput if there is nothing to read, or for a table's value.
         """
         with _opened(as_qrels(qrels)) as file:
-            judged = read_judgments(decompressed(file, None, NO_LIMITS), MOST_LEVELS, intents, None, NO_LIMITS)
+            judged = read_judgments(decompress_body(file, None, NO_LIMITS), MOST_LEVELS, intents, None, NO_LIMITS)
         highest = max(1, *judged.judgments.count_levels())
         return cls(QrelsIndex.of(judged, highest), Scale(highest, depth, intents), judged.warnings)
 
@@ -141,7 +141,7 @@ class FileJudgments:
 
             def chunks() -> Iterator[bytes]:
                 file.seek(0)
-                return decompressed(file, None, NO_LIMITS)
+                return decompress_body(file, None, NO_LIMITS)
 
             try:
                 read = read_run_file(chunks, order, self.scale.depth, NO_LIMITS, self.index)
@@ -194,7 +194,7 @@ def score(
     if not expressions:
         expressions, names = list(DEFAULT_METRICS), "gainboard"
     bound, label_by_expression = judgments.metrics(expressions, names, query)
-    tables = named_runs([runs])
+    tables = name_runs([runs])
     if not tables:
         raise BadInput("There is no run to score. Give a file, a folder, a frame, or a dictionary.")
     order = RunOrder(order_by, ignore_identical_ids)

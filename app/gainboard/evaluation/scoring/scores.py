@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from gainboard.exhibits import csv_line
 from gainboard.metrics import BoundMetric, Scale, mean_all, notes_on_names, trec_eval_name
 from gainboard.notation.remarks import why_left_out
+from gainboard.vocabulary import round_score
 
 Floats = NDArray[np.float64]
 _TOPICS_NAMED = 10
-DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -115,13 +115,22 @@ class ScoreTable:
 
     def run_as_json(self, run: int, *, per_topic: bool) -> dict[str, Any]:
         """Return a run's scores as JSON has them, over HTTP and offline: undefined ones are None."""
-        shown: dict[str, Any] = {"mean": dict(zip(self.labels, _or_none(self.means[:, run]), strict=True))}
+        shown: dict[str, Any] = {"mean": dict(zip(self.labels, self._listed(self.means[:, run]), strict=True))}
         if per_topic:
             shown["topics"] = {
-                label: dict(zip(self.topics, _or_none(scores), strict=True))
+                label: dict(zip(self.topics, self._listed(scores), strict=True))
                 for label, scores in zip(self.labels, self.by_topic[:, run], strict=True)
             }
         return shown
+
+    def _listed(self, scores: Floats) -> list[float | None]:
+        values: list[float | None] = scores.tolist()
+        return [None if math.isnan(value or 0) else value for value in values] if self._has_undefined else values
+
+    @cached_property
+    def _has_undefined(self) -> bool:
+        # Asked once for all runs: to look at each number by itself would take as long as to write it.
+        return bool(np.isnan(self.by_topic).any() or np.isnan(self.means).any())
 
     def csv(self, *, per_topic: bool) -> Iterator[str]:
         """Yield lines of CSV, by run and metric. A mean's topic is `all`; scores of topics come before their mean."""
@@ -158,17 +167,9 @@ def rank_by_mean(names: Sequence[str], means: Floats) -> list[tuple[int, int]]:
 
     `means` is float64 [runs]. Equal means share a rank, and so do the runs without one (NaN), which are last.
     """
-    # The same sum in another order may differ in its last bits, so 12 decimals decide, as in the analyses. NumPy's
-    # `round` would turn the largest uploaded scores into infinity.
-    keys = [(True, 0.0) if math.isnan(mean) else (False, -round(mean, DECIMALS)) for mean in means.tolist()]
+    keys = [(True, 0.0) if math.isnan(mean) else (False, -round_score(mean)) for mean in means.tolist()]
     ranked: list[tuple[int, int]] = []
     for place, run in enumerate(sorted(range(len(keys)), key=lambda run: (keys[run], names[run])), start=1):
         is_equal = bool(ranked) and keys[ranked[-1][1]] == keys[run]
         ranked.append((ranked[-1][0] if is_equal else place, run))
     return ranked
-
-
-def _or_none(scores: Floats) -> list[float | None]:
-    values: list[float | None] = scores.tolist()
-    # Most rows have no undefined score, and are not looked at one by one.
-    return [None if math.isnan(value or 0) else value for value in values] if np.isnan(scores).any() else values

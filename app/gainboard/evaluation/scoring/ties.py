@@ -107,7 +107,7 @@ def range_of(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Judgments
 
     Raise InvalidRequest for a metric for which sorted documents need not be best, if there are too many orders.
     """
-    ends = JudgedRuns.of([tied.ordered(best_first=best) for best in (False, True)], judgments)
+    ends = JudgedRuns.of([tied.order_ties(best_first=best) for best in (False, True)], judgments)
     # Where a high score is not good, as for RBPresidual, descending levels have the lowest score.
     scores = score_all(metrics, ends)
     worst, best = scores.min(axis=1), scores.max(axis=1)
@@ -145,7 +145,7 @@ def expected_of(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Judgme
         expected[rest] = score_all([metrics[row] for row in rest], JudgedRuns.of([tied.run], judgments))[:, 0]
         drawn = [row for row in rest if is_drawn(metrics[row])]
         for topic in tied.mixed_topics if drawn else ():
-            runs = tied.arranged(topic, judgments, _draw_slots(tied, topic), ORDERS)
+            runs = tied.arrange_topic(topic, judgments, _draw_slots(tied, topic), ORDERS)
             scores = score_all([metrics[row] for row in drawn], runs)[:, :, 0]
             expected[drawn, topic] = scores.mean(axis=1)
             error[drawn, topic] = scores.std(axis=1, ddof=1) / np.sqrt(ORDERS)

@@ -54,6 +54,7 @@ class _Plot(NamedTuple):
 def image_bytes(figure: Figure, form: Literal["svg", "png"]) -> bytes:
     """Return the figure as an image. It changes settings of the process, so only one thread at a time may call it."""
     with mpl.rc_context():
+        # Settings of a user, in a file of Matplotlib, must not change figures.
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)  # type: ignore[arg-type]  # a literal of all names
         out = BytesIO()
@@ -70,6 +71,7 @@ def image_bytes(figure: Figure, form: Literal["svg", "png"]) -> bytes:
             "Description": drop_controls(figure.caption),
             "Keywords": [drop_controls(label) for label in figure.labels],
             "Creator": "Gainboard",
+            # None leaves the date out: the same figure has the same bytes at any time.
             "Date": None,
         }
         _page(figure).savefig(out, format="svg", bbox_inches="tight", pad_inches=0.05, metadata=metadata)

@@ -25,7 +25,7 @@ from matplotlib.ticker import FixedLocator, Locator, LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
 from gainboard.exhibits.figures import Axis, HeatMap, Numbers, Panel, Reference, Series
-from gainboard.exhibits.latex import spelled
+from gainboard.exhibits.latex import spell_code
 
 GREY = "0.4"
 SMALL = 7.0
@@ -106,7 +106,7 @@ def looks_of(labels: Sequence[str]) -> dict[str, CurveLook]:
 
 def drop_controls(text: str) -> str:
     """Return the text without the control characters that XML forbids."""
-    return "".join(character if character.isprintable() else spelled(character) for character in text)
+    return "".join(character if character.isprintable() else spell_code(character) for character in text)
 
 
 def fit_text(text: str, most: int = 64) -> str:
@@ -114,7 +114,7 @@ def fit_text(text: str, most: int = 64) -> str:
     words = " ".join(text.split())
     if len(words) > most:
         words = f"{words[: most // 2]}…{words[-(most // 2 - 1) :]}"
-    return "".join(character if ord(character) in _drawable() else spelled(character) for character in words)
+    return "".join(character if ord(character) in _drawable() else spell_code(character) for character in words)
 
 
 @cache
@@ -330,6 +330,7 @@ def _points_to_mark(defined: np.ndarray[tuple[int], np.dtype[np.bool_]], style: 
     # A point between two gaps has no line. Without a mark it would be invisible.
     framed = np.concatenate(([False], defined, [False]))
     lonely = np.flatnonzero(defined & ~framed[:-2] & ~framed[2:])
+    # Each curve begins at another point, so that the marks of near curves do not cover each other.
     return sorted({*points[number * 7 % step :: step].tolist(), *lonely.tolist()})
 
 
@@ -361,6 +362,7 @@ def draw_heat_map(heat_map: HeatMap, axes: Axes, alike: Iterable[HeatMap]) -> No
     low = low if low is not None else float(shaded.min(initial=math.inf))
     high = high if high is not None else float(shaded.max(initial=-math.inf))
     if not low < high:
+        # A scale has two ends, also where all values are equal, or none is defined.
         low, high = (low - 0.5, low + 0.5) if math.isfinite(low) else (0.0, 1.0)
     norm = Normalize(low, high)
     cells = _draw_cells(axes, values, norm)
@@ -397,6 +399,7 @@ def _draw_cells(axes: Axes, values: Floats, norm: Normalize) -> ScalarMappable:
 
 
 def _print_values(axes: Axes, values: Floats, norm: Normalize, digits: int) -> None:
+    # The weights are those of the eye for red, green and blue.
     lightness = mpl.colormaps[_SHADES](norm(values))[..., :3] @ (0.299, 0.587, 0.114)
     for (row, column), value in np.ndenumerate(values):
         text = "–" if math.isnan(value) else f"{value:.{digits}f}".replace("-", "−")
