@@ -14,12 +14,13 @@ from gainboard.api.queries import asked_by, question_of
 from gainboard.dashboard.board_form import SECONDS, form_of_board, links_of_board
 from gainboard.dashboard.board_rows import MOST_LINES, in_order, rows_of
 from gainboard.dashboard.figures import ChartScale
-from gainboard.dashboard.places import Place, enter
+from gainboard.dashboard.places import Place, PlaceDep, enter
 from gainboard.dashboard.rendering import (
     FORMATS,
     Form,
     PageLook,
     page,
+    page_of,
     pages,
 )
 from gainboard.dashboard.sessions import Visitor, VisitorDep
@@ -37,7 +38,6 @@ from gainboard.evaluation.judgments.topic_groups import list_groups
 from gainboard.evaluation.judgments.versions import list_sets
 from gainboard.evaluation.runs.runs import list_runs
 from gainboard.evaluation.scoring.score_matrices import list_matrices, names_of
-from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import notes_on_names, short_labels
 from gainboard.notation.queries import BoardOptions, LeaderboardQuery, MetricsQuery, Said, completed
 from gainboard.vocabulary import OFFICIAL
@@ -62,41 +62,33 @@ class BoardQuery(ExportQuery, total=False):
 
 
 @router.get("/c/{collection}")
-def show_board(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[BoardQuery, asked_by(BoardQuery, is_form=True)],
-) -> Response:
+def show_board(place: PlaceDep, asked: Annotated[BoardQuery, asked_by(BoardQuery, is_form=True)]) -> Response:
     """Show the ranked runs, with the parameters to change and what they change."""
-    place = enter(workspace, visitor, collection)
-    look = PageLook(place.title, place, "Board")
-    if not place.view.sees_scores:
-        return page(request, visitor, "board_empty.html", look, is_hidden=True, steps=(), has_judgments=False)
-    try:
-        values = board_values(request, workspace, visitor, place, asked)
-    except NoQrels:
-        values = None
-    if values is None or not values["board"].scores.runs:
-        todo = _steps(workspace, place) if place.view.organises else ()
-        empty = {"is_hidden": False, "steps": todo, "has_judgments": values is not None}
-        return page(request, visitor, "board_empty.html", look, **empty)
-    return page(request, visitor, "board.html", look, **values)
+    empty: dict[str, Any] = {"is_hidden": not place.view.sees_scores, "steps": (), "has_judgments": False}
+    if place.view.sees_scores:
+        try:
+            values = board_values(place, asked)
+            if values["board"].scores.runs:
+                return page_of(place, "board.html", place.title, "Board", **values)
+            empty["has_judgments"] = True
+        except NoQrels:
+            pass
+        if place.view.organises:
+            empty["steps"] = _steps(place)
+    return page_of(place, "board_empty.html", place.title, "Board", **empty)
 
 
-def board_values(
-    request: Request, workspace: Workspace, visitor: Visitor, place: Place, asked: BoardQuery
-) -> dict[str, Any]:
+def board_values(place: Place, asked: BoardQuery) -> dict[str, Any]:
     """Return what a board shows: the ranked runs, what the setting changes, and the form."""
     question = question_of(asked)
-    board = leaderboard(workspace, visitor.sender, place.name, question, **columns_of(asked) | {"standard": None})
-    judgment_sets = _judgment_sets(workspace, place)
-    effect = setting_effect(workspace, visitor.sender, place.name, question, board)
+    board = leaderboard(place.workspace, place.sender, place.name, question, **columns_of(asked) | {"standard": None})
+    judgment_sets = _judgment_sets(place)
+    effect = setting_effect(place.workspace, place.sender, place.name, question, board)
+    judged = whole_shares(place.workspace, place.view, board.scores)
     is_rationed = board.scores.is_rationed
     allowance = None
-    if is_rationed and visitor.is_signed_in:
-        allowance = score_budget.allowance_of(workspace, visitor.principal)
+    if is_rationed and place.visitor.is_signed_in:
+        allowance = score_budget.allowance_of(place.workspace, place.principal)
     return {
         "asked": completed(EmbedQuery, asked),
         "sees_own_only": place.view.own_team is not None and place.view.scores != "all",
@@ -109,29 +101,29 @@ def board_values(
         "presets": presets(place.view) if is_rationed else (),
         "answers": allowance.answers if allowance else None,
         "seconds": SECONDS,
-        **_table(place, asked, board, effect, whole_shares(workspace, place.view, board.scores)),
-        **form_of_board(place, asked, board, _uploaded_metrics(workspace, place), judgment_sets),
-        **links_of_board(request, place, asked, board),
+        **_table(place, asked, board, effect, judged),
+        **form_of_board(place, asked, board, _uploaded_metrics(place), judgment_sets),
+        **links_of_board(place, asked, board),
         "columns": [label for label in board.scores.labels if label != board.by],
         "short": short_labels(board.scores.labels),
-        "groups_of_topics": _topic_groups(workspace, place),
+        "groups_of_topics": _topic_groups(place),
         "judgment_sets": judgment_sets,
         "correction": correction_of(board),
     }
 
 
-def _topic_groups(workspace: Workspace, place: Place) -> list[str]:
+def _topic_groups(place: Place) -> list[str]:
     """Return the names of the topic groups that the visitor may choose."""
     if not place.view.sees_free_scores:
         return []
-    return [each.group.name for each in list_groups(workspace, place.view.principal, place.name)]
+    return [each.group.name for each in list_groups(place.workspace, place.principal, place.name)]
 
 
-def _judgment_sets(workspace: Workspace, place: Place) -> list[str]:
+def _judgment_sets(place: Place) -> list[str]:
     """Return the judgment sets that the visitor may choose; none if there is only the official one."""
     if not (place.view.sees_judgments and place.view.sees_free_scores):
         return []
-    names = [each.name for each in list_sets(workspace, place.view.principal, place.name) if each.in_use]
+    names = [each.name for each in list_sets(place.workspace, place.principal, place.name) if each.in_use]
     return names if len(names) > 1 else []
 
 
@@ -140,11 +132,11 @@ def correction_of(board: Board) -> CorrectedMetric | None:
     return board.corrected.by_metric[board.place] if board.corrected else None
 
 
-def _uploaded_metrics(workspace: Workspace, place: Place) -> list[str]:
+def _uploaded_metrics(place: Place) -> list[str]:
     """Return the expressions of uploaded scores, for those who may see them."""
     if not place.view.sees_judgments:
         return []
-    return names_of(list_matrices(workspace, place.view.principal, place.name))
+    return names_of(list_matrices(place.workspace, place.principal, place.name))
 
 
 def shown_digits(board: Board) -> int:
@@ -207,13 +199,13 @@ def show_embedded(
     asked: Annotated[EmbedQuery, asked_by(EmbedQuery, is_form=True)],
 ) -> Response:
     """Show the first runs of a board. Whoever looks is nobody here, so the page shows what everybody may see."""
-    nobody = Visitor()
-    place = enter(workspace, nobody, collection)
+    place = enter(request, workspace, Visitor(), collection)
     if not place.view.sees_free_scores:
         raise Forbidden(f"{place.name!r} is not public, so no other page may show its board.")
     look = PageLook(place.title, place, may_be_framed=True)
-    values = board_values(request, workspace, nobody, place, asked)
-    return page(request, nobody, "embed.html", look, **{**values, "rows": values["rows"][: values["asked"]["top"]]})
+    values = board_values(place, asked)
+    values["rows"] = values["rows"][: values["asked"]["top"]]
+    return page(request, place.visitor, "embed.html", look, **values)
 
 
 class ChecklistStep(NamedTuple):
@@ -226,9 +218,9 @@ class ChecklistStep(NamedTuple):
     button: str
 
 
-def _steps(workspace: Workspace, place: Place) -> list[ChecklistStep]:
+def _steps(place: Place) -> list[ChecklistStep]:
     """Return the steps of an organiser to a board, in the order in which most campaigns take them."""
-    principal, name, collection = place.view.principal, place.name, place.view.collection
+    workspace, principal, name, collection = place.workspace, place.principal, place.name, place.view.collection
     versions = list_versions(workspace, principal, name, OFFICIAL, None, MOST_COUNTED)
     teams = list_teams(workspace, principal, name, None, MOST_COUNTED)[1]
     runs = list_runs(workspace, principal, name, None, MOST_COUNTED)

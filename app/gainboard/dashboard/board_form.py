@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import Request
 from markupsafe import escape
 
 from gainboard.api.answers import address, server_address
@@ -100,7 +99,7 @@ def form_of_board(
     }
 
 
-def links_of_board(request: Request, place: Place, asked: Mapping[str, Any], board: Board) -> dict[str, Any]:
+def links_of_board(place: Place, asked: Mapping[str, Any], board: Board) -> dict[str, Any]:
     """Return where links lead: to the numbers of a board, and to the board as each link changes the query."""
     kept = {name: value for name, value in asked.items() if name not in NOT_KEPT}
     filters = {name: value for name, value in kept.items() if name in FILTERS}
@@ -109,7 +108,7 @@ def links_of_board(request: Request, place: Place, asked: Mapping[str, Any], boa
 
     def here(**changed: Any) -> str:
         query = query_of({"metric": asked.get("metric", ()), "by": asked.get("by")} | kept | changed)
-        return address(request, place.path) + (f"?{query}" if query else "")
+        return address(place.request, place.path) + (f"?{query}" if query else "")
 
     def first(label: str) -> list[str]:
         return [by_label[label], *(expression for other, expression in by_label.items() if other != label)]
@@ -117,7 +116,7 @@ def links_of_board(request: Request, place: Place, asked: Mapping[str, Any], boa
     numbers = query_of({"metric": first(board.by)} | {k: value for k, value in kept.items() if k not in FILTERS})
     embed_code = ""
     if place.view.collection.public and place.is_released:
-        source = escape(f"{server_address(request)}/embed{place.path}?{numbers}&refresh={SECONDS}")
+        source = escape(f"{server_address(place.request)}/embed{place.path}?{numbers}&refresh={SECONDS}")
         embed_code = f'<iframe src="{source}" title="{escape(place.title)}" width="100%" height="600"></iframe>'
     return {
         "forms": FORMS,
@@ -125,7 +124,7 @@ def links_of_board(request: Request, place: Place, asked: Mapping[str, Any], boa
         "sorted_by": {label: here(metric=first(label), by=None) for label in by_label},
         "pin": here(pin=[*pinned, ""]),
         "unpin": {name: here(pin=[other for other in pinned if other != name]) for name in pinned},
-        "official_here": address(request, place.path) + (f"?{query_of(filters)}" if filters else ""),
+        "official_here": address(place.request, place.path) + (f"?{query_of(filters)}" if filters else ""),
         "numbers": numbers,
-        "asking": PrintedRequest.of(request, "leaderboard", place.name, numbers),
+        "asking": PrintedRequest.of(place, "leaderboard", numbers),
     }

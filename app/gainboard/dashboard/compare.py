@@ -13,13 +13,12 @@ from gainboard.api.compare import read_comparison
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.queries import asked_by, question_of
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
-from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import FORMS, Form, PageLook, PrintedRequest, page, pages, query_of
-from gainboard.dashboard.sessions import Visitor, VisitorDep
+from gainboard.dashboard.places import Place, PlaceDep
+from gainboard.dashboard.rendering import FORMS, Form, PrintedRequest, page_of, pages, query_of
+from gainboard.dashboard.sessions import VisitorDep
 from gainboard.evaluation.boards.compare import compare
 from gainboard.evaluation.boards.leaderboard import leaderboard
 from gainboard.evaluation.boards.pair_statistics import ALPHA, PairComparison
-from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Cell, Column, Marked, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.notation.queries import ComparedRunsQuery
@@ -29,35 +28,31 @@ router = pages()
 
 @router.get("/c/{collection}/compare")
 def show_comparison(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[ComparedRunsQuery, asked_by(ComparedRunsQuery, is_form=True)],
+    place: PlaceDep, asked: Annotated[ComparedRunsQuery, asked_by(ComparedRunsQuery, is_form=True)]
 ) -> Response:
     """Compare two runs, by default the first two of the board; or all runs with the baselines that are named."""
-    place = enter(workspace, visitor, collection)
     place.view.require_free_scores()
-    look = PageLook(f"Compare runs of {place.title}", place, "Compare")
+    title = f"Compare runs of {place.title}"
     every_run = replace(question_of(asked), runs=None, topics=None)
-    board = leaderboard(workspace, visitor.sender, collection, every_run, None)
+    board = leaderboard(place.workspace, place.sender, place.name, every_run, None)
     names = [row.run.name for row in board.rows]
     if len(names) < 2:
-        return page(request, visitor, "compare.html", look, names=names, comparison=None)
+        return page_of(place, "compare.html", title, "Compare", names=names, comparison=None)
     if asked.get("baseline"):
-        return _show_beside_baselines(request, workspace, visitor, look, names, asked)
+        return _show_beside_baselines(place, title, names, asked)
     chosen, margin = asked.get("run"), asked.get("margin")
     pair = list(chosen or names[:2])
     if len(pair) == 2 and pair[0] == pair[1]:
         # Nothing to compare: the form is shown with another second run.
         pair = [pair[0], next(name for name in names if name != pair[0])]
-    comparison = compare(workspace, visitor.sender, collection, replace(question_of(asked), runs=pair), (), margin)
+    question = replace(question_of(asked), runs=pair)
+    comparison = compare(place.workspace, place.sender, place.name, question, (), margin)
     query = query_of({**asked, "run": pair})
-    return page(
-        request,
-        visitor,
+    return page_of(
+        place,
         "compare.html",
-        look,
+        title,
+        "Compare",
         names=names,
         pair=pair,
         is_chosen=chosen == pair,
@@ -69,27 +64,23 @@ def show_comparison(
         comparisons=[_describe(compared, pair) for compared in comparison.pairs],
         numbers=query,
         forms=FORMS,
-        asking=PrintedRequest.of(request, "compare", collection, query, names=pair),
+        asking=PrintedRequest.of(place, "compare", query, names=pair),
     )
 
 
-def _show_beside_baselines(
-    request: Request, workspace: Workspace, visitor: Visitor, look: PageLook, names: list[str], asked: ComparedRunsQuery
-) -> Response:
+def _show_beside_baselines(place: Place, title: str, names: list[str], asked: ComparedRunsQuery) -> Response:
     """Show the runs beside each baseline, one table for each metric and baseline, the largest difference first."""
-    assert look.place is not None
-    collection = look.place.view.collection.name
     baselines, margin = asked.get("baseline", ()), asked.get("margin")
-    comparison = compare(workspace, visitor.sender, collection, question_of(asked), baselines, margin)
+    comparison = compare(place.workspace, place.sender, place.name, question_of(asked), baselines, margin)
     tables: dict[tuple[str, str], list[PairComparison]] = {}
     for compared in comparison.pairs:
         tables.setdefault((compared.label, compared.names[1]), []).append(compared)
     query = query_of(asked)
-    return page(
-        request,
-        visitor,
+    return page_of(
+        place,
         "compare_baselines.html",
-        look,
+        title,
+        "Compare",
         names=names,
         baselines=baselines,
         margin=margin,
@@ -100,7 +91,7 @@ def _show_beside_baselines(
         alpha=ALPHA,
         numbers=query,
         forms=FORMS,
-        asking=PrintedRequest.of(request, "compare", collection, query, "compare_with"),
+        asking=PrintedRequest.of(place, "compare", query, "compare_with"),
     )
 
 

@@ -15,13 +15,13 @@ from pydantic import ValidationError
 from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, every_kind, find_kind
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.api.answers import address
-from gainboard.api.dependencies import CollectionName, EngineDep, WatchDep, WorkspaceDep
+from gainboard.api.dependencies import EngineDep, WatchDep, WorkspaceDep
 from gainboard.api.job_answers import JobContext
 from gainboard.dashboard.figures import FigureOnPage, TableOnPage
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.places import Place, PlaceDep, enter
+from gainboard.dashboard.rendering import page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
-from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
+from gainboard.dashboard.sessions import FormDep, VisitorDep
 from gainboard.errors import GainboardError, NotFound
 from gainboard.evaluation.judgments.versions import list_sets
 from gainboard.evaluation.scoring.requests import Question, bind
@@ -32,7 +32,6 @@ from gainboard.jobs.access import (
     JOBS,
     REPORTS,
     JobsWanted,
-    Seen,
     WorkType,
     cancel_work,
     find_work,
@@ -63,19 +62,17 @@ JobContextDep = Annotated[JobContext, Depends(_context)]
 
 
 @router.get("/c/{collection}/analyses")
-def show_analyses(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep
-) -> Response:
+def show_analyses(place: PlaceDep) -> Response:
     """Show what can be analysed, and what has been."""
-    place = _enter_freely(workspace, visitor, collection)
-    principal = place.view.principal
+    place.view.require_free_scores()
+    workspace, principal, collection = place.workspace, place.principal, place.name
     offered = [kind for kind in every_kind() if not kind.is_for_organisers or place.view.organises]
     by_question = [(text, [kind for kind in offered if kind.question == key]) for key, text in QUESTIONS.items()]
-    return page(
-        request,
-        visitor,
+    return page_of(
+        place,
         "analyses.html",
-        PageLook(f"Analyses of {place.title}", place, "Analyses"),
+        f"Analyses of {place.title}",
+        "Analyses",
         groups=[(question, kinds) for question, kinds in by_question if kinds],
         titles={kind.name: kind.shown_title for kind in (*every_kind(), *every_report_kind())},
         reports=every_report_kind(),
@@ -83,12 +80,6 @@ def show_analyses(
         done_jobs=list_jobs(workspace, principal, JobsWanted(collection), None, LISTED),
         done_reports=list_reports(workspace, principal, collection, None, None, LISTED),
     )
-
-
-def _enter_freely(workspace: Workspace, visitor: Visitor, collection: str) -> Place:
-    place = enter(workspace, visitor, collection)
-    place.view.require_free_scores()
-    return place
 
 
 def _find_kind(noun: Noun, name: str) -> AnyKind[Any]:
@@ -99,16 +90,14 @@ def _find_kind(noun: Noun, name: str) -> AnyKind[Any]:
 
 
 @router.get("/c/{collection}/analyses/{noun}/{kind}")
-def show_form(
-    collection: CollectionName, noun: Noun, kind: str, request: Request, workspace: WorkspaceDep, visitor: VisitorDep
-) -> Response:
+def show_form(noun: Noun, kind: str, place: PlaceDep) -> Response:
     """Show the form of one kind, made from its parameters."""
-    place = _enter_freely(workspace, visitor, collection)
+    place.view.require_free_scores()
     chosen = _find_kind(noun, kind)
-    return _show_form(request, visitor, place, noun, chosen, _fields(workspace, chosen, place))
+    return _show_form(place, noun, chosen, _fields(chosen, place))
 
 
-def _fields(workspace: Workspace, kind: AnyKind[Any], place: Place) -> list[Field]:
+def _fields(kind: AnyKind[Any], place: Place) -> list[Field]:
     """Return the fields of a kind. Those that every request must fill are filled with the collection's own."""
     schema = kind.schema
     required, values = schema.get("required", ()), {}
@@ -120,39 +109,25 @@ def _fields(workspace: Workspace, kind: AnyKind[Any], place: Place) -> list[Fiel
         if metrics := [expression for expression, label in label_by_expression.items() if label in labels]:
             values["metrics"] = metrics
     if "sets" in required:
-        sets = list_sets(workspace, place.view.principal, place.name) if place.view.sees_judgments else ()
+        sets = list_sets(place.workspace, place.principal, place.name) if place.view.sees_judgments else ()
         values["sets"] = [each.name for each in sets if each.name != OFFICIAL and each.in_use is not None]
     return fields_of(schema, values)
 
 
-def _show_form(
-    request: Request,
-    visitor: Visitor,
-    place: Place,
-    noun: Noun,
-    kind: AnyKind[Any],
-    fields: Sequence[Field],
-    fault: str = "",
-) -> Response:
+def _show_form(place: Place, noun: Noun, kind: AnyKind[Any], fields: Sequence[Field], fault: str = "") -> Response:
     part = f"{noun}s.html#{kind.name}"
-    look = PageLook(f"{kind.shown_title} of {place.title}", place, "Analyses", status=422 if fault else 200, help=part)
-    return page(request, visitor, "analysis_form.html", look, noun=noun, kind=kind, fields=fields, fault=fault)
+    title, values = f"{kind.shown_title} of {place.title}", {"noun": noun, "kind": kind, "fields": fields}
+    status = 422 if fault else 200
+    return page_of(place, "analysis_form.html", title, "Analyses", status=status, help=part, fault=fault, **values)
 
 
 @router.post("/c/{collection}/analyses/{noun}/{kind}")
-def launch(
-    collection: CollectionName,
-    noun: Noun,
-    kind: str,
-    context: JobContextDep,
-    visitor: VisitorDep,
-    form: FormDep,
-) -> Response:
+def launch(noun: Noun, kind: str, context: JobContextDep, form: FormDep, place: PlaceDep) -> Response:
     """Ask for a job or a report, and show it."""
-    workspace, principal = context.workspace, context.principal
-    place = _enter_freely(workspace, visitor, collection)
+    place.view.require_free_scores()
+    workspace, principal, collection = place.workspace, place.principal, place.name
     chosen = _find_kind(noun, kind)
-    fields = _fields(workspace, chosen, place)
+    fields = _fields(chosen, place)
     filled = read(fields, form)
     # What was left as the form had it is left out: the job is then the same as one that names no defaults.
     changed = {
@@ -169,9 +144,9 @@ def launch(
             work = report_planning.launch(workspace, principal, [collection], find_report_kind(kind), params)
     except ValidationError as error:
         faulty = with_faults(fields, form, error)
-        return _show_form(context.request, visitor, place, noun, chosen, faulty, "Correct the marked fields.")
+        return _show_form(place, noun, chosen, faulty, "Correct the marked fields.")
     except GainboardError as error:
-        return _show_form(context.request, visitor, place, noun, chosen, with_faults(fields, form), error.message)
+        return _show_form(place, noun, chosen, with_faults(fields, form), error.message)
     context.engine.wake()
     return RedirectResponse(address(context.request, f"/{noun}s/{work.id}"), 303)
 
@@ -185,7 +160,8 @@ def show_job(job: str, request: Request, workspace: WorkspaceDep, visitor: Visit
     figures = []
     if work.state == "succeeded":
         figures = [FigureOnPage.of(figure) for figure in kind.figures(read_back(workspace, work))]
-    return _show_work(request, workspace, visitor, seen, work, "job", kind, figures=figures, params=work.params)
+    place = enter(request, workspace, visitor, seen.collections[0].name)
+    return _show_work(place, work, work, "job", kind, figures=figures, params=work.params)
 
 
 @router.get("/reports/{report}")
@@ -197,11 +173,10 @@ def show_report(report: str, request: Request, workspace: WorkspaceDep, visitor:
     layout: Mapping[str, Any] = {"figures": (), "left_out": (), "remarks": ()}
     if work.layout is not None and work.layout.state == "succeeded":
         layout = read_layout(workspace, work)
+    place = enter(request, workspace, visitor, seen.collections[0].name)
     return _show_work(
-        request,
-        workspace,
-        visitor,
-        seen,
+        place,
+        work,
         work.layout,
         "report",
         kind,
@@ -214,28 +189,20 @@ def show_report(report: str, request: Request, workspace: WorkspaceDep, visitor:
 
 
 def _show_work(
-    request: Request,
-    workspace: Workspace,
-    visitor: Visitor,
-    seen: Seen[Any],
-    maker: StoredJob | None,
-    noun: Noun,
-    kind: AnyKind[Any],
-    **values: Any,
+    place: Place, work: StoredWork, maker: StoredJob | None, noun: Noun, kind: AnyKind[Any], **values: Any
 ) -> Response:
-    work = seen.work
-    place = enter(workspace, visitor, seen.collections[0].name)
     named = maker.exhibits.get("tables", ()) if maker and maker.exhibits and work.state == "succeeded" else ()
-    return page(
-        request,
-        visitor,
+    visitor = place.visitor
+    return page_of(
+        place,
         "work.html",
-        PageLook(kind.shown_title, place, "Analyses", help=f"{noun}s.html#{kind.name}"),
+        kind.shown_title,
+        "Analyses",
+        help=f"{noun}s.html#{kind.name}",
         **{"reference": "", "left_out": (), "remarks": ()} | values,
         work=work,
         noun=noun,
-        title=kind.shown_title,
-        tables=[(table, table_on_page(workspace, maker, table)) for table in named] if maker else [],
+        tables=[(table, table_on_page(place.workspace, maker, table)) for table in named] if maker else [],
         most_rows=MOST_ROWS,
         may_cancel=visitor.is_signed_in and not work.is_over,
         may_verify=visitor.is_signed_in and not (isinstance(work, StoredJob) and not is_verifiable(work)),

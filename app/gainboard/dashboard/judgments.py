@@ -22,8 +22,8 @@ from gainboard.api.queries import asked_by
 from gainboard.api.score_matrices import ScoreMatrixUploadQuery, put_score_matrix
 from gainboard.api.uploads import PlainUpload, ReadersDep
 from gainboard.dashboard.jobs import JobContextDep
-from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import PageLook, PrintedRequest, page, pages
+from gainboard.dashboard.places import PlaceDep
+from gainboard.dashboard.rendering import PrintedRequest, page_of, pages
 from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation import collections
@@ -62,22 +62,16 @@ MOST_MOVED = 30
 
 
 @router.get("/c/{collection}/judgments")
-def show_judgments(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: JudgmentSetDep,
-) -> Response:
+def show_judgments(place: PlaceDep, asked: JudgmentSetDep) -> Response:
     """Show the judgment sets that this visitor may know of, and the versions of one of them."""
-    place = enter(workspace, visitor, collection)
-    principal, shown = place.view.principal, asked.get("judgments", OFFICIAL)
+    workspace, principal, collection = place.workspace, place.principal, place.name
+    shown = asked.get("judgments", OFFICIAL)
     versions_of_set = qrels.list_versions(workspace, principal, collection, shown, None, MOST)
-    return page(
-        request,
-        visitor,
+    return page_of(
+        place,
         "judgments.html",
-        PageLook(f"Judgments of {place.title}", place, "Judgments"),
+        f"Judgments of {place.title}",
+        "Judgments",
         versions=versions_of_set[::-1],
         matrices=list_matrices(workspace, principal, collection),
         groups=list_groups(workspace, principal, collection),
@@ -86,7 +80,7 @@ def show_judgments(
         layouts=INTENT_LAYOUTS if place.view.collection.intents else LAYOUTS,
         shown=shown,
         of_set=query_of_set(shown),
-        asking=PrintedRequest.of(request, "qrels", collection, query_of_set(shown)[1:]),
+        asking=PrintedRequest.of(place, "qrels", query_of_set(shown)[1:]),
     )
 
 
@@ -97,17 +91,14 @@ def query_of_set(judgments: str) -> str:
 
 @router.get("/c/{collection}/judgments/{version}")
 def show_impact(
-    collection: CollectionName,
     version: Version,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
+    place: PlaceDep,
     asked: Annotated[ComparedVersionQuery, asked_by(ComparedVersionQuery, is_form=True)],
 ) -> Response:
     """Show a version, and what it changes compared with the one of its set in use, or with another (organisers)."""
-    place = enter(workspace, visitor, collection)
     place.view.require_organiser()
-    principal, judgments = place.view.principal, asked.get("judgments", OFFICIAL)
+    workspace, principal, collection = place.workspace, place.principal, place.name
+    judgments = asked.get("judgments", OFFICIAL)
     name = VersionName(judgments, version)
     seen, title = qrels.version(workspace, principal, collection, name), str(name)
     versions_of_set = qrels.list_versions(workspace, principal, collection, judgments, None, MOST)
@@ -121,11 +112,11 @@ def show_impact(
             # The runs that change their rank, the largest change first: means and ranks, before and after.
             rows = [row for row in sorted(runs, key=lambda row: (-abs(row[4] - row[3]), row[4])) if row[3] != row[4]]
             moved.append(rows[:MOST_MOVED])
-    return page(
-        request,
-        visitor,
+    return page_of(
+        place,
         "version.html",
-        PageLook(f"{title[0].upper()}{title[1:]} of {place.title}", place, "Judgments"),
+        f"{title[0].upper()}{title[1:]} of {place.title}",
+        "Judgments",
         seen=seen,
         impact=change,
         others=[each.qrels.version for each in versions_of_set if each.qrels.version != version],

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from gainboard.dashboard.sessions import Visitor
+from fastapi import Depends, Request
+
+from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.dashboard.sessions import Visitor, VisitorDep
+from gainboard.evaluation.access.principals import Principal, Sender
 from gainboard.evaluation.access.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
 
@@ -23,10 +27,22 @@ class NavigationEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """A collection as a visitor sees it now."""
+    """A collection as a visitor sees it now, with the request for one of its pages."""
 
+    request: Request
+    workspace: Workspace
+    visitor: Visitor
     view: View
     now: datetime
+
+    @property
+    def principal(self) -> Principal:
+        return self.view.principal
+
+    @property
+    def sender(self) -> Sender:
+        """The sender, for use cases that look up the token together with the collection."""
+        return self.visitor.sender
 
     @property
     def name(self) -> str:
@@ -69,7 +85,15 @@ class Place:
         return [entry for is_offered, entry in offered if is_offered]
 
 
-def enter(workspace: Workspace, visitor: Visitor, name: str) -> Place:
+def enter(request: Request, workspace: Workspace, visitor: Visitor, name: str) -> Place:
     """Return the collection as this visitor sees it. Raise NotFound or NotAuthenticated as the API does."""
     with workspace.database.reading() as tx:
-        return Place(open_collection(tx, visitor.principal, name), workspace.now())
+        return Place(request, workspace, visitor, open_collection(tx, visitor.principal, name), workspace.now())
+
+
+def _place(collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Place:
+    return enter(request, workspace, visitor, collection)
+
+
+PlaceDep = Annotated[Place, Depends(_place)]
+"""The dependency of pages of a collection."""

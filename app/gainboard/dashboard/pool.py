@@ -6,21 +6,18 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from fastapi import Query, Request, Response
+from fastapi import Query, Response
 from fastapi.responses import StreamingResponse
 
 from gainboard.analyses.pool import POOL
 from gainboard.analyses.pool import figures as figures_of_pool
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.dashboard.figures import FigureOnPage
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.places import Place, PlaceDep
+from gainboard.dashboard.rendering import page_of, pages
 from gainboard.dashboard.schema_forms import fields_of
-from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import NoQrels
 from gainboard.evaluation.judgments.judged_shares import judged_shares
 from gainboard.evaluation.judgments.pools import PoolFormat, pool_pieces
-from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.jobs.access import JobsWanted, list_jobs
 from gainboard.jobs.pools import find_pool, judging_progress
@@ -34,23 +31,15 @@ FIRST_FIELDS = ("depth", "order", "budget", "top")
 
 
 @router.get("/c/{collection}/pool")
-def show_pool(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    job: Annotated[str | None, Query()] = None,
-) -> Response:
+def show_pool(place: PlaceDep, job: Annotated[str | None, Query()] = None) -> Response:
     """Show the pools to organisers, and the share of judged documents by rank, of all runs and of each."""
-    place = enter(workspace, visitor, collection)
-    look = PageLook(f"Pool of {place.title}", place, "Pool")
-    pools = _pools(workspace, place, job) if place.view.organises else None
-    return page(request, visitor, "pool.html", look, pools=pools, **_shares(workspace, place))
+    pools = _pools(place, job) if place.view.organises else None
+    return page_of(place, "pool.html", f"Pool of {place.title}", "Pool", pools=pools, **_shares(place))
 
 
-def _pools(workspace: Workspace, place: Place, job: str | None) -> dict[str, Any]:
+def _pools(place: Place, job: str | None) -> dict[str, Any]:
     """Return what organisers see: the pools that there are, the one that is shown, and the form for another."""
-    principal = place.view.principal
+    workspace, principal = place.workspace, place.principal
     jobs = [seen.work for seen in list_jobs(workspace, principal, JobsWanted(place.name, POOL.name), None, LISTED)]
     shown = job or next((work.id for work in jobs if work.state == "succeeded"), None)
     fields = fields_of(POOL.schema, {})
@@ -65,28 +54,21 @@ def _pools(workspace: Workspace, place: Place, job: str | None) -> dict[str, Any
 
 
 @router.get("/c/{collection}/pools/{job}.{form}")
-def read_pool(
-    collection: CollectionName,
-    job: str,
-    form: Literal["txt", "ntcir", "csv", "json"],
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-) -> Response:
+def read_pool(job: str, form: Literal["txt", "ntcir", "csv", "json"], place: PlaceDep) -> Response:
     """Return the file of a pool for assessors: it does not tell who found a document."""
-    place = enter(workspace, visitor, collection)
-    pool = find_pool(workspace, place.view.principal, collection, job, "path.job")
+    pool = find_pool(place.workspace, place.principal, place.name, job, "path.job")
     kind: PoolFormat = "trec" if form == "txt" else form
-    name = f"{collection}-pool-{job[:12]}.{'txt' if form == 'ntcir' else form}"
+    name = f"{place.name}-pool-{job[:12]}.{'txt' if form == 'ntcir' else form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(
         pool_pieces(pool.pool, kind), media_type=MEDIA_TYPES.get(form, "text/plain"), headers=headers
     )
 
 
-def _shares(workspace: Workspace, place: Place) -> dict[str, Any]:
+def _shares(place: Place) -> dict[str, Any]:
     """Return the shares of judged documents by rank, in numbers and as a figure; or why there are none."""
     try:
-        judged = judged_shares(workspace, place.view.principal, place.name)
+        judged = judged_shares(place.workspace, place.principal, place.name)
     except NoQrels as error:
         return {"judged": None, "why": error.message}
     mean, deepest = judged.mean, judged.shares.shape[1]

@@ -188,6 +188,14 @@ def page(request: Request, visitor: Visitor, template: str, look: PageLook, **va
     return Response(content, look.status, headers, "text/html")
 
 
+def page_of(
+    place: Place, template: str, title: str, here: str = "", *, status: int = 200, help: str = "", **values: Any
+) -> Response:
+    """Return a page of a collection. `here` is the entry of the navigation that is current."""
+    look = PageLook(title, place, here, status=status, help=help)
+    return page(place.request, place.visitor, template, look, **values)
+
+
 class PageRoute(CheckedRoute):
     """A route of a page."""
 
@@ -237,16 +245,14 @@ class PrintedRequest:
     python: str
 
     @classmethod
-    def of(
-        cls, request: Request, resource: str, collection: str, query: str, method: str = "", names: Sequence[str] = ()
-    ) -> PrintedRequest:
+    def of(cls, place: Place, resource: str, query: str, method: str = "", names: Sequence[str] = ()) -> PrintedRequest:
         """Return the request for a resource of a collection, such as `leaderboard`.
 
         The client's method has the same name, unless it is given. It takes `names` after the collection, in place of
         the parts of the query that have them.
         """
-        server = server_address(request)
-        path = f"{server}/v1/collections/{collection}/{resource}"
+        server = server_address(place.request)
+        path = f"{server}/v1/collections/{place.name}/{resource}"
         keywords: dict[str, Any] = {}
         for name, value in parse_qsl(query):
             if value in names:
@@ -259,7 +265,7 @@ class PrintedRequest:
         python = (
             "from gainboard.client import Gainboard\n\n"
             f"with Gainboard({server!r}) as gainboard:\n"
-            f"    answer = gainboard.{method or resource}({', '.join(map(repr, (collection, *names)))}{arguments})\n"
+            f"    answer = gainboard.{method or resource}({', '.join(map(repr, (place.name, *names)))}{arguments})\n"
         )
         return cls(f"curl {shlex.quote(f'{path}?{query}' if query else path)}", python)
 

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
-from fastapi import Request, Response
+from fastapi import Response
 
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.queries import asked_by, question_of, version_of
 from gainboard.api.runs import RunName
 from gainboard.dashboard.board import DIGITS, shown_digits
 from gainboard.dashboard.figures import FigureOnPage
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import PageLook, PrintedRequest, page, pages, query_of
-from gainboard.dashboard.sessions import Visitor, VisitorDep
+from gainboard.dashboard.places import Place, PlaceDep
+from gainboard.dashboard.rendering import PrintedRequest, page_of, pages, query_of
 from gainboard.errors import JudgmentsHidden, NoQrels, NotFound, Refused
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.boards.leaderboard import Board, Row, leaderboard
@@ -24,7 +22,6 @@ from gainboard.evaluation.runs import run_metadata, runs
 from gainboard.evaluation.runs.receipts import receipt_of_run
 from gainboard.evaluation.scoring.requests import Question, score
 from gainboard.evaluation.scoring.tied_runs import score_ties
-from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.notation.queries import MetricsQuery, RankingOptions
 from gainboard.statistics.means import competition_ranks
@@ -38,20 +35,14 @@ class RunPageQuery(MetricsQuery, RankingOptions, total=False):
 
 @router.get("/c/{collection}/runs/{run}")
 def show_run(
-    collection: CollectionName,
-    run: RunName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[RunPageQuery, asked_by(RunPageQuery, is_form=True)],
+    run: RunName, place: PlaceDep, asked: Annotated[RunPageQuery, asked_by(RunPageQuery, is_form=True)]
 ) -> Response:
     """Show a run as far as this visitor may see it."""
-    place = enter(workspace, visitor, collection)
-    principal = place.view.principal
+    workspace, principal, collection = place.workspace, place.principal, place.name
     seen = runs.described(workspace, principal, collection, run)
     board, why, receipt, profile = None, None, None, None
     try:
-        board = leaderboard(workspace, visitor.sender, collection, question_of(asked), asked.get("by"))
+        board = leaderboard(workspace, place.sender, collection, question_of(asked), asked.get("by"))
     except (NoQrels, Refused) as error:
         why = error.message
     if place.view.organises or seen.run.team_id == place.view.own_team:
@@ -63,14 +54,14 @@ def show_run(
     query = query_of({"run": run} | {name: value for name, value in asked.items() if name != "by"})
     rows = board.rows if board else []
     at = next((number for number, row in enumerate(rows) if row.run.name == run), None)
-    return page(
-        request,
-        visitor,
+    return page_of(
+        place,
         "run.html",
-        PageLook(f"Run {run} of {place.title}", place, "Board"),
+        f"Run {run} of {place.title}",
+        "Board",
         seen=seen,
         receipt=receipt,
-        described=_described(workspace, place, run),
+        described=_described(place, run),
         scores=_scores(rows[at]) if at is not None else [],
         why=why or (board.scores.withheld.get(run) if board else None),
         digits=shown_digits(board) if board else DIGITS,
@@ -78,17 +69,17 @@ def show_run(
         sees_all=place.view.sees_free_scores or place.view.scores == "all",
         above=rows[at - 1].run.name if at else None,
         below=rows[at + 1].run.name if at is not None and at + 1 < len(rows) else None,
-        ties=_ties(workspace, visitor, place, seen, board) if board else None,
+        ties=_ties(place, seen, board) if board else None,
         figures=[FigureOnPage.of(_figure(profile))] if profile else [],
         numbers=query,
-        asking=PrintedRequest.of(request, "scores", collection, query),
+        asking=PrintedRequest.of(place, "scores", query),
     )
 
 
-def _described(workspace: Workspace, place: Place, run: str) -> Sequence[tuple[str, str, Any]]:
+def _described(place: Place, run: str) -> Sequence[tuple[str, str, Any]]:
     """Return the ir_metadata of the run, each under an id and a title, for those who may read its file."""
     with suppress(JudgmentsHidden):
-        header, beside = run_metadata.find(workspace, place.view.principal, place.name, run)
+        header, beside = run_metadata.find(place.workspace, place.principal, place.name, run)
         described = (
             ("metadata", "What the file says of the run (ir_metadata)", header),
             ("resources", "What a file beside the run says of it (ir_metadata)", beside.read if beside else None),
@@ -108,9 +99,7 @@ def _scores(row: Row) -> Sequence[dict[str, Any]]:
     ]
 
 
-def _ties(
-    workspace: Workspace, visitor: Visitor, place: Place, seen: runs.SeenRun, board: Board
-) -> dict[str, Any] | None:
+def _ties(place: Place, seen: runs.SeenRun, board: Board) -> dict[str, Any] | None:
     """Return the share of tied documents, and the range of each mean over their orders, if this visitor may see it.
 
     Metrics that have no range for this run are left out.
@@ -121,8 +110,8 @@ def _ties(
         return None
     version = board.scores.qrels.named
     question = Question(labels, [seen.run.name], qrels=version, admit=View.require_judgments)
-    table = score(workspace, visitor.sender, place.name, question)
-    ((ties, scores),) = score_ties(workspace, table, "range")
+    table = score(place.workspace, place.sender, place.name, question)
+    ((ties, scores),) = score_ties(place.workspace, table, "range")
     ends = zip(scores.means["worst"].tolist(), scores.means["best"].tolist(), strict=True)
     return {"share": ties.tied_share, "ranges": dict(zip(table.labels, ends, strict=True))}
 

@@ -19,10 +19,10 @@ from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.models.admin import NewToken
 from gainboard.api.models.collections import ChangeableSettings
 from gainboard.api.tokens import TokenId
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.places import Place, PlaceDep
+from gainboard.dashboard.rendering import page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, told_by, with_faults
-from gainboard.dashboard.sessions import Form, FormDep, Visitor, VisitorDep, forget_once, show_once, shown_once
+from gainboard.dashboard.sessions import Form, FormDep, VisitorDep, forget_once, show_once, shown_once
 from gainboard.errors import GainboardError, InvalidRequest, SettingsChanged
 from gainboard.evaluation import audit, collections
 from gainboard.evaluation.access import tokens
@@ -30,7 +30,6 @@ from gainboard.evaluation.access.tokens import Wish
 from gainboard.evaluation.collection_settings import Policy
 from gainboard.evaluation.collections import Described
 from gainboard.evaluation.scoring.requests import official_metrics
-from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import BOOLEAN
 from gainboard.store.audit import AuditWanted
 from gainboard.vocabulary import Phase
@@ -55,25 +54,14 @@ OF_COLLECTION = ("title", "gains", "metrics", "public")
 
 
 @router.get("/c/{collection}/settings")
-def show_settings(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    saved: Annotated[bool, BOOLEAN] = False,
-) -> Response:
+def show_settings(place: PlaceDep, saved: Annotated[bool, BOOLEAN] = False) -> Response:
     """Show all settings, with forms to change them."""
-    return _show_page(request, workspace, visitor, _enter_as_organiser(workspace, visitor, collection), is_saved=saved)
-
-
-def _enter_as_organiser(workspace: Workspace, visitor: Visitor, name: str) -> Place:
-    place = enter(workspace, visitor, name)
     place.view.require_organiser()
-    return place
+    return _show_page(place, is_saved=saved)
 
 
-def _fields(request: Request, described: Described) -> list[Field]:
-    now = show(request, described).model_dump(mode="json")
+def _fields(place: Place, described: Described) -> list[Field]:
+    now = show(place.request, described).model_dump(mode="json")
     schema = ChangeableSettings.model_json_schema()
     properties = {name: schema["properties"][name] for name in OF_COLLECTION}
     return [
@@ -83,9 +71,6 @@ def _fields(request: Request, described: Described) -> list[Field]:
 
 
 def _show_page(
-    request: Request,
-    workspace: Workspace,
-    visitor: Visitor,
     place: Place,
     *,
     fields: Sequence[Field] | None = None,
@@ -95,19 +80,20 @@ def _show_page(
     is_saved: bool = False,
     status: int = 200,
 ) -> Response:
-    name, principal = place.name, place.view.principal
+    workspace, principal, name = place.workspace, place.principal, place.name
     described = collections.described(workspace, principal, name)
-    shown = fields or _fields(request, described)
+    shown = fields or _fields(place, described)
     listed = tokens.list_tokens(workspace, principal, name, None, MOST)
     # The release has a form of its own, which asks twice.
     by_name = {field.name: field for field in shown if field.name != "policy.phase"}
     groups = {title: [by_name.pop(name) for name in names] for title, names in GROUPS.items()}
     groups |= {"More": [*by_name.values()]} if by_name else {}
-    answer = page(
-        request,
-        visitor,
+    answer = page_of(
+        place,
         "settings.html",
-        PageLook(f"Settings of {place.title}", place, "Settings", status=status),
+        f"Settings of {place.title}",
+        "Settings",
+        status=status,
         groups=groups,
         seen=seen or json.dumps({field.name: field.value for field in shown}),
         has_official_metric=bool(official_metrics(place.view.collection)),
@@ -116,22 +102,21 @@ def _show_page(
         is_saved=is_saved,
         warnings=described.warnings,
         fault=fault,
-        secret=shown_once(request),
+        secret=shown_once(place.request),
         tokens=listed,
         holders={token.id: token.holder for token in listed if token.holder},
         entries=[*audit.exported(workspace, principal, name, AuditWanted()).entries][: -ENTRIES - 1 : -1],
     )
-    forget_once(request, answer)
+    forget_once(place.request, answer)
     return answer
 
 
 @router.post("/c/{collection}/settings")
-def change_settings(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
-) -> Response:
+def change_settings(form: FormDep, place: PlaceDep) -> Response:
     """Change the settings that differ from those that the page showed, all or none of them."""
-    place = _enter_as_organiser(workspace, visitor, collection)
-    fields = _fields(request, collections.described(workspace, visitor.principal, collection))
+    place.view.require_organiser()
+    workspace, principal = place.workspace, place.principal
+    fields = _fields(place, collections.described(workspace, principal, place.name))
     editable = [field for field in fields if field.name != "policy.phase"]
     before = Form(tuple(_read_seen(form.get("seen")).items()))
     try:
@@ -140,19 +125,17 @@ def change_settings(
             values_of(ChangeableSettings.model_validate(read(editable, filled, is_change=True)))
             for filled in (form, before)
         )
-        collections.change(workspace, visitor.principal, collection, sent, seen)
+        collections.change(workspace, principal, place.name, sent, seen)
     except SettingsChanged as error:
         now = json.dumps({field.name: field.value for field in fields})
         conflicts = {conflict["setting"] for conflict in error.details["conflicts"]}
         merged = _merge(fields, form, before, conflicts)
         fault = "Nothing was changed: somebody else changed the marked settings meanwhile. Save again to override them."
-        return _show_page(request, workspace, visitor, place, fields=merged, seen=now, fault=fault, status=409)
+        return _show_page(place, fields=merged, seen=now, fault=fault, status=409)
     except (ValidationError, GainboardError) as error:
         faulty, fault = with_faults(fields, form, error), f"Nothing was changed. {told_by(error)}"
-        return _show_page(
-            request, workspace, visitor, place, fields=faulty, seen=form.get("seen"), fault=fault, status=422
-        )
-    return _lead_back(request, collection, "?saved=true")
+        return _show_page(place, fields=faulty, seen=form.get("seen"), fault=fault, status=422)
+    return _lead_back(place.request, place.name, "?saved=true")
 
 
 def _merge(fields: Sequence[Field], form: Form, before: Form, conflicts: Collection[str]) -> list[Field]:
@@ -206,20 +189,18 @@ def change_phase(
 
 
 @router.post("/c/{collection}/tokens")
-def create_token(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
-) -> Response:
+def create_token(form: FormDep, place: PlaceDep) -> Response:
     """Create a token, and show it this once, on the page of settings."""
-    place = _enter_as_organiser(workspace, visitor, collection)
+    place.view.require_organiser()
     fields = _token_fields()
     try:
         sent = NewToken.model_validate(read(fields, form))
-        issued = tokens.create(workspace, visitor.principal, collection, Wish(**sent.model_dump()))
+        issued = tokens.create(place.workspace, place.principal, place.name, Wish(**sent.model_dump()))
     except (ValidationError, GainboardError) as error:
         faulty, fault = with_faults(fields, form, error), f"No token was made. {told_by(error)}"
-        return _show_page(request, workspace, visitor, place, token_fields=faulty, fault=fault, status=422)
-    answer = _lead_back(request, collection, "#tokens")
-    show_once(request, answer, issued.token)
+        return _show_page(place, token_fields=faulty, fault=fault, status=422)
+    answer = _lead_back(place.request, place.name, "#tokens")
+    show_once(place.request, answer, issued.token)
     return answer
 
 

@@ -6,9 +6,9 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from gainboard.api.answers import address
-from gainboard.api.dependencies import CollectionName, WorkspaceDep, caller_of
-from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.api.dependencies import WorkspaceDep, caller_of
+from gainboard.dashboard.places import PlaceDep
+from gainboard.dashboard.rendering import PageLook, page, page_of, pages
 from gainboard.dashboard.sessions import (
     FormDep,
     OpenFormDep,
@@ -135,12 +135,10 @@ def accept(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form:
 
 
 @router.get("/c/{collection}/joined")
-def show_joined(collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+def show_joined(place: PlaceDep) -> Response:
     """Show the new token, what may be sent until when, and how to use the token in a terminal."""
-    place = enter(workspace, visitor, collection)
     require_participation(place.view)
-    policy, secret = CollectionPolicy.of(place.view.collection), shown_once(request)
-    look = PageLook(f"Welcome to {place.title}", place)
-    answer = page(request, visitor, "joined.html", look, secret=secret, policy=policy)
-    forget_once(request, answer)
+    policy, secret = CollectionPolicy.of(place.view.collection), shown_once(place.request)
+    answer = page_of(place, "joined.html", f"Welcome to {place.title}", secret=secret, policy=policy)
+    forget_once(place.request, answer)
     return answer

@@ -16,9 +16,9 @@ from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.runs import RunName, RunUploadQuery, in_slot
 from gainboard.api.uploads import ReadersDep
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import PageLook, page, pages
-from gainboard.dashboard.sessions import FormDep, UploaderDep, Visitor, VisitorDep
+from gainboard.dashboard.places import Place, PlaceDep
+from gainboard.dashboard.rendering import page_of, pages
+from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
 from gainboard.errors import NoQrels, Refused
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.access.score_news import shown_scores_changed_at
@@ -29,7 +29,6 @@ from gainboard.evaluation.judgments import qrels
 from gainboard.evaluation.runs import runs
 from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.scoring.requests import Question
-from gainboard.evaluation.workspace import Workspace
 from gainboard.vocabulary import OFFICIAL
 
 router = pages()
@@ -49,17 +48,11 @@ class TeamRuns:
 
 
 @router.get("/c/{collection}/submissions")
-def show_submissions(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    team: str | None = None,
-) -> Response:
+def show_submissions(place: PlaceDep, team: str | None = None) -> Response:
     """Show the runs that this visitor may see, by team, and the place to upload one."""
-    place = enter(workspace, visitor, collection)
     require_participation(place.view)
-    principal, own_team = place.view.principal, place.view.own_team
+    workspace, principal, collection = place.workspace, place.principal, place.name
+    own_team = place.view.own_team
     seen = runs.list_runs(workspace, principal, collection, None, MOST)
     shown = [each for each in seen if own_team in (None, each.run.team_id)]
     shown.sort(key=lambda each: each.run.created_at, reverse=True)
@@ -71,11 +64,11 @@ def show_submissions(
         runs.admit(workspace, principal, collection, None, team_may_follow=True)
     except Refused as refusal:
         closed = refusal.message
-    return page(
-        request,
-        visitor,
+    return page_of(
+        place,
         "submissions.html",
-        PageLook(f"Submissions to {place.title}", place, "Submissions"),
+        f"Submissions to {place.title}",
+        "Submissions",
         teams=[
             TeamRuns(each.name, [run for run in shown if run.run.team == each.name], left[each.id]) for each in teams
         ],
@@ -87,19 +80,19 @@ def show_submissions(
         closed=closed,
         formats=FORMATS,
         may_withdraw=runs.may_withdraw(place.view, place.now),
-        news=judgment_news(workspace, place),
-        scores_changed_at=_scores_changed_at(workspace, visitor, place),
+        news=judgment_news(place),
+        scores_changed_at=_scores_changed_at(place),
     )
 
 
-def judgment_news(workspace: Workspace, place: Place) -> dict[str, Any] | None:
+def judgment_news(place: Place) -> dict[str, Any] | None:
     """Return the version of the judgments in use and the one that it replaced; None unless it replaced one.
 
     None also for whoever may not see the judgments.
     """
     if not place.view.sees_judgments:
         return None
-    versions = qrels.list_versions(workspace, place.view.principal, place.name, OFFICIAL, None, MOST)
+    versions = qrels.list_versions(place.workspace, place.principal, place.name, OFFICIAL, None, MOST)
     published = sorted(
         (each.qrels for each in versions if each.qrels.published_at is not None),
         key=lambda version: version.published_at or version.created_at,
@@ -107,12 +100,13 @@ def judgment_news(workspace: Workspace, place: Place) -> dict[str, Any] | None:
     return {"now": published[-1], "before": published[-2]} if len(published) > 1 else None
 
 
-def _scores_changed_at(workspace: Workspace, visitor: Visitor, place: Place) -> datetime | None:
+def _scores_changed_at(place: Place) -> datetime | None:
     """Return when new judgments changed the scores that a team sees under the presets while they are hidden."""
     if place.view.own_team is None or place.view.sees_free_scores or not place.view.policy.presets:
         return None
     try:
-        return shown_scores_changed_at(workspace, leaderboard(workspace, visitor.sender, place.name, Question(), None))
+        board = leaderboard(place.workspace, place.sender, place.name, Question(), None)
+        return shown_scores_changed_at(place.workspace, board)
     except (NoQrels, Refused):
         return None
 

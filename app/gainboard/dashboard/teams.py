@@ -12,14 +12,13 @@ from fastapi.responses import RedirectResponse
 from gainboard.api.answers import address, server_address
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.tokens import TokenId
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import PageLook, page, pages
-from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep, forget_once, show_once, shown_once
+from gainboard.dashboard.places import Place, PlaceDep, enter
+from gainboard.dashboard.rendering import page_of, pages
+from gainboard.dashboard.sessions import FormDep, VisitorDep, forget_once, show_once, shown_once
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access import invitations, tokens
 from gainboard.evaluation.access.teams import list_teams, runs_left
 from gainboard.evaluation.runs import runs
-from gainboard.evaluation.workspace import Workspace
 from gainboard.store.access_records import CountedTeam, Token
 
 router = pages()
@@ -47,29 +46,27 @@ class ShownTeam:
 
 
 @router.get("/c/{collection}/teams")
-def show_teams(collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+def show_teams(place: PlaceDep) -> Response:
     """Show the teams, with the form to invite some."""
-    place = enter(workspace, visitor, collection)
     place.view.require_organiser()
-    return _show_page(request, workspace, visitor, place)
+    return _show_page(place)
 
 
-def _show_page(
-    request: Request, workspace: Workspace, visitor: Visitor, place: Place, wanted: str = "", fault: str = ""
-) -> Response:
-    assert visitor.session is not None, "only organisers come here"
-    principal, name, now = visitor.principal, place.name, workspace.now()
+def _show_page(place: Place, wanted: str = "", fault: str = "") -> Response:
+    session, request = place.visitor.session, place.request
+    assert session is not None, "only organisers come here"
+    workspace, principal, name = place.workspace, place.principal, place.name
     _, counted = list_teams(workspace, principal, name, None, MOST)
     left = runs_left(workspace, principal, name, counted)
     last: dict[str, datetime] = {}
     for seen in runs.list_runs(workspace, principal, name, None, MOST_RUNS):
         last[seen.run.team] = max(seen.run.created_at, last.get(seen.run.team, seen.run.created_at))
     every = tokens.list_tokens(workspace, principal, name, None, MOST_RUNS)
-    valid = [token for token in every if token.is_live(now) and not token.is_invitation]
+    valid = [token for token in every if token.is_live(place.now) and not token.is_invitation]
     # A code is stored as its hash alone, so only the session that made an invitation can show its link.
     invited = {
         record.team: ShownInvitation(record, f"{server_address(request)}/join#{code}" if code else None)
-        for record, code in invitations.list_invitations(workspace, visitor.session, name)
+        for record, code in invitations.list_invitations(workspace, session, name)
     }
     teams = [
         ShownTeam(
@@ -81,9 +78,18 @@ def _show_page(
         )
         for team in counted
     ]
-    look = PageLook(f"Teams of {place.title}", place, "Teams", status=422 if fault else 200)
-    values = {"wanted": wanted, "fault": fault, "secret": shown_once(request), "most": MOST}
-    answer = page(request, visitor, "teams.html", look, teams=teams, **values)
+    answer = page_of(
+        place,
+        "teams.html",
+        f"Teams of {place.title}",
+        "Teams",
+        status=422 if fault else 200,
+        teams=teams,
+        wanted=wanted,
+        fault=fault,
+        secret=shown_once(request),
+        most=MOST,
+    )
     forget_once(request, answer)
     return answer
 
@@ -98,8 +104,9 @@ def invite(
     try:
         invitations.invite(workspace, visitor.session, collection, wanted.replace(",", " ").split())
     except InvalidRequest as error:
-        place = enter(workspace, visitor, collection)
-        return _show_page(request, workspace, visitor, place, wanted, f"Nobody was invited. {error.message}")
+        return _show_page(
+            enter(request, workspace, visitor, collection), wanted, f"Nobody was invited. {error.message}"
+        )
     return _lead_back(request, collection)
 
 

@@ -8,22 +8,19 @@ from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
-from fastapi import Path, Request, Response
+from fastapi import Request, Response
 from numpy.typing import NDArray
 
 from gainboard.api.board_exhibits import DIGITS, image_answer, table_answer
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.queries import asked_by, question_of, version_of
 from gainboard.api.scores import read_scores
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import FORMS, Form, PageLook, PrintedRequest, page, pages, query_of
-from gainboard.dashboard.sessions import Visitor, VisitorDep
+from gainboard.dashboard.places import Place, PlaceDep
+from gainboard.dashboard.rendering import FORMS, Form, PrintedRequest, page_of, pages, query_of
 from gainboard.errors import NotFound
 from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.boards.rankings import topic_rankings
 from gainboard.evaluation.judgments.topic_groups import list_groups
-from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap
 from gainboard.notation.queries import MetricsQuery, RankingOptions, Said, completed
@@ -65,9 +62,9 @@ class SortedTopics(NamedTuple):
     scores: Floats
 
 
-def _sort(workspace: Workspace, visitor: Visitor, place: Place, asked: TopicsQuery) -> SortedTopics:
+def _sort(place: Place, asked: TopicsQuery) -> SortedTopics:
     place.view.require_free_scores()
-    board = leaderboard(workspace, visitor.sender, place.name, question_of(asked), asked.get("by"))
+    board = leaderboard(place.workspace, place.sender, place.name, question_of(asked), asked.get("by"))
     table, runs = _table(board), [row.run.name for row in board.rows]
     defined = np.flatnonzero(~np.isnan(table).any(axis=1)) if runs else np.array([], int)
     order = _order(table[defined], runs, asked.get("sort", "topic"), place.name)
@@ -83,25 +80,18 @@ def _table(board: Board) -> Floats:
 
 
 @router.get("/c/{collection}/topics")
-def show_topics(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)],
-) -> Response:
+def show_topics(place: PlaceDep, asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)]) -> Response:
     """Show the scores of all runs on all topics, the hardest topics first if so wanted."""
-    place = enter(workspace, visitor, collection)
-    shown = _sort(workspace, visitor, place, asked)
+    shown = _sort(place, asked)
     query = query_of(_without(asked, "sort", "all", "by") | {"topics": asked.get("topics") or "all"})
-    return page(
-        request,
-        visitor,
+    return page_of(
+        place,
         "topics.html",
-        PageLook(f"Topics of {place.title}", place, "Topics"),
+        f"Topics of {place.title}",
+        "Topics",
         asked=completed(TopicsQuery, asked),
         board=shown.board,
-        groups=list_groups(workspace, place.view.principal, collection),
+        groups=list_groups(place.workspace, place.principal, place.name),
         other_topics=query_of(_without(asked, "topics", "sort")),
         rows=_rows(shown),
         runs=shown.runs,
@@ -111,7 +101,7 @@ def show_topics(
         numbers=query_of(asked),
         forms=FORMS,
         of_topic=query_of(_without(asked, "sort")),
-        asking=PrintedRequest.of(request, "scores", collection, query),
+        asking=PrintedRequest.of(place, "scores", query),
     )
 
 
@@ -147,20 +137,18 @@ def _heat_map(topics: SortedTopics) -> Figure:
 
 @router.get("/c/{collection}/topics.{form}")
 def read_topics(
-    collection: CollectionName,
     form: Form,
     request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
+    place: PlaceDep,
     asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)],
 ) -> Response:
     """Return the scores of all runs on all topics, or the topics in numbers for print, or the heat map."""
     if form == "json" or form == "csv":
         scores: Any = {"topics": "all"} | _without(asked, "sort", "all", "by") | {"format": form}
-        return read_scores(collection, request, workspace, visitor.sender, scores)
-    shown = _sort(workspace, visitor, enter(workspace, visitor, collection), asked)
+        return read_scores(place.name, request, place.workspace, place.sender, scores)
+    shown = _sort(place, asked)
     if not shown.topics:
-        raise NotFound(f"There is nothing to show: no topic of {collection!r} has a score.")
+        raise NotFound(f"There is nothing to show: no topic of {place.name!r} has a score.")
     if form == "svg" or form == "png":
         return image_answer(form, lambda: _heat_map(shown))
     caption = f"Scores of {len(shown.runs)} runs by topic, under {shown.board.by}"
@@ -171,19 +159,14 @@ def read_topics(
 
 @router.get("/c/{collection}/topics/{topic:path}")
 def show_topic(
-    collection: CollectionName,
-    topic: Annotated[str, Path(description="The topic's id")],
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)],
+    topic: str, place: PlaceDep, asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)]
 ) -> Response:
     """Show one topic: its judgments, the scores of all runs, and their rankings as levels by rank."""
-    place = enter(workspace, visitor, collection)
-    of_topic = topic_rankings(workspace, place.view.principal, collection, topic, depth=DEPTH, qrels=version_of(asked))
+    workspace, principal, name = place.workspace, place.principal, place.name
+    of_topic = topic_rankings(workspace, principal, name, topic, depth=DEPTH, qrels=version_of(asked))
     # The topic may be outside of the group that the pages before were about.
     question = replace(question_of(asked), topics=None)
-    board = leaderboard(workspace, visitor.sender, collection, question, asked.get("by"))
+    board = leaderboard(workspace, place.sender, name, question, asked.get("by"))
     topics = board.scores.topics
     number = topics.index(topic)
     scores = dict(zip([row.run.name for row in board.rows], _table(board)[number].tolist(), strict=True))
@@ -193,11 +176,11 @@ def show_topic(
     highest = place.view.collection.highest_level
     colours = [1 + round(5 * level / max(highest - 1, 1)) if highest > 1 else 6 for level in range(highest)]
     query = query_of(_without(asked, "all", "sort"))
-    return page(
-        request,
-        visitor,
+    return page_of(
+        place,
         "topic.html",
-        PageLook(f"Topic {topic} of {place.title}", place, "Topics"),
+        f"Topic {topic} of {place.title}",
+        "Topics",
         topic=topic,
         board=board,
         names=[place.view.collection.level_name(level) for level in range(len(of_topic.counts))],
@@ -214,9 +197,8 @@ def show_topic(
         after=topics[number + 1] if number + 1 < len(topics) else None,
         query=query,
         asking=PrintedRequest.of(
-            request,
+            place,
             f"topics/{quote(topic, safe='')}/rankings",
-            collection,
             query_of({name: value for name, value in asked.items() if name in ("judgments", "qrels")}),
             method="topic_rankings",
             names=[topic],
