@@ -174,6 +174,7 @@ def page(request: Request, visitor: Visitor, template: str, look: PageLook, **va
         values,
         look=look,
         visitor=visitor,
+        csrf=Markup('<input type="hidden" name="csrf" value="{}">').format(visitor.csrf),
         version=__version__,
         server=server_address(request),
         here=here,
