@@ -17,7 +17,7 @@ from typing import Any
 from zlib import crc32
 
 from gainboard import demo
-from gainboard.analyses.job_kinds import JobKind, every_kind
+from gainboard.analyses.job_kinds import Kind, every_kind
 from gainboard.analyses.report_kinds import ReportKind, every_report_kind
 from gainboard.client import Gainboard, Job, LocalGainboard, Report
 
@@ -41,7 +41,7 @@ COLLECTIONS = {"corrected-means": LARGE, "judge-agreement": TWICE, "judgments": 
 """The collections of kinds that need more than `demo-small` has."""
 ROWS, COLUMNS, LONGEST = 4, 5, 40
 AnyWork = Job | Report
-Kind = JobKind[Any, Any] | ReportKind[Any]
+AnyKind = Kind | ReportKind[Any]
 
 
 def load(gainboard: LocalGainboard, folder: Path, wanted: Container[str]) -> None:
@@ -95,26 +95,26 @@ def _by_intent(qrels: str) -> str:
     )
 
 
-def request_of(kind: Kind) -> dict[str, Any]:
+def request_of(kind: AnyKind) -> dict[str, Any]:
     """Return the body that asks for a kind."""
-    if isinstance(kind, JobKind):
-        return {"kind": kind.name, "params": dict(PARAMS.get(kind.name, kind.example()["params"]))}
-    return {"name": kind.name, "collections": [collection_of(kind)]}
+    if isinstance(kind, ReportKind):
+        return {"name": kind.name, "collections": [collection_of(kind)]}
+    return {"kind": kind.name, "params": dict(PARAMS.get(kind.name, kind.example()["params"]))}
 
 
-def collection_of(kind: Kind) -> str:
+def collection_of(kind: AnyKind) -> str:
     """Return the collection that a kind is asked for on."""
-    if isinstance(kind, JobKind):
-        return COLLECTIONS.get(kind.name, SMALL)
-    return DIVERSE if kind.example_collection == DIVERSE else SMALL
+    if isinstance(kind, ReportKind):
+        return DIVERSE if kind.example_collection == DIVERSE else SMALL
+    return COLLECTIONS.get(kind.name, SMALL)
 
 
-def version_of(kind: Kind) -> str:
+def version_of(kind: AnyKind) -> str:
     """Return the version of what computes a kind, by which a test sees that it computes anew."""
-    return str(kind.engine_version) if isinstance(kind, JobKind) else kind.name
+    return kind.name if isinstance(kind, ReportKind) else str(kind.engine_version)
 
 
-def section(gainboard: LocalGainboard, kind: Kind) -> dict[str, Any]:
+def section(gainboard: LocalGainboard, kind: AnyKind) -> dict[str, Any]:
     """Draw the figure of a kind, and return what the page says of it."""
     body = request_of(kind)
     if isinstance(kind, ReportKind):
@@ -145,7 +145,7 @@ def _shown(work: AnyWork, name: str) -> dict[str, Any]:
 
 def main(names: list[str]) -> None:
     """Write the pictures of these kinds, or of all without any, and what was asked for them."""
-    every: tuple[Kind, ...] = (*every_kind(), *every_report_kind())
+    every: tuple[AnyKind, ...] = (*every_kind(), *every_report_kind())
     wanted = [kind for kind in every if kind.name in names or not names]
     if unknown := {*names} - {kind.name for kind in wanted}:
         raise SystemExit(f"There is no kind {min(unknown)}.")

@@ -5,7 +5,7 @@ from contextlib import closing, suppress
 import pytest
 from sqlalchemy import text
 
-from gainboard.store.database import MOST_REMEMBERED, Database, remembered
+from gainboard.store.database import MOST_REMEMBERED, Database, recall
 
 
 def test_a_failed_write_leaves_nothing_while_a_connection_is_kept(database_url):
@@ -51,7 +51,7 @@ def write_elsewhere(database):
 
 def read_much(database):
     with database.reading() as tx:
-        known = remembered(tx)
+        known = recall(tx)
         assert known is not None
         known.update(dict.fromkeys(range(MOST_REMEMBERED)))
 
@@ -61,7 +61,7 @@ def test_a_connection_remembers_until_anything_is_committed(file, change):
     for _ in range(2):  # with what was read before the change, and with nothing
         for is_known in (False, True):
             with file.reading() as tx:
-                known = remembered(tx)
+                known = recall(tx)
                 assert known is not None
                 assert ("key" in known) is is_known
                 known["key"] = "value"
@@ -70,7 +70,7 @@ def test_a_connection_remembers_until_anything_is_committed(file, change):
 
 def test_a_reading_transaction_is_of_the_state_that_is_remembered(file):
     with file.reading() as tx:
-        remembered(tx)
+        recall(tx)
         write_elsewhere(file)
         assert tx.execute(text("SELECT count(*) FROM written")).scalar_one() == 0
 
@@ -78,10 +78,10 @@ def test_a_reading_transaction_is_of_the_state_that_is_remembered(file):
 def test_nothing_is_remembered_of_a_transaction_that_writes(file):
     with suppress(ZeroDivisionError), file.writing() as tx:
         write(tx)
-        assert remembered(tx) is None
+        assert recall(tx) is None
         raise ZeroDivisionError
 
 
 def test_postgresql_remembers_nothing(database_url):
     with closing(Database(database_url)) as database, database.reading() as tx:
-        assert (remembered(tx) is None) is (tx.dialect.name == "postgresql")
+        assert (recall(tx) is None) is (tx.dialect.name == "postgresql")

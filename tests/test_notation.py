@@ -134,7 +134,7 @@ def bodies():
 def test_every_json_body_is_read_strictly():
     assert [model.__name__ for model in bodies() if not issubclass(model, JsonBody)] == []
     names = {model.__name__ for model in bodies()}
-    kinds = {kind.params.__name__ for kind in (*every_kind(), *every_report_kind())}
+    kinds = {kind.params_model.__name__ for kind in (*every_kind(), *every_report_kind())}
     assert names >= kinds | {"NewCollection", "CollectionChange", "Policy", "Quotas", "NewToken", "DesignRequest"}
 
 
@@ -208,7 +208,7 @@ def test_a_setting_is_text_or_is_read_in_one_form(name):
 def forms():
     """Every model that a page shows as a form, and the fields of the form."""
     models = [CollectionChange, NewToken]
-    models += [kind.params for kind in (*every_kind(), *every_report_kind())]
+    models += [kind.params_model for kind in (*every_kind(), *every_report_kind())]
     for model in models:
         yield model, fields_of(model.model_json_schema(), {})
 

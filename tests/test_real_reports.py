@@ -58,7 +58,7 @@ def test_every_number_is_one_that_a_job_answers_and_all_is_drawn(campaign, kind)
     answered = set()
     for job in found["jobs"]:
         answer = client.get(f"{job['url']}/result")
-        check_form(find_kind(job["kind"]).result, answer.content)
+        check_form(find_kind(job["kind"]).result_model, answer.content)
         answered.update(numbers(answer.json()))
     facts = set(numbers(result["collections"]))
     assert result["tables"]

@@ -29,7 +29,7 @@ from ir_measures.measures.base import Agg
 from ir_measures.util import QrelsConverter, RunConverter
 
 from gainboard.errors import BadExpression, GainboardError
-from gainboard.evaluation.runs.join import nothing_retrieved
+from gainboard.evaluation.runs.join import make_empty_run
 from gainboard.evaluation.scoring.file_scores import FileJudgments
 from gainboard.metrics import Metric, Scale, every_metric, mean_of, resolve
 
@@ -98,7 +98,7 @@ class GainboardEvaluator(providers.Evaluator):
         rankings = RunConverter(run).as_dict_of_dict().items()
         judged = {topic: ranking for topic, ranking in rankings if topic in judgments.index.rows and ranking}
         # Here, a run without a judged topic is no mistake of its file: what it misses scores as missing.
-        judged_run = judgments.run(judged, "run")[0] if judged else nothing_retrieved(len(judgments.index.rows))
+        judged_run = judgments.run(judged, "run")[0] if judged else make_empty_run(len(judgments.index.rows))
         scores = judgments.scores(self._metrics, [judged_run])[:, 0]
         for measure, of_topics in zip(self.measures, scores.tolist(), strict=True):
             for topic, score in zip(judgments.index.topics.topics, of_topics, strict=True):

@@ -12,6 +12,7 @@ from gainboard.analyses.job_kinds import every_kind, find_kind
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import as_csv
 from gainboard.exhibits.latex import as_latex
+from gainboard.jobs.files import find_file, read_file
 from gainboard.jobs.worker import Worker
 from tests.world.groves import copied
 
@@ -101,7 +102,7 @@ def test_parts_worked_backwards_and_one_by_one_give_the_same_bytes_of_the_promis
         assert job.id == same.id
         assert laboratory.result(job) == elsewhere.result(same), params
         found = json.loads(laboratory.result(job))
-        check_what_is_made_of_the_result_alone(kind, found)
+        check_what_is_made_of_the_result_alone(laboratory, job, found)
 
 
 def number_of_matrices():
@@ -125,16 +126,19 @@ def test_the_matrices_of_a_job_go_with_the_next_one(elsewhere):
         gc.enable()
 
 
-def check_what_is_made_of_the_result_alone(kind, found):
-    result = find_kind(kind).result.model_validate(found)
-    tables = find_kind(kind).tables(result)
+def check_what_is_made_of_the_result_alone(laboratory, job, found):
+    """The worker made the tables of the result that it had: they are those of the JSON that readers get."""
+    result = find_kind(job.kind).result_model.model_validate(found)
+    tables = result.tables()
     assert len({table.name for table in tables}) == len(tables)
     for table in tables:
+        file = find_file(laboratory.workspace, job, f"tables/{table.name}.csv")
+        assert b"".join(read_file(laboratory.workspace, file)).decode() == as_csv(table)
         rows = as_csv(table).splitlines()
         assert len(rows) == len(table.rows) + 1
         assert all(len(row) == len(table.columns) for row in table.rows)
         assert as_latex(table)
-    figures = find_kind(kind).figures(result)
+    figures = result.figures()
     assert len({figure.name for figure in figures}) == len(figures)
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from gainboard.analyses.gain_vectors import figures
 from tests.world.groves import NO_RELEVANT, ONLY_LOW
 
 CURVES = ("CG", "DCG", "nCG", "nDCG")
@@ -35,7 +34,7 @@ def test_topics_that_are_worth_nothing_are_left_out_and_said_so(answer):
 
 def test_the_caption_of_a_curve_names_its_own_metric(laboratory):
     found = laboratory.read("gain-vectors", cutoff=5, rel=2, base=3)
-    captions = {figure.name: figure.caption for figure in figures(found)}
+    captions = {figure.name: figure.caption for figure in found.figures()}
     for name in CURVES:
         own = f"{name}(rel=2{',base=3' if 'D' in name else ''})@5"
         assert captions[name].endswith(f": {laboratory.label(own)}.")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gainboard.analyses.job_kinds import every_kind, find_kind
+from gainboard.analyses.job_kinds import every_kind
 from gainboard.jobs.report_assembly import _remarks as remarks_of
 from gainboard.jobs.results import exhibits_of
 from tests.world.groves import few_trusted, made_of
@@ -70,7 +70,7 @@ def test_the_other_kinds_name_none(twins):
     others = [kind for kind in every_kind() if not kind.is_change and kind.name not in ASKED]
     assert {kind.name for kind in others} == COMPARE_NO_PAIRS
     for kind in others:
-        asked = {"metrics": METRICS} if "metrics" in kind.params.model_fields else {}
+        asked = {"metrics": METRICS} if "metrics" in kind.params_model.model_fields else {}
         assert "near_duplicates" not in twins.answer(kind.name, **asked), kind.name
 
 
@@ -83,9 +83,8 @@ def test_only_selected_runs_are_named_and_in_the_order_of_the_answer(twins):
 
 
 def test_a_table_names_them_if_there_are_any(twins):
-    kind = find_kind("stability")
     found = twins.read("stability", **ASKED["stability"])
-    table = exhibits_of(kind, found).tables[-1]
+    table = exhibits_of(found).tables[-1]
     assert table.name == "near-duplicates"
     assert table.rows == [
         ("b-few", "a-base", "all", 2, "03, 11"),
@@ -93,7 +92,7 @@ def test_a_table_names_them_if_there_are_any(twins):
         ("e-tail", "a-base", "all", 0, ""),
         ("h-below", "g-tenth", "first 10", 0, ""),
     ]
-    without = exhibits_of(kind, found.model_copy(update={"near_duplicates": []}))
+    without = exhibits_of(found.model_copy(update={"near_duplicates": []}))
     assert [each.name for each in without.tables] == ["ties-at-5-percent", "curves"]
 
 

@@ -154,7 +154,7 @@ def test_other_requests_are_other_jobs(shelf):
 @pytest.mark.parametrize("name", [kind.name for kind in every_kind() if not kind.is_change])
 def test_what_a_job_shows_is_what_may_be_asked_of_its_kind(shelf, name, monkeypatch):
     kind = find_kind(name)
-    asked = {"metrics": ["Q", "nDCG@10"]} if "metrics" in kind.params.model_fields else {}
+    asked = {"metrics": ["Q", "nDCG@10"]} if "metrics" in kind.params_model.model_fields else {}
     if name == "leave-one-team-out":
         asked["pool_depth"] = 5  # the first documents of some runs are not judged
     if name == "judge-agreement":
@@ -163,5 +163,5 @@ def test_what_a_job_shows_is_what_may_be_asked_of_its_kind(shelf, name, monkeypa
         asked |= {"trusted": "people", "sampled_at_random": True}
         few_trusted(monkeypatch)
     settled = shelf.launch(name, **asked).params
-    assert set(settled) <= set(kind.params.model_fields)
+    assert set(settled) <= set(kind.params_model.model_fields)
     assert not {"qrels", "beta"} & set(settled)

@@ -145,7 +145,7 @@ def test_a_report_is_cancelled_or_asked_for_while_one_of_its_jobs_ends(migrated_
             answer = aside.submit(lab.report) if method == "POST" else aside.submit(lab.organiser.delete, location)
             if migrated_url.startswith("postgresql"):
                 until(lambda: answer.done() or _somebody_waits(workspace))
-            stored_reports.needing(tx, ending.job_number)
+            stored_reports.list_needing(tx, ending.job_number)
         assert answer.result().status_code in (200, 202)
 
 

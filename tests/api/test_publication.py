@@ -90,7 +90,7 @@ def test_what_was_published_last_answers_even_if_the_clock_stood_still(stopped):
         qrels.publish(workspace, principal, name, body(text))
     for number in (1, 2, 1):
         publication.publish(workspace, principal, name, VersionName(version=number))
-        found = collections.described(workspace, principal, name).qrels
+        found = collections.find_collection(workspace, principal, name).qrels
         assert found is not None
         assert found.version == number
 

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from gainboard.analyses.job_kinds import JobKind, every_kind
+from gainboard.analyses.job_kinds import every_kind, schema_of
 from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.dashboard.schema_forms import fields_of
 from tests.world.demos import serving_demo
@@ -58,9 +58,9 @@ def refused_forms(person):
     person.sign_in(ADMIN)
     refused = {}
     for kind in (*every_kind(), *every_report_kind()):
-        noun = "job" if isinstance(kind, JobKind) else "report"
+        noun = "job" if kind in every_kind() else "report"
         page = person.get(f"/c/demo-small/analyses/{noun}/{kind.name}").text
-        fields = fields_of(kind.schema, {"metrics": ["Q", "nDCG@10"]})
+        fields = fields_of(schema_of(kind.params_model), {"metrics": ["Q", "nDCG@10"]})
         sent = {field.name: field.value for field in fields if field.widget != "check" or field.value == "true"}
         answer = person.post(f"/c/demo-small/analyses/{noun}/{kind.name}", csrf=person.csrf, **sent)
         assert all(f'name="{name}"' in page for name in sent)

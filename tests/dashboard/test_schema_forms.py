@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from gainboard.analyses.job_kinds import every_kind
+from gainboard.analyses.job_kinds import every_kind, schema_of
 from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.dashboard.schema_forms import fields_of, read, with_faults
 from gainboard.dashboard.sessions import Form
 from gainboard.notation.types import JsonBody, Time
 
-KINDS = {kind.name: kind for kind in (*every_kind(), *every_report_kind())}
+KINDS = {**{kind.name: kind for kind in every_kind()}, **{kind.name: kind for kind in every_report_kind()}}
 
 
 class Quotas(BaseModel):
@@ -49,9 +49,9 @@ def settings_of(values, **changed):
 @pytest.mark.parametrize("name", KINDS)
 def test_a_kinds_form_means_the_example_that_it_is_filled_with(name):
     kind = KINDS[name]
-    example = kind.params.model_validate(kind.example().get("params", {}))
-    fields = fields_of(kind.schema, example.model_dump(mode="json", by_alias=True))
-    meant = kind.params.model_validate(read(fields, sent(fields)))
+    example = kind.params_model.model_validate(kind.example().get("params", {}))
+    fields = fields_of(schema_of(kind.params_model), example.model_dump(mode="json", by_alias=True))
+    meant = kind.params_model.model_validate(read(fields, sent(fields)))
     assert meant == example
 
 

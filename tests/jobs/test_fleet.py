@@ -48,7 +48,7 @@ def started(workers, bench, slots=1):
 
 def known(bench):
     with bench.workspace.database.reading() as tx:
-        return fleet.workers(tx)
+        return fleet.list_workers(tx)
 
 
 def test_the_chunks_of_a_worker_that_is_killed_are_started_again_by_another(bench, workers):
@@ -68,7 +68,7 @@ def test_a_worker_that_was_taken_for_dead_is_refused_and_begins_anew(bench, work
     job = bench.ask()
     bench.begun(job)
     claims = {chunk.claim.partition("/")[0] for chunk in bench.chunks(job) if chunk.claim}
-    pids = {each.pid for each in known(bench) if fleet.owner(each.id) in claims}
+    pids = {each.pid for each in known(bench) if fleet.name_of_owner(each.id) in claims}
     stopped = next(worker for worker in pair if worker.process.pid in pids)
     frozen = [stopped.process.pid, *stopped.computing()]
     for pid in frozen:

@@ -57,7 +57,7 @@ def rank_joined(lab):
         assert newest is not None
         assert newest.order_by == collection.order_by
         stored = stored_runs.page(tx, collection.id)
-        assert stored_runs.judgings(tx, [run.id for run in stored], newest.id).keys() == {run.id for run in stored}
+        assert stored_runs.find_judgings(tx, [run.id for run in stored], newest.id).keys() == {run.id for run in stored}
     (by_run,) = lab.scores("RR").values()
     return {run: [value or 0.0 for value in row.values()] for run, row in by_run.items()}
 

@@ -15,7 +15,7 @@ from sqlalchemy import select, update
 
 from gainboard.settings import Settings
 from gainboard.store import blobs as contents
-from gainboard.store.blobs import Damaged, checked, is_whole
+from gainboard.store.blobs import Damaged, check_content, is_whole
 from gainboard.store.database import Database
 from gainboard.store.tables import blobs, jobs
 from gainboard.trec.zstd import ZstdCompressor, compress, decompress
@@ -213,10 +213,10 @@ def test_what_a_bomb_inflates_to_is_bounded_by_the_known_size():
     sha256, size = hashlib.sha256(content).hexdigest(), len(content)
     given = []
     with pytest.raises(Damaged, match="more than"):
-        given.extend(map(len, checked([compress(content + bytes(64 << 20))], sha256, size)))
+        given.extend(map(len, check_content([compress(content + bytes(64 << 20))], sha256, size)))
     assert sum(given) <= size
     never = iter([b"\x28\xb5\x2f\xfd\0\x58", *repeat(EMPTY_BLOCK * 10_000, 1_000_000)])
     with pytest.raises(Damaged, match="too long"):
-        list(checked(never, sha256, size))
+        list(check_content(never, sha256, size))
     assert next(never), "the rest is not read"
     assert is_whole([compress(content)], sha256, size)

@@ -77,7 +77,7 @@ class Fleet:
         return authenticate(self.bench.workspace, Sender.of(made.token))
 
     def ask(self, team, seed, wanted, chunk_seconds=CHUNK_SECONDS):
-        params = SWAP_RATE.params.model_validate(wanted | {"seed": seed})
+        params = SWAP_RATE.params_model.model_validate(wanted | {"seed": seed})
         return launch(self.bench.workspace, self._teams[team], COLLECTION, SWAP_RATE, params, chunk_seconds)
 
     def begun(self, job):

@@ -49,7 +49,7 @@ def idle(workers, seconds):
 
 def _registered(bench):
     with bench.workspace.database.reading() as tx:
-        return len(fleet.workers(tx))
+        return len(fleet.list_workers(tx))
 
 
 def _log_statements(url, which):

@@ -29,7 +29,7 @@ def about(laboratory):
 def found(laboratory, name, **params):
     """The results of a report's jobs, and what was left out already when they were planned."""
     report = find_report_kind(name)
-    asked = report.params.model_validate(params)
+    asked = report.params_model.model_validate(params)
     facts, results, left_out = about(laboratory), {}, []
     for each in report.plan(facts, asked):
         if isinstance(each, LeftOut):
@@ -47,7 +47,7 @@ def laid(laboratory, name, **params):
     """What the report lays out for the laboratory's collection, with what was left out before first."""
     results, left_out = found(laboratory, name, **params)
     report = find_report_kind(name)
-    return [*left_out, *report.lay_out(results, report.params.model_validate(params))]
+    return [*left_out, *report.lay_out(results, report.params_model.model_validate(params))]
 
 
 def tables(among):

@@ -17,7 +17,7 @@ def test_what_tables_are_captioned_holds_for_other_numbers_of_levels(laboratory,
     if name == "web-track-diversity":
         pytest.skip("it has other collections, those with intents")
     few = {"top": 4, "trials": 10, "resamples": 10}
-    params = {key: few[key] for key in few if key in find_report_kind(name).params.model_fields}
+    params = {key: few[key] for key in few if key in find_report_kind(name).params_model.model_fields}
     one, few_levels = (
         {number: table.caption for number, table in tables(laid(each, name, **params)).items()}
         for each in (laboratory, other)

@@ -13,7 +13,7 @@ FAST = {"trials": 20, "seeds": 1}
 
 def planned(laboratory, name, **params):
     kind = find_report_kind(name)
-    asked, facts = kind.params.model_validate(params), about(laboratory)
+    asked, facts = kind.params_model.model_validate(params), about(laboratory)
     return {
         each.key: params_of(each, facts.collection, asked).model_dump(exclude_unset=True)
         for each in kind.plan(facts, asked)

@@ -54,7 +54,7 @@ def tau(laboratory, one, other):
 
 def test_the_metrics_are_the_papers_10_and_14_and_called_by_their_labels(forest):
     plan = find_report_kind(NAME).plan
-    params = find_report_kind(NAME).params()
+    params = find_report_kind(NAME).params_model()
     needed = {each.key: each for each in plan(replace(about(forest), depth=1000), params) if isinstance(each, Needed)}
     metrics = needed["stability"].params["metrics"]
     assert (len(metrics), len(needed["gains"].params["metrics"])) == (10 + 14, 14)

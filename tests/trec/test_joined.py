@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gainboard.acceleration import is_installed
 from gainboard.errors import FaultyFile, TooLarge
-from gainboard.evaluation.runs.join import JudgedTopics, QrelsIndex, assembled, judge
+from gainboard.evaluation.runs.join import JudgedTopics, QrelsIndex, assemble_joined, judge
 from gainboard.evaluation.runs.run_files import NO_LIMITS, read_top_documents
 from gainboard.metrics import RetrievalScores
 from gainboard.trec import FileLimits, PackedJudgments, RunReader, compiled_pass, read_joined, topics
@@ -95,7 +95,7 @@ def test_a_file_of_the_common_kind_is_read_and_joined_to_the_bit_as_plainly(data
         patch.setattr(compiled_pass, "BUFFER", buffer)
         found = compiled(chunks, qrels, **form, with_documents=True)
     assert (found.tag, found.warnings) == (reader.tag, reader.warnings)
-    assert_same(assembled(found, len(qrels.rows)), right)
+    assert_same(assemble_joined(found, len(qrels.rows)), right)
     assert found.retrieved.tolist() == [len(ranking.documents) for ranking in rankings]
     assert found.documents == [document for ranking in rankings for document in ranking.documents]
 
@@ -191,7 +191,7 @@ def test_interleaved_topics_are_read_and_joined_to_the_bit_as_plainly(data, leve
         patch.setattr(topics, "SEGMENT", segment)
         found = compiled([file[at : at + 9] for at in range(0, len(file), 9)], qrels, order_by=order_by, gather=True)
     assert (found.tag, found.warnings) == (reader.tag, reader.warnings)
-    assert_same(assembled(found, len(qrels.rows)), right)
+    assert_same(assemble_joined(found, len(qrels.rows)), right)
 
 
 def test_the_documents_of_interleaved_topics_are_those_of_the_plain_reader(monkeypatch):

@@ -5,8 +5,8 @@ import math
 import re
 from dataclasses import asdict
 
-from gainboard.evaluation.access.policy import CollectionPolicy
 from gainboard.evaluation.collection_settings import Policy, Quotas
+from gainboard.store.records import CollectionPolicy
 from tests.trust.attacks import ATTACKS
 from tests.world.pages import DOCS
 

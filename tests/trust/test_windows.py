@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gainboard.evaluation.access.policy import merged
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
+from gainboard.evaluation.collections import merged_policy
 from gainboard.evaluation.runs import upload_quota
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, runs, teams, tokens
@@ -110,7 +110,7 @@ def _with_run(tx, workspace, organiser, now):
     fixed = {"title": "", "level_names": None, "highest_level": 1, "gains": "linear", "depth": 9, "order_by": "score"}
     open_to_none = {"topics": None, "metrics": None, "phase": "hidden", "public": False}
     made = collections.create(
-        tx, now, name="c", **fixed, **open_to_none, policy=merged(None, {"per_day": 1, "total": 2})
+        tx, now, name="c", **fixed, **open_to_none, policy=merged_policy(None, {"per_day": 1, "total": 2})
     )
     team = teams.create(tx, made.id, "own", now)
     known = {"collection_id": made.id, "team_id": team.id, "name": "r", "tag": "r", "pooled": True, "created_at": now}

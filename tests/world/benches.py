@@ -50,7 +50,7 @@ class Bench:
     def ask(self, seed=0, kind="swap-rate", chunk_seconds=CHUNK_SECONDS, **params):
         asked = {"metrics": [f"P@{cutoff}" for cutoff in range(1, PARTS + 1)], "trials": TRIALS, "seed": seed} | params
         found = find_kind(kind)
-        body = found.params.model_validate(asked)
+        body = found.params_model.model_validate(asked)
         return launch(self.workspace, self.organiser, COLLECTION, found, body, chunk_seconds)
 
     def job(self, job):

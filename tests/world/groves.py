@@ -60,13 +60,13 @@ class Laboratory:
     def levels(self, version=None, judgments=OFFICIAL):
         """The level of each topic and document under a version, negative ones as 0, line by line of its file."""
         named = VersionName(judgments, version)
-        found = qrels.version(self.workspace, self.principal, self.name, named).qrels
-        rows = [line.split() for line in b"".join(qrels.file(self.workspace, found)).decode().splitlines()]
+        found = qrels.find_version(self.workspace, self.principal, self.name, named).qrels
+        rows = [line.split() for line in b"".join(qrels.read_file(self.workspace, found)).decode().splitlines()]
         return {(topic, document): max(int(level), 0) for topic, _, document, level in rows}
 
     def launch(self, kind, *, chunk_seconds=CHUNK_SECONDS, **params):
         known = find_kind(kind)
-        asked = known.params.model_validate_json(json.dumps(params))
+        asked = known.params_model.model_validate_json(json.dumps(params))
         return launch(self.workspace, self.principal, self.name, known, asked, chunk_seconds)
 
     def answer(self, kind, **params):
@@ -77,7 +77,7 @@ class Laboratory:
 
     def read(self, kind, **params):
         """Asks for a job, works it, and returns the result through the model of its kind."""
-        return find_kind(kind).result.model_validate(self.answer(kind, **params))
+        return find_kind(kind).result_model.model_validate(self.answer(kind, **params))
 
     def work(self, *, backwards=False):
         """Works all chunks that there are; backwards in turn, and each by a worker of its own."""
@@ -100,7 +100,7 @@ class Laboratory:
             finished = jobs.find(tx, job.id)
         assert finished is not None
         found = b"".join(content(self.workspace, finished))
-        check_form(find_kind(job.kind).result, found)
+        check_form(find_kind(job.kind).result_model, found)
         return found
 
     def scores(self, *metrics, version=None, defaults=None):
@@ -156,7 +156,7 @@ def check_form(model, body):
 def tables_of(found):
     """The tables of a result, which is read through the model of its kind."""
     kind = find_kind(found["kind"])
-    return kind.tables(kind.result.model_validate(found))
+    return kind.result_model.model_validate(found).tables()
 
 
 def _refuse(constant):

@@ -77,7 +77,7 @@ def rotated(number):
 
 def request_of(kind):
     """The example of a kind, with few draws where it draws."""
-    fields = kind.params.model_fields
+    fields = kind.params_model.model_fields
     draws = "test" not in fields or find_test(fields["test"].default).default_resamples is not None
     few = {name: FEW for name in ("trials", "resamples", "permutations") if name in fields and draws}
     asked = kind.example()

@@ -1,5 +1,1 @@
-"""The analyses of the papers, on score matrices of stored runs. `Analysis` defines what an analysis is."""
-
-from gainboard.analyses.analysis import Analysis, Arrays, Change
-
-__all__ = ["Analysis", "Arrays", "Change"]
+"""The analyses of the papers, on score matrices of stored runs: one file for each kind of job or report."""

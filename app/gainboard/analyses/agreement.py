@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, topics_for_halves
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, SubsetsResult
 from gainboard.analyses.result_tables import METRIC, Shown, table
@@ -18,7 +17,6 @@ from gainboard.analyses.stability import Stability, StabilityParams
 from gainboard.analyses.swap_rate import SwapRate, SwapRateParams
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
-from gainboard.exhibits.figures import Figure
 from gainboard.statistics import find_test
 from gainboard.statistics.agreement import agreements
 from gainboard.statistics.significance import SignificanceSettings
@@ -65,9 +63,25 @@ class AgreementResult(SubsetsResult):
     fuzziness: float = Field(description="Relative difference below which two runs are tied")
     metrics: list[AgreementOfMetric]
 
+    def tables(self) -> Sequence[Table]:
+        """Return the three correlations of each metric."""
+        rows = [(metric.metric, metric.kendall) for metric in self.metrics]
+        caption = (
+            f"Kendall's tau-b between lists of run pairs, {self.trials} trials, subsets of {self.subset_size} "
+            f"topics, fuzziness {self.fuzziness:g}."
+        )
+        return (table((METRIC, TestTaus), "agreement", caption, rows),)
 
-class TestAgreement(Analysis[AgreementParams]):
+
+@enter
+class TestAgreement(Analysis[AgreementParams, AgreementResult]):
     """Kendall's tau-b between each two of the three lists of run pairs, for each metric."""
+
+    name = "test-agreement"
+    title = "Agreement of tests"
+    question = "which-metric"
+    summary = "Whether sign test, minority rate and swap rate name the same pairs of runs as the clearest."
+    changes = 2  # near-duplicates are named; parts have blocks of pairs
 
     compares_pairs = True
 
@@ -99,9 +113,13 @@ class TestAgreement(Analysis[AgreementParams]):
         scores = self.topics.scores(self.metrics[part - minority])
         return {"asl": find_test(SIGN).decide(scores, SignificanceSettings()).asl}
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         swaps, minority = self._ends
-        columns = (self._swaps.counts(found[:swaps]), self._minority.counts(found[swaps:minority]), found[minority:])
+        columns = (
+            self._swaps.counts(findings[:swaps]),
+            self._minority.counts(findings[swaps:minority]),
+            findings[minority:],
+        )
         taus = [
             agreements(signs["asl"], stable.minority[0], swapped.by_pair)
             for swapped, stable, signs in zip(*columns, strict=True)
@@ -113,38 +131,7 @@ class TestAgreement(Analysis[AgreementParams]):
             "subset_size": self._swaps.subset_size,
             "fuzziness": self.params.fuzziness,
             "metrics": [
-                AgreementOfMetric(metric=label, kendall=TestTaus.model_validate(each))
-                for label, each in zip(self.metrics, taus, strict=True)
+                AgreementOfMetric(metric=label, kendall=TestTaus.model_validate(by_test))
+                for label, by_test in zip(self.metrics, taus, strict=True)
             ],
         }
-
-
-def tables(result: AgreementResult) -> Sequence[Table]:
-    """Return the three correlations of each metric."""
-    rows = [(metric.metric, metric.kendall) for metric in result.metrics]
-    caption = (
-        f"Kendall's tau-b between lists of run pairs, {result.trials} trials, subsets of {result.subset_size} "
-        f"topics, fuzziness {result.fuzziness:g}."
-    )
-    return (table((METRIC, TestTaus), "agreement", caption, rows),)
-
-
-def figures(result: AgreementResult) -> Sequence[Figure]:
-    """Return no figure: three numbers per metric are a table."""
-    return ()
-
-
-TEST_AGREEMENT = enter(
-    JobKind(
-        name="test-agreement",
-        title="Agreement of tests",
-        question="which-metric",
-        summary="Whether sign test, minority rate and swap rate name the same pairs of runs as the clearest.",
-        changes=2,  # near-duplicates are named; parts have blocks of pairs
-        params=AgreementParams,
-        result=AgreementResult,
-        analysis=TestAgreement,
-        tables=tables,
-        figures=figures,
-    )
-)

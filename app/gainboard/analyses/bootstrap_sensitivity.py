@@ -8,11 +8,10 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import (
     unsure,
 )
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import (
     CORRECTION,
@@ -86,18 +85,22 @@ class SensitivityParams(MetricsParams):
 
     def expressions(self, label: Labels) -> dict[str, Any]:
         """Return the metrics, with the baseline among them."""
-        found = super().expressions(label)
-        metrics: list[str] = found["metrics"]
-        own = label(BASELINE)
-        baseline = label(self.baseline) if self.baseline is not None else own if own in metrics else None
+        written = super().expressions(label)
+        metrics: list[str] = written["metrics"]
+        ap = label(BASELINE)
+        baseline = label(self.baseline) if self.baseline is not None else ap if ap in metrics else None
         joined = metrics if baseline is None or baseline in metrics else [*metrics, baseline]
-        return found | {"metrics": joined, "baseline": baseline}
+        return written | {"metrics": joined, "baseline": baseline}
 
     def settled(self, label: Labels) -> Self:
         """Return the same request with the test's own number of resamples, and without seeds if nothing is drawn."""
-        own = find_test(self.test).default_resamples
-        settled = {"resamples": self.resamples or own, "alphas": list(dict.fromkeys(self.alphas))}
-        return super().settled(label).model_copy(update=settled | ({"seed": 0, "seeds": 1} if own is None else {}))
+        default_resamples = find_test(self.test).default_resamples
+        settled = {"resamples": self.resamples or default_resamples, "alphas": list(dict.fromkeys(self.alphas))}
+        return (
+            super()
+            .settled(label)
+            .model_copy(update=settled | ({"seed": 0, "seeds": 1} if default_resamples is None else {}))
+        )
 
 
 class SensitivityAtLevel(ResultModel):
@@ -157,6 +160,91 @@ class SensitivityResult(TopicsResult):
     beats_baseline: list[str] = Field(description="Metrics that are more sensitive at every level")
     uncertain_marks: list[str] = Field(description="Metrics of which that is so only under some of the seeds")
 
+    @property
+    def _title(self) -> str:
+        drawn = f", {self.resamples} resamples" if self.resamples is not None else ""
+        corrected = CORRECTION_TITLES[self.correction]
+        return f"{find_test(self.test).title}{drawn}{corrected}, {len(self.runs)} runs, {self.topics} topics"
+
+    def tables(self) -> Sequence[Table | LongTable]:
+        """Return sensitivity by metric, the most sensitive first, all pairs if the result has them, and the groups."""
+        shown: list[Table | LongTable] = [self._table_of_metrics()]
+        if all(metric.pairs is not None for metric in self.metrics):
+            shown.append(self._table_of_pairs())
+        letters = [
+            (metric.metric, level.alpha, run, "".join(letters))
+            for metric in self.metrics
+            for level in metric.levels
+            for run, letters in sorted((level.groups or {}).items(), key=_best_first)
+        ]
+        if letters:
+            caption = "Groups. Runs that share a letter do not differ significantly."
+            shown.append(Table("groups", caption, (METRIC, Column("alpha"), Column("run"), Column("groups")), letters))
+        return shown
+
+    def _table_of_metrics(self) -> Table:
+        metrics = {metric.metric: metric.levels for metric in self.metrics}
+        levels = [level for metric in metrics.values() for level in metric]
+        names = []
+        if self.resamples is not None and all(level.significant_range is not None for level in levels):
+            names.append("significant_range")
+        if all(level.estimated_difference is not None for level in levels):
+            names += ["estimated_difference", "estimated_difference_range"]
+        styles: dict[str, MarkStyle] = dict.fromkeys(self.beats_baseline, "bold")
+        styles |= dict.fromkeys(self.uncertain_marks, "italic")
+        columns = [METRIC]
+        rows: list[list[Any]] = [
+            [Marked(label, styles[label]) if label in styles else label] for label in self.by_sensitivity
+        ]
+        for position, alpha in enumerate(self.alphas):
+            group = f"alpha {alpha:g}"
+            columns.append(Column("sensitivity", group=group))
+            shown = Fields(SensitivityAtLevel, names, group)
+            columns += shown.columns()
+            for row, label in zip(rows, self.by_sensitivity, strict=True):
+                level = metrics[label][position]
+                row += [Share(level.significant_pairs, level.pairs), *shown.cells(level)]
+        mark = f"more sensitive than {self.baseline} at every level" if self.baseline else ""
+        second_mark = unsure(mark, self.seeds) if mark and self.seeds > 1 else ""
+        notes = [self.note] if self.note else []
+        if len(first := dict.fromkeys(self.first_by_seed)) > 1:
+            notes.insert(0, f"It depends on the seed which metric is the most sensitive: {' or '.join(first)}.")
+        caption = f"Discriminative power. {self._title}."
+        return Table("sensitivity", caption, columns, rows, mark=mark, second_mark=second_mark, notes=notes)
+
+    def _table_of_pairs(self) -> Table | LongTable:
+        """Return the table of all pairs: with its rows if the result lists them, else with rows made while it is
+        written.
+        """
+        is_corrected, resamples = self.correction != "none", self.resamples
+        corrected = ("asl_corrected",) if is_corrected else ()
+        shown = fields(TestedPair, "runs", "difference", "asl", *corrected, "effect_size", "interval")
+        columns = [METRIC, *shown.columns(), *((Column("resamples"),) if resamples is not None else ())]
+        drawn = (resamples,) if resamples is not None else ()
+
+        def rows() -> Iterator[Sequence[Any]]:
+            for metric in self.metrics:
+                for tested in metric.pairs or ():
+                    pair = tested.as_json(is_corrected) if isinstance(tested, ComparedPair) else tested
+                    level = None if (asl := pair["asl"]) is None else Level(asl, resamples)
+                    yield (metric.metric, *shown.cells({**pair, "asl": level}), *drawn)
+
+        caption = f"All pairs of runs. {self._title}."
+        if isinstance(self.metrics[0].pairs, ComparedPairs):
+            return LongTable("pairs", caption, columns, rows)
+        return Table("pairs", caption, columns, list(rows()))
+
+    def figures(self) -> Sequence[Figure]:
+        """Return the ASL curves of all metrics."""
+        series = [curve(self, metric.metric, metric.asl_curve) for metric in self.metrics]
+        panel = Panel(
+            Axis("run pairs, sorted by ASL", counts=True),
+            Axis("ASL", limits=(0, None)),
+            series,
+            [Reference(alpha, f"alpha {alpha:g}") for alpha in self.alphas],
+        )
+        return (Figure("asl-curves", f"ASL curves. {self._title}.", (panel,)),)
+
 
 def curve_points(pairs: int) -> Indices:
     """Return which points of a curve over all pairs are listed: all, or `MOST_POINTS` of them: intp [points]."""
@@ -165,8 +253,18 @@ def curve_points(pairs: int) -> Indices:
     return np.rint(np.linspace(0, pairs - 1, MOST_POINTS)).astype(np.intp)
 
 
-class Sensitivity(Analysis[SensitivityParams]):
+@enter
+class Sensitivity(Analysis[SensitivityParams, SensitivityResult]):
     """The pairs of runs that each metric separates, and the differences that this needs."""
+
+    name = "bootstrap-sensitivity"
+    title = "Discriminative power"
+    question = "which-metric"
+    summary = "How many pairs of runs each metric tells apart, and which difference of means that needs."
+    # 1: in max-T, an infinite t counts only for its own pair; 2: pairs and marks may be uncertain; 3: levels of
+    # resamples are above 0 before a correction, Wilcoxon's are exact with ties, and differences have ranges;
+    # 4: ranges are stretched, and levels that few topics allow are noted
+    changes = 4
 
     compares_pairs = True
 
@@ -189,9 +287,10 @@ class Sensitivity(Analysis[SensitivityParams]):
     def work(self, part: int) -> Arrays:
         return self._tests.work(part)
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         metrics, resamples, doubtful = [], None, 0
-        for decision, further in self._tests.decisions(found):
+        # One metric at a time, because the arrays of half a million pairs need much memory while they are computed.
+        for decision, further in self._tests.decisions(findings):
             metrics.append(self._metric(decision, further))
             resamples = decision.outcome.resamples
             doubtful += decision.doubtful
@@ -284,85 +383,10 @@ class Sensitivity(Analysis[SensitivityParams]):
         return [
             label
             for label, counts in by_label.items()
-            if all(own > other for own, other in zip(counts, by_label[self.params.baseline], strict=True))
+            if all(
+                count > of_baseline for count, of_baseline in zip(counts, by_label[self.params.baseline], strict=True)
+            )
         ]
-
-
-def _title(result: SensitivityResult) -> str:
-    drawn = f", {result.resamples} resamples" if result.resamples is not None else ""
-    corrected = CORRECTION_TITLES[result.correction]
-    return f"{find_test(result.test).title}{drawn}{corrected}, {len(result.runs)} runs, {result.topics} topics"
-
-
-def tables(result: SensitivityResult) -> Sequence[Table | LongTable]:
-    """Return sensitivity by metric, the most sensitive first, all pairs if the result has them, and the groups."""
-    shown: list[Table | LongTable] = [_sensitivity(result)]
-    if all(metric.pairs is not None for metric in result.metrics):
-        shown.append(_pairs(result))
-    letters = [
-        (metric.metric, level.alpha, run, "".join(letters))
-        for metric in result.metrics
-        for level in metric.levels
-        for run, letters in sorted((level.groups or {}).items(), key=_best_first)
-    ]
-    if letters:
-        caption = "Groups. Runs that share a letter do not differ significantly."
-        shown.append(Table("groups", caption, (METRIC, Column("alpha"), Column("run"), Column("groups")), letters))
-    return shown
-
-
-def _sensitivity(result: SensitivityResult) -> Table:
-    metrics = {metric.metric: metric.levels for metric in result.metrics}
-    levels = [level for metric in metrics.values() for level in metric]
-    names = []
-    if result.resamples is not None and all(level.significant_range is not None for level in levels):
-        names.append("significant_range")
-    if all(level.estimated_difference is not None for level in levels):
-        names += ["estimated_difference", "estimated_difference_range"]
-    styles: dict[str, MarkStyle] = dict.fromkeys(result.beats_baseline, "bold")
-    styles |= dict.fromkeys(result.uncertain_marks, "italic")
-    columns = [METRIC]
-    rows: list[list[Any]] = [
-        [Marked(label, styles[label]) if label in styles else label] for label in result.by_sensitivity
-    ]
-    for place, alpha in enumerate(result.alphas):
-        group = f"alpha {alpha:g}"
-        columns.append(Column("sensitivity", group=group))
-        shown = Fields(SensitivityAtLevel, names, group)
-        columns += shown.columns()
-        for row, label in zip(rows, result.by_sensitivity, strict=True):
-            level = metrics[label][place]
-            row += [Share(level.significant_pairs, level.pairs), *shown.cells(level)]
-    mark = f"more sensitive than {result.baseline} at every level" if result.baseline else ""
-    second_mark = unsure(mark, result.seeds) if mark and result.seeds > 1 else ""
-    first = list(dict.fromkeys(result.first_by_seed))
-    notes = [f"It depends on the seed which metric is the most sensitive: {' or '.join(first)}."] if first[1:] else []
-    notes += [result.note] if result.note else []
-    caption = f"Discriminative power. {_title(result)}."
-    return Table("sensitivity", caption, columns, rows, mark=mark, second_mark=second_mark, notes=notes)
-
-
-def _pairs(result: SensitivityResult) -> Table | LongTable:
-    """Return the table of all pairs: with its rows if the result lists them, else with rows made while it is
-    written.
-    """
-    is_corrected, resamples = result.correction != "none", result.resamples
-    corrected = ("asl_corrected",) if is_corrected else ()
-    shown = fields(TestedPair, "runs", "difference", "asl", *corrected, "effect_size", "interval")
-    columns = [METRIC, *shown.columns(), *((Column("resamples"),) if resamples is not None else ())]
-    drawn = (resamples,) if resamples is not None else ()
-
-    def rows() -> Iterator[Sequence[Any]]:
-        for metric in result.metrics:
-            for each in metric.pairs or ():
-                pair = each.as_json(is_corrected) if isinstance(each, ComparedPair) else each
-                level = None if (asl := pair["asl"]) is None else Level(asl, resamples)
-                yield (metric.metric, *shown.cells({**pair, "asl": level}), *drawn)
-
-    caption = f"All pairs of runs. {_title(result)}."
-    if isinstance(result.metrics[0].pairs, ComparedPairs):
-        return LongTable("pairs", caption, columns, rows)
-    return Table("pairs", caption, columns, list(rows()))
 
 
 def _best_first(group: tuple[str, Sequence[str]]) -> tuple[list[tuple[int, str]], str]:
@@ -374,34 +398,3 @@ def curve(result: SensitivityResult, label: str, asls: Sequence[Number]) -> Seri
     """Return the ASL curve of a metric. Long curves have only some of their ranks."""
     ranks = result.asl_curve_ranks or range(1, len(asls) + 1)
     return Series(label, list(ranks), asls, style="line")
-
-
-def figures(result: SensitivityResult) -> Sequence[Figure]:
-    """Return the ASL curves of all metrics."""
-    series = [curve(result, metric.metric, metric.asl_curve) for metric in result.metrics]
-    panel = Panel(
-        Axis("run pairs, sorted by ASL", counts=True),
-        Axis("ASL", limits=(0, None)),
-        series,
-        [Reference(alpha, f"alpha {alpha:g}") for alpha in result.alphas],
-    )
-    return (Figure("asl-curves", f"ASL curves. {_title(result)}.", (panel,)),)
-
-
-BOOTSTRAP_SENSITIVITY = enter(
-    JobKind(
-        name="bootstrap-sensitivity",
-        title="Discriminative power",
-        question="which-metric",
-        summary="How many pairs of runs each metric tells apart, and which difference of means that needs.",
-        # 1: in max-T, an infinite t counts only for its own pair; 2: pairs and marks may be uncertain; 3: levels of
-        # resamples are above 0 before a correction, Wilcoxon's are exact with ties, and differences have ranges;
-        # 4: ranges are stretched, and levels that few topics allow are noted
-        changes=4,
-        params=SensitivityParams,
-        result=SensitivityResult,
-        analysis=Sensitivity,
-        tables=tables,
-        figures=figures,
-    )
-)

@@ -11,8 +11,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.analyses.analysis import Analysis, Arrays
+from gainboard.analyses.job_kinds import Analysis, Arrays
 from gainboard.analyses.params import MetricsParams
+from gainboard.analyses.result_models import JobResult
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.metrics import BoundMetric
@@ -20,6 +21,7 @@ from gainboard.statistics.draws import Draws, Indices
 from gainboard.statistics.pairs import pair_blocks, pair_count, pieces
 
 P = TypeVar("P", bound=MetricsParams)
+R = TypeVar("R", bound=JobResult)
 C = TypeVar("C")
 LEAST_TO_HALVE = 4
 """The least number of topics from which two halves tell anything."""
@@ -95,15 +97,15 @@ class CommonTopics:
         """Raise InvalidRequest if the resamples or trials over these topics do not fit into memory."""
         require_at_most(MOST_KEPT, draws * self.count, f"draws ({draws:,} {field} x {self.count:,} topics)", field)
 
-    def subset_size(self, asked: int | None, most: int) -> int:
+    def subset_size(self, size: int | None, most: int) -> int:
         """Return the number of topics that a trial draws, by default half.
 
         Raise InvalidRequest if it exceeds `most`.
         """
-        if asked is not None and asked > most:
-            message = f"subset_size is {asked}, but with {self.count} topics it may be at most {most}."
+        if size is not None and size > most:
+            message = f"subset_size is {size}, but with {self.count} topics it may be at most {most}."
             raise refuse("subset_size", "out-of-range", message)
-        return asked if asked is not None else self.count // 2
+        return size if size is not None else self.count // 2
 
 
 def common_topics(matrices: Scored, labels: Sequence[str], least: int = 2) -> CommonTopics:
@@ -136,6 +138,7 @@ def topics_for_halves(matrices: Matrices, labels: Sequence[str]) -> CommonTopics
 
     Also raise InvalidRequest for metrics whose scores are not in [0, 1].
     """
+    # Uploaded scores may have any range; those with a stated one are mapped to [0, 1].
     for label in labels:
         if not matrices.metric(label).is_bounded:
             message = (
@@ -149,10 +152,10 @@ def topics_for_halves(matrices: Matrices, labels: Sequence[str]) -> CommonTopics
 def named_pairs(matrices: Matrices) -> list[tuple[str, str]]:
     """Return all pairs of runs in the order of every list of pairs: the first run with each later one, and so on."""
     names = [run.name for run in matrices.runs]
-    return [(first, second) for place, first in enumerate(names) for second in names[place + 1 :]]
+    return [(first, second) for row, first in enumerate(names) for second in names[row + 1 :]]
 
 
-class PairsOverHalves(Analysis[P], Generic[P, C]):
+class PairsOverHalves(Analysis[P, R], Generic[P, R, C]):
     """An analysis that counts for each pair of runs what drawn topics say of it, on topics that halve.
 
     A part is a block of the pairs under one metric, and blocks of a metric are neighbours. `C` are the counts of all.
@@ -177,10 +180,10 @@ class PairsOverHalves(Analysis[P], Generic[P, C]):
     def join(self, blocks: Sequence[Arrays]) -> C:
         """Return the counts of all pairs, from those of the blocks."""
 
-    def counts(self, found: Sequence[Arrays]) -> list[C]:
+    def counts(self, findings: Sequence[Arrays]) -> list[C]:
         """Return the counts, metric by metric, from the findings of all parts."""
         blocks = len(self.blocks)
-        return [self.join(found[first : first + blocks]) for first in range(0, len(found), blocks)]
+        return [self.join(findings[first : first + blocks]) for first in range(0, len(findings), blocks)]
 
 
 def blocks_of_trials(trials: int, seconds: float) -> list[slice]:

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import CORRECTION, CORRECTION_TITLES, Alpha, PairTests, Test
 from gainboard.analyses.params import DrawCount, Metrics, MetricsParams, Seed
@@ -46,8 +45,10 @@ class ConcordanceParams(MetricsParams):
 
     def settled(self, label: Labels) -> Self:
         """Return the same request with the test's own number of resamples, and without a seed if nothing is drawn."""
-        own = find_test(self.test).default_resamples
-        settled = {"resamples": self.resamples or own} | ({"seed": 0} if own is None else {})
+        default_resamples = find_test(self.test).default_resamples
+        settled = {"resamples": self.resamples or default_resamples} | (
+            {"seed": 0} if default_resamples is None else {}
+        )
         return super().settled(label).model_copy(update=settled)
 
 
@@ -84,9 +85,41 @@ class ConcordanceResult(TopicsResult):
     comparisons: list[MetricComparison]
     consistency: list[list[Number]] = Field(description="Of each two metrics, in the order of `metrics`")
 
+    @property
+    def _title(self) -> str:
+        corrected = CORRECTION_TITLES[self.correction]
+        test = find_test(self.test).title
+        return f"{test}, alpha {self.alpha:g}{corrected}, {self.pairs} pairs of runs, {self.topics} topics"
 
-class Concordance(Analysis[ConcordanceParams]):
+    def tables(self) -> Sequence[Table]:
+        """Return the classes of each two metrics, the most consistent first, and the significant pairs of each."""
+        ordered = sorted(self.comparisons, key=lambda comparison: -(comparison.consistency or 0))
+        caption = f"Pairs of runs by class: active, mixed or passive; agreement or disagreement. {self._title}."
+        about_metrics = f"Pairs that differ significantly. {self._title}."
+        notes = [self.note] if self.note else []
+        return (
+            table(MetricComparison, "concordance", caption, ordered),
+            table(SignificantPairs, "significant", about_metrics, self.metrics, notes=notes),
+        )
+
+    def figures(self) -> Sequence[Figure]:
+        """Return the map of consistency."""
+        labels = [metric.metric for metric in self.metrics]
+        scale = Axis("consistency: AA / (AA + AD + MA + MD)", limits=(None, 1))
+        caption = f"Consistency of significance between metrics. {self._title}."
+        return (Figure("consistency", caption, (HeatMap(labels, labels, self.consistency, scale),)),)
+
+
+@enter
+class Concordance(Analysis[ConcordanceParams, ConcordanceResult]):
     """The classes of all pairs of runs under each two of the metrics, with one significance test."""
+
+    name = "concordance"
+    title = "Agreement of metrics"
+    question = "which-metric"
+    summary = "On which pairs of runs two metrics agree, disagree, or only one of them tells a difference."
+    # 1: levels of resamples are above 0 before Holm's correction, and Wilcoxon's are exact with ties
+    changes = 2  # 2: ranges are stretched; levels that few topics allow are noted
 
     compares_pairs = True
 
@@ -115,9 +148,10 @@ class Concordance(Analysis[ConcordanceParams]):
     def work(self, part: int) -> Arrays:
         return self._tests.work(part)
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         means, significant, resamples, doubtful = [], [], None, 0
-        for decision, _ in self._tests.decisions(found):
+        # Only whether pairs differ is kept of a metric: its levels would need much memory for all metrics at once.
+        for decision, _ in self._tests.decisions(findings):
             means.append(decision.scores.mean(axis=1))
             significant.append(decision.asl < self.params.alpha)
             resamples = decision.outcome.resamples
@@ -148,46 +182,3 @@ class Concordance(Analysis[ConcordanceParams]):
             ],
             "consistency": consistency(counts).tolist(),
         }
-
-
-def _title(result: ConcordanceResult) -> str:
-    corrected = CORRECTION_TITLES[result.correction]
-    test = find_test(result.test).title
-    return f"{test}, alpha {result.alpha:g}{corrected}, {result.pairs} pairs of runs, {result.topics} topics"
-
-
-def tables(result: ConcordanceResult) -> Sequence[Table]:
-    """Return the classes of each two metrics, the most consistent first, and the significant pairs of each metric."""
-    ordered = sorted(result.comparisons, key=lambda each: -(each.consistency or 0))
-    caption = f"Pairs of runs by class: active, mixed or passive; agreement or disagreement. {_title(result)}."
-    about_metrics = f"Pairs that differ significantly. {_title(result)}."
-    notes = [result.note] if result.note else []
-    return (
-        table(MetricComparison, "concordance", caption, ordered),
-        table(SignificantPairs, "significant", about_metrics, result.metrics, notes=notes),
-    )
-
-
-def figures(result: ConcordanceResult) -> Sequence[Figure]:
-    """Return the map of consistency."""
-    labels = [each.metric for each in result.metrics]
-    scale = Axis("consistency: AA / (AA + AD + MA + MD)", limits=(None, 1))
-    caption = f"Consistency of significance between metrics. {_title(result)}."
-    return (Figure("consistency", caption, (HeatMap(labels, labels, result.consistency, scale),)),)
-
-
-CONCORDANCE = enter(
-    JobKind(
-        name="concordance",
-        title="Agreement of metrics",
-        question="which-metric",
-        summary="On which pairs of runs two metrics agree, disagree, or only one of them tells a difference.",
-        # 1: levels of resamples are above 0 before Holm's correction, and Wilcoxon's are exact with ties
-        changes=2,  # 2: ranges are stretched; levels that few topics allow are noted
-        params=ConcordanceParams,
-        result=ConcordanceResult,
-        analysis=Concordance,
-        tables=tables,
-        figures=figures,
-    )
-)

@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import MOST_TESTED_PAIRS, PAIRS, refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.judgments import SECONDS_A_JUDGMENT
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import MOST_LISTED
@@ -107,7 +106,9 @@ class CorrectedMean(MeanWithInterval):
 
 
 def _shown_mean(group: str) -> Shown:
-    return Shown(("mean", "low", "high"), digits=4, group=group, by=lambda found: (found.mean, *found.interval))
+    return Shown(
+        ("mean", "low", "high"), digits=4, group=group, by=lambda estimate: (estimate.mean, *estimate.interval)
+    )
 
 
 class CorrectedRun(ResultModel):
@@ -200,45 +201,100 @@ class CorrectedMeansResult(JobResult):
     resamples: int
     metrics: list[CorrectedUnderMetric]
 
+    @property
+    def _title(self) -> str:
+        weighted = "power tuning" if self.tuning == "power" else "no tuning"
+        return f"Judged by {self.judgment_set}, corrected by {self.trusted} ({weighted}); 95 % intervals by Student's t"
 
-class CorrectedMeans(Analysis[CorrectedMeansParams]):
+    def tables(self) -> Sequence[Table]:
+        """Return the means of the runs, the best first under each metric, the samples behind them, and the pairs."""
+        title, metrics = self._title, self.metrics
+        notes = [
+            f"This holds only under a condition. {self.assumes}",
+            "Worth is the number of trusted topics that alone would give an interval as narrow.",
+            f"Ranks and groups are by the bootstrap range of corrected means at {self.alpha:g}, with "
+            f"{self.resamples:,} resamples.",
+        ]
+        runs = fields(CorrectedRun, "rank", "run", "corrected", "worth", "trusted", "cheap", "rank_set", "groups")
+        counts = ("metric", "trusted_topics", "topics", "topics_left_out", "weight")
+        samples = fields(CorrectedUnderMetric, *counts, "correlation", "difference_correlation", "pairs_told_apart")
+        shown = [
+            table(
+                runs, "means", f"Means of the runs. {title}.", metrics, each=best_first, in_sections=True, notes=notes
+            ),
+            table(samples, "samples", f"Topics and weight under each metric. {title}.", metrics),
+        ]
+        listed = [metric for metric in metrics if metric.pairs]
+        if listed:
+            note = "Benjamini and Hochberg's method controls the false discovery rate, and Holm's any false discovery."
+            levels = ("asl", "asl_holm", "asl_benjamini_hochberg", "asl_range")
+            pairs = fields(CorrectedPair, "runs", "corrected", "interval", "worth", "trusted", "cheap", *levels)
+            caption = f"Differences of pairs of runs. {title}."
+            shown.append(table(pairs, "pairs", caption, listed, each="pairs", in_sections=True, notes=[note]))
+        return shown
+
+    def figures(self) -> Sequence[Figure]:
+        """Return a figure for each metric: the corrected means with their intervals, and those under each set alone."""
+        shown = []
+        for number, metric in enumerate(self.metrics, start=1):
+            runs = best_first(metric)[::-1]
+            places = list(range(len(runs)))
+            ends = [end for run in runs for end in (*run.corrected.interval, None)]
+            at = [height for place_of_run in places for height in (place_of_run, place_of_run, None)]
+            series = [
+                Series("corrected", [run.corrected.mean for run in runs], places, "points"),
+                Series("cheap alone", [run.cheap.mean for run in runs], places, "points"),
+                Series("trusted alone", [run.trusted.mean for run in runs], places, "points"),
+                Series("95 % interval, corrected", ends, at, "intervals"),
+            ]
+            panel = Panel(Axis(f"mean {metric.metric}"), Axis("", categories=[run.run for run in runs]), series)
+            caption = f"Means of the runs under {metric.metric}. {self._title}."
+            shown.append(Figure(f"means-{number}", caption, (panel,)))
+        return shown
+
+
+@enter
+class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
     """The scores of all runs under a cheap and a trusted set, metric by metric: each metric is a part."""
+
+    name = "corrected-means"
+    title = "Judges corrected by people"
+    question = "judges"
+    summary = "Means under cheap judgments of all topics, corrected by people who judged a random sample of them."
+    changes = 1  # ranges are stretched
 
     compares_pairs = True
 
     def __init__(self, matrices: Matrices, params: CorrectedMeansParams) -> None:
         super().__init__(matrices, params)
         self._trusted = matrices.under(params.trusted_version())
-        self._refuse_what_cannot_be()
-        self._topics: dict[str, TopicsJudgedTwice] = {}
-        for label in params.metrics:
-            sets = [(each.topics, each.defined(label)) for each in (matrices, self._trusted)]
-            self._topics[label] = TopicsJudgedTwice.of(*sets)
-            self._topics[label].require_enough(label, _refuse_trusted)
-
-    def _refuse_what_cannot_be(self) -> None:
-        own, other = self.matrices.qrels, self._trusted.qrels
-        if not self.params.sampled_at_random:
+        cheap, trusted = matrices.qrels, self._trusted.qrels
+        if not params.sampled_at_random:
             message = (
                 f"{ASSUMED[:-1]}: only then does the correction hold. If it is so, say it: "
                 '"sampled_at_random": true. Otherwise, take the trusted judgments alone.'
             )
             raise refuse("sampled_at_random", "not-said", message)
-        if other.id == own.id:
-            message = f'The cheap set is the {own.named}, too. Name the cheap judgments: "judgments": "NAME".'
+        if trusted.id == cheap.id:
+            message = f'The cheap set is the {cheap.named}, too. Name the cheap judgments: "judgments": "NAME".'
             raise refuse("trusted", "same-version", message)
-        if other.order != own.order:
+        if trusted.order != cheap.order:
             message = (
-                f"The {other.named} has runs ordered by {other.order}, and the {own.named} by {own.order}. Publish "
-                "versions whose runs are in the same order."
+                f"The {trusted.named} has runs ordered by {trusted.order}, and the {cheap.named} by {cheap.order}. "
+                "Publish versions whose runs are in the same order."
             )
             raise refuse("trusted", "other-order", message)
-        if self.matrices.run_count < 1:
+        if matrices.run_count < 1:
             raise refuse("runs", "too-few-runs", "No run is selected. Select at least one.")
-        for label in self.params.metrics:
-            require_correctable(self.matrices.metric(label), _refuse_metric)
-        tested = pair_count(self.matrices.run_count) * len(self.params.metrics)
+        for label in params.metrics:
+            require_correctable(matrices.metric(label), _refuse_metric)
+        tested = pair_count(matrices.run_count) * len(params.metrics)
         require_at_most(MOST_TESTED_PAIRS, tested, PAIRS, "runs", "too-many-pairs")
+        self._topics: dict[str, TopicsJudgedTwice] = {}
+        for label in params.metrics:
+            sets = [(judged.topics, judged.defined(label)) for judged in (matrices, self._trusted)]
+            self._topics[label] = TopicsJudgedTwice.of(*sets)
+            self._topics[label].require_enough(label, _refuse_trusted)
 
     def parts(self) -> list[float]:
         runs, topics, resamples = self.matrices.run_count, len(self.matrices.topics), self.params.resamples
@@ -252,22 +308,25 @@ class CorrectedMeans(Analysis[CorrectedMeansParams]):
         weight = sample.weight(self.params.tuning)
         first, second = pair_indices(self.matrices.run_count)
         pairs = sample.differences(first, second)
-        found = {
+        findings = {
             "weight": np.array([weight]),
-            "correlations": np.array([each.correlation() if len(each.cheap) else np.nan for each in (sample, pairs)]),
+            "correlations": np.array(
+                [judged_twice.correlation() if len(judged_twice.cheap) else np.nan for judged_twice in (sample, pairs)]
+            ),
             "runs": _described(sample, weight),
             "ranges": sample.ranges(weight, self.params.resamples, self.params.seed),
         }
+        # Pairs grow with the square of the runs, so their levels are left out where the result cannot list them.
         if self._lists_pairs:
             levels = pairs.corrected(weight).levels(sample.freedom)
-            found["pairs"] = np.vstack((_described(pairs, weight), levels))
-        return found
+            findings["pairs"] = np.vstack((_described(pairs, weight), levels))
+        return findings
 
     @property
     def _lists_pairs(self) -> bool:
         return pair_count(self.matrices.run_count) * len(self.params.metrics) <= MOST_LISTED
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         version = self._trusted.qrels
         return {
             "trusted": version.judgments,
@@ -277,23 +336,25 @@ class CorrectedMeans(Analysis[CorrectedMeansParams]):
             "alpha": ALPHA,
             "seed": self.params.seed,
             "resamples": self.params.resamples,
-            "metrics": [self._metric(*each) for each in zip(self.params.metrics, found, strict=True)],
+            "metrics": [
+                self._metric(label, of_metric) for label, of_metric in zip(self.params.metrics, findings, strict=True)
+            ],
         }
 
-    def _metric(self, label: str, found: Arrays) -> CorrectedUnderMetric:
-        topics, means = self._topics[label], found["runs"][0]
-        differs = np.abs(means[:, np.newaxis] - means) > critical_difference(found["ranges"], ALPHA)
+    def _metric(self, label: str, findings: Arrays) -> CorrectedUnderMetric:
+        topics, means = self._topics[label], findings["runs"][0]
+        differs = np.abs(means[:, np.newaxis] - means) > critical_difference(findings["ranges"], ALPHA)
         return CorrectedUnderMetric(
             metric=label,
-            weight=float(found["weight"][0]),
+            weight=float(findings["weight"][0]),
             topics=len(topics.cheap) + len(topics.others),
             trusted_topics=len(topics.trusted),
             topics_left_out=list(topics.left_out),
-            correlation=float(found["correlations"][0]),
-            difference_correlation=float(found["correlations"][1]),
-            runs=list(self._runs(found["runs"], differs)),
+            correlation=float(findings["correlations"][0]),
+            difference_correlation=float(findings["correlations"][1]),
+            runs=list(self._runs(findings["runs"], differs)),
             pairs_told_apart=int(differs.sum()) // 2,
-            pairs=list(self._pairs(found)) if self._lists_pairs else None,
+            pairs=list(self._pairs(findings)) if self._lists_pairs else None,
         )
 
     def _runs(self, table: Floats, differs: Any) -> Iterator[CorrectedRun]:
@@ -301,7 +362,7 @@ class CorrectedMeans(Analysis[CorrectedMeansParams]):
         letters, sets = significance_groups(means, differs), rank_sets(means, differs).tolist()
         ranks = competition_ranks(means).tolist()
         names = [run.name for run in self.matrices.runs]
-        for name, rank, row, own, places in zip(names, ranks, table.T.tolist(), letters, sets, strict=True):
+        for name, rank, row, letters_of_run, places in zip(names, ranks, table.T.tolist(), letters, sets, strict=True):
             yield CorrectedRun(
                 run=name,
                 rank=rank,
@@ -309,16 +370,17 @@ class CorrectedMeans(Analysis[CorrectedMeansParams]):
                 trusted=MeanWithInterval(mean=row[5], interval=row[6:8]),
                 cheap=MeanWithInterval(mean=row[8], interval=row[9:11]),
                 worth=row[11],
-                groups=list(own),
+                groups=list(letters_of_run),
                 rank_set=places,
             )
 
-    def _pairs(self, found: Arrays) -> Iterator[Any]:
+    def _pairs(self, findings: Arrays) -> Iterator[Any]:
         names = [run.name for run in self.matrices.runs]
         first, second = (places.tolist() for places in pair_indices(len(names)))
-        levels = found["pairs"][-1]
-        by_range = range_levels(found["pairs"][0], found["ranges"])
-        table = np.vstack((found["pairs"], holm(levels), benjamini_hochberg(levels), by_range))
+        levels = findings["pairs"][-1]
+        by_range = range_levels(findings["pairs"][0], findings["ranges"])
+        # The corrections come last, because they depend on the levels of all pairs at once.
+        table = np.vstack((findings["pairs"], holm(levels), benjamini_hochberg(levels), by_range))
         for one, other, row in zip(first, second, table.T.tolist(), strict=True):
             yield {
                 "runs": [names[one], names[other]],
@@ -357,73 +419,6 @@ def _refuse_trusted(code: str, message: str) -> InvalidRequest:
     return refuse("trusted", code, message)
 
 
-def _title(result: CorrectedMeansResult) -> str:
-    weighted = "power tuning" if result.tuning == "power" else "no tuning"
-    return f"Judged by {result.judgment_set}, corrected by {result.trusted} ({weighted}); 95 % intervals by Student's t"
-
-
-def tables(result: CorrectedMeansResult) -> Sequence[Table]:
-    """Return the means of the runs, the best first under each metric, the samples behind them, and the pairs."""
-    title, metrics = _title(result), result.metrics
-    notes = [
-        f"This holds only under a condition. {result.assumes}",
-        "Worth is the number of trusted topics that alone would give an interval as narrow.",
-        f"Ranks and groups are by the bootstrap range of corrected means at {result.alpha:g}, with "
-        f"{result.resamples:,} resamples.",
-    ]
-    runs = fields(CorrectedRun, "rank", "run", "corrected", "worth", "trusted", "cheap", "rank_set", "groups")
-    counts = ("metric", "trusted_topics", "topics", "topics_left_out", "weight")
-    samples = fields(CorrectedUnderMetric, *counts, "correlation", "difference_correlation", "pairs_told_apart")
-    shown = [
-        table(runs, "means", f"Means of the runs. {title}.", metrics, each=best_first, in_sections=True, notes=notes),
-        table(samples, "samples", f"Topics and weight under each metric. {title}.", metrics),
-    ]
-    listed = [metric for metric in metrics if metric.pairs]
-    if listed:
-        note = "Benjamini and Hochberg's method controls the false discovery rate, and Holm's any false discovery."
-        levels = ("asl", "asl_holm", "asl_benjamini_hochberg", "asl_range")
-        pairs = fields(CorrectedPair, "runs", "corrected", "interval", "worth", "trusted", "cheap", *levels)
-        caption = f"Differences of pairs of runs. {title}."
-        shown.append(table(pairs, "pairs", caption, listed, each="pairs", in_sections=True, notes=[note]))
-    return shown
-
-
 def best_first(metric: CorrectedUnderMetric) -> list[CorrectedRun]:
     """Return the runs of a metric in the order of their ranks."""
-    return sorted(metric.runs, key=lambda each: (each.rank, each.run))
-
-
-def figures(result: CorrectedMeansResult) -> Sequence[Figure]:
-    """Return a figure for each metric: the corrected means with their intervals, and those under each set alone."""
-    shown = []
-    for number, metric in enumerate(result.metrics, start=1):
-        runs = best_first(metric)[::-1]
-        places = list(range(len(runs)))
-        ends = [end for each in runs for end in (*each.corrected.interval, None)]
-        at = [place for place_of_run in places for place in (place_of_run, place_of_run, None)]
-        series = [
-            Series("corrected", [each.corrected.mean for each in runs], places, "points"),
-            Series("cheap alone", [each.cheap.mean for each in runs], places, "points"),
-            Series("trusted alone", [each.trusted.mean for each in runs], places, "points"),
-            Series("95 % interval, corrected", ends, at, "intervals"),
-        ]
-        panel = Panel(Axis(f"mean {metric.metric}"), Axis("", categories=[each.run for each in runs]), series)
-        caption = f"Means of the runs under {metric.metric}. {_title(result)}."
-        shown.append(Figure(f"means-{number}", caption, (panel,)))
-    return shown
-
-
-CORRECTED_MEANS = enter(
-    JobKind(
-        name="corrected-means",
-        title="Judges corrected by people",
-        question="judges",
-        summary="Means under cheap judgments of all topics, corrected by people who judged a random sample of them.",
-        params=CorrectedMeansParams,
-        result=CorrectedMeansResult,
-        analysis=CorrectedMeans,
-        tables=tables,
-        figures=figures,
-        changes=1,  # ranges are stretched
-    )
-)
+    return sorted(metric.runs, key=lambda run: (run.rank, run.run))

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import MOST_PAIRS, common_topics, refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import MetricsParams, Names
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
@@ -133,9 +132,84 @@ class DifficultyResult(TopicsResult):
     reference: list[str] | None = Field(description="The reference runs; null without `standardise`")
     metrics: list[DifficultyOfMetric]
 
+    def tables(self) -> Sequence[Table]:
+        """Return the components of each metric, and the topics, the hardest first."""
+        runs = f"{len(self.runs)} runs"
+        negative = [
+            f"The estimate for {name} under {metric.metric} is negative, and shown as 0."
+            for metric in self.metrics
+            for name in metric.negative_components
+        ]
+        about = f"Variance components of {runs} x {self.topics} topics."
+        components = table(DifficultyOfMetric, "components", about, self.metrics, notes=negative)
+        about = f"Topics over {runs}, the hardest first under each metric."
+        topics = table(
+            DifficultyOfTopic,
+            "topics",
+            about,
+            self.metrics,
+            each=lambda metric: sorted(metric.by_topic, key=lambda topic: topic.mean),
+        )
+        if not self.standardise:
+            return (components, topics)
+        left_out = [
+            f"All reference runs score alike under {metric.metric} on {len(names)} of {len(metric.by_topic)} topics, "
+            f"which are left out: {', '.join(names)}."
+            for metric in self.metrics
+            if metric.standardised and (names := metric.standardised.topics_left_out)
+        ]
+        standardised_runs = table(
+            StandardisedRun,
+            "standardised",
+            f"Standardised scores ({self.standardise}) over {len(self.reference or ())} reference runs.",
+            [metric for metric in self.metrics if metric.standardised],
+            each=lambda metric: sorted(metric.standardised.runs, key=lambda run: run.rank_standardised),
+            in_sections=True,
+            notes=left_out,
+        )
+        return (components, topics, standardised_runs)
 
-class Difficulty(Analysis[DifficultyParams]):
+    def figures(self) -> Sequence[Figure]:
+        """Return the means of all topics in the order of the first metric, and discrimination by mean."""
+        by_first = self.metrics[0].by_topic
+        order = sorted(range(len(by_first)), key=lambda row: by_first[row].mean)
+        places = list(range(len(order)))
+        means = [Series(metric.metric, places, [metric.by_topic[row].mean for row in order]) for metric in self.metrics]
+        first = self.metrics[0].metric
+        names = [by_first[row].topic for row in order]
+        by_mean = [
+            Series(
+                metric.metric,
+                [topic.mean for topic in metric.by_topic],
+                [topic.discrimination for topic in metric.by_topic],
+                style="points",
+            )
+            for metric in self.metrics
+        ]
+        runs = f"{len(self.runs)} runs"
+        return (
+            Figure(
+                "topics",
+                f"Mean score of each topic over {runs}, the hardest by {first} first.",
+                (Panel(Axis(f"topics, sorted by {first}", categories=names), Axis("mean over runs"), means),),
+            ),
+            Figure(
+                "discrimination",
+                f"Discrimination of each topic by its mean over {runs}.",
+                (Panel(Axis("mean over runs"), Axis("discrimination", limits=(None, 1)), by_mean),),
+            ),
+        )
+
+
+@enter
+class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
     """Each metric's topics one by one, and how much of the variance is the runs', the topics', and neither's."""
+
+    name = "difficulty"
+    title = "Difficulty of topics"
+    question = "collection"
+    summary = "Which topics are hard, and how much of the scores is due to the runs, to the topics, and to neither."
+    changes = 1  # empirical scores leave out topics on which all reference runs score alike
 
     compares_pairs = True
     """Components are not of pairs, but a run that is there twice counts twice, and makes runs look more alike."""
@@ -168,43 +242,63 @@ class Difficulty(Analysis[DifficultyParams]):
 
     def work(self, part: int) -> Arrays:
         scores = self.topics.scores(self.metrics[part])
-        found = variance_components(scores)
-        numbers = (found.runs, found.topics, found.residual)
-        shares = (found.generalisability, found.low, found.high, found.dependability)
+        variance = variance_components(scores)
+        numbers = (variance.runs, variance.topics, variance.residual)
+        shares = (variance.generalisability, variance.low, variance.high, variance.dependability)
         return {
-            **self._standardised(scores),
+            **self._standardise(scores),
             "mean": scores.mean(axis=0),
             "spread": scores.std(axis=0, ddof=1),
             "discrimination": discriminations(scores),
             "components": np.array([*numbers, *shares]),
-            "negative": np.array(found.is_negative),
+            "negative": np.array(variance.is_negative),
         }
 
-    def _standardised(self, scores: Floats) -> Arrays:
+    def _standardise(self, scores: Floats) -> Arrays:
         """Return the standardised scores, and the means [2, runs]: of scores and standardised, on the same topics."""
         if self.params.standardise is None:
             return {}
-        named = set(self.reference)
-        places = np.array([place for place, run in enumerate(self.matrices.runs) if run.name in named], np.intp)
-        table = standardise_scores(scores, places, self.params.standardise)
-        known = ~np.isnan(table[0])
-        means = [each[:, known].mean(axis=1) if known.any() else np.full(len(each), np.nan) for each in (scores, table)]
-        return {"standardised": table, "means": np.array(means)}
+        names = set(self.reference)
+        reference = np.array([row for row, run in enumerate(self.matrices.runs) if run.name in names], np.intp)
+        standard = standardise_scores(scores, reference, self.params.standardise)
+        # A topic has standard scores of all runs or of none, so the first run tells for all. Both means are over the
+        # same topics: otherwise their ranks would differ for another reason.
+        is_defined = ~np.isnan(standard[0])
+        means = np.full((2, len(scores)), np.nan)
+        if is_defined.any():
+            means = np.array([table[:, is_defined].mean(axis=1) for table in (scores, standard)])
+        return {"standardised": standard, "means": means}
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         return {
             **self.topics.described(),
             "standardise": self.params.standardise,
             "reference": self.reference if self.params.standardise is not None else None,
-            "metrics": [self._metric(label, each) for label, each in zip(self.metrics, found, strict=True)],
+            "metrics": [
+                self._metric(label, of_metric) for label, of_metric in zip(self.metrics, findings, strict=True)
+            ],
         }
 
-    def _metric(self, label: str, found: Arrays) -> DifficultyOfMetric:
-        runs, topics, residual, *shares = found["components"].tolist()
-        components = VarianceComponents(runs, topics, residual, tuple(found["negative"].tolist()), *shares)
+    def _metric(self, label: str, findings: Arrays) -> DifficultyOfMetric:
+        runs, topics, residual, *shares = findings["components"].tolist()
+        components = VarianceComponents(runs, topics, residual, tuple(findings["negative"].tolist()), *shares)
+        rel = self.matrices.metric(label).parameters["rel"]
+        relevant = self.matrices.judgments.level_counts[self.topics.defined, rel:].sum(axis=1)
+        columns = [relevant.tolist(), *(findings[name].tolist() for name in ("mean", "spread", "discrimination"))]
         return DifficultyOfMetric(
             metric=label,
-            by_topic=self._by_topic(label, found),
+            by_topic=[
+                DifficultyOfTopic(
+                    topic=self.matrices.topics[topic],
+                    relevant=count,
+                    mean=mean,
+                    standard_deviation=spread,
+                    discrimination=discrimination,
+                )
+                for topic, count, mean, spread, discrimination in zip(
+                    np.flatnonzero(self.topics.defined), *columns, strict=True
+                )
+            ],
             components=VarianceParts(runs=runs, topics=topics, residual=residual),
             shares=VarianceParts(**components.shares()),
             negative_components=[
@@ -215,16 +309,16 @@ class Difficulty(Analysis[DifficultyParams]):
             generalisability=components.generalisability,
             generalisability_interval=(components.low, components.high),
             dependability=components.dependability,
-            standardised=self._show_standardised(found) if self.params.standardise is not None else None,
+            standardised=self._show_standardised(findings) if self.params.standardise is not None else None,
         )
 
-    def _show_standardised(self, found: Arrays) -> StandardisedScores:
-        table, (means, own) = found["standardised"], found["means"]
-        topics = [self.matrices.topics[place] for place in np.flatnonzero(self.topics.defined)]
-        ranks = zip(competition_ranks(means).tolist(), competition_ranks(own).tolist(), strict=True)
+    def _show_standardised(self, findings: Arrays) -> StandardisedScores:
+        table, (means, standard_means) = findings["standardised"], findings["means"]
+        topics = [self.matrices.topics[column] for column in np.flatnonzero(self.topics.defined)]
+        ranks = zip(competition_ranks(means).tolist(), competition_ranks(standard_means).tolist(), strict=True)
         return StandardisedScores(
-            topics_left_out=[topics[place] for place in np.flatnonzero(np.isnan(table[0]))],
-            tau=float(taus_with(means, own[np.newaxis])[0]),
+            topics_left_out=[topics[column] for column in np.flatnonzero(np.isnan(table[0]))],
+            tau=float(taus_with(means, standard_means[np.newaxis])[0]),
             runs=[
                 StandardisedRun(
                     run=run.name,
@@ -235,112 +329,7 @@ class Difficulty(Analysis[DifficultyParams]):
                     scores=row,
                 )
                 for run, mean, standard, (rank, new), row in zip(
-                    self.matrices.runs, means.tolist(), own.tolist(), ranks, table.tolist(), strict=True
+                    self.matrices.runs, means.tolist(), standard_means.tolist(), ranks, table.tolist(), strict=True
                 )
             ],
         )
-
-    def _by_topic(self, label: str, found: Arrays) -> list[DifficultyOfTopic]:
-        rel = self.matrices.metric(label).parameters["rel"]
-        relevant = self.matrices.judgments.level_counts[self.topics.defined, rel:].sum(axis=1)
-        names = np.flatnonzero(self.topics.defined)
-        columns = [relevant.tolist(), *(found[name].tolist() for name in ("mean", "spread", "discrimination"))]
-        return [
-            DifficultyOfTopic(
-                topic=self.matrices.topics[place],
-                relevant=count,
-                mean=mean,
-                standard_deviation=spread,
-                discrimination=discrimination,
-            )
-            for place, count, mean, spread, discrimination in zip(names, *columns, strict=True)
-        ]
-
-
-def tables(result: DifficultyResult) -> Sequence[Table]:
-    """Return the components of each metric, and the topics, the hardest first."""
-    runs = f"{len(result.runs)} runs"
-    negative = [
-        f"The estimate for {name} under {metric.metric} is negative, and shown as 0."
-        for metric in result.metrics
-        for name in metric.negative_components
-    ]
-    about = f"Variance components of {runs} x {result.topics} topics."
-    components = table(DifficultyOfMetric, "components", about, result.metrics, notes=negative)
-    about = f"Topics over {runs}, the hardest first under each metric."
-    topics = table(
-        DifficultyOfTopic,
-        "topics",
-        about,
-        result.metrics,
-        each=lambda metric: sorted(metric.by_topic, key=lambda topic: topic.mean),
-    )
-    return (components, topics, _standardised(result)) if result.standardise else (components, topics)
-
-
-def _standardised(result: DifficultyResult) -> Table:
-    left_out = [
-        f"All reference runs score alike under {metric.metric} on {len(topics)} of {len(metric.by_topic)} "
-        f"topics, which are left out: {', '.join(topics)}."
-        for metric in result.metrics
-        if metric.standardised and (topics := metric.standardised.topics_left_out)
-    ]
-    return table(
-        StandardisedRun,
-        "standardised",
-        f"Standardised scores ({result.standardise}) over {len(result.reference or ())} reference runs.",
-        [metric for metric in result.metrics if metric.standardised],
-        each=lambda metric: sorted(metric.standardised.runs, key=lambda run: run.rank_standardised),
-        in_sections=True,
-        notes=left_out,
-    )
-
-
-def figures(result: DifficultyResult) -> Sequence[Figure]:
-    """Return the means of all topics in the order of the first metric, and discrimination by mean."""
-    by_first = result.metrics[0].by_topic
-    order = sorted(range(len(by_first)), key=lambda place: by_first[place].mean)
-    places = list(range(len(order)))
-    means = [
-        Series(metric.metric, places, [metric.by_topic[place].mean for place in order]) for metric in result.metrics
-    ]
-    first = result.metrics[0].metric
-    names = [by_first[place].topic for place in order]
-    by_mean = [
-        Series(
-            metric.metric,
-            [each.mean for each in metric.by_topic],
-            [each.discrimination for each in metric.by_topic],
-            style="points",
-        )
-        for metric in result.metrics
-    ]
-    runs = f"{len(result.runs)} runs"
-    return (
-        Figure(
-            "topics",
-            f"Mean score of each topic over {runs}, the hardest by {first} first.",
-            (Panel(Axis(f"topics, sorted by {first}", categories=names), Axis("mean over runs"), means),),
-        ),
-        Figure(
-            "discrimination",
-            f"Discrimination of each topic by its mean over {runs}.",
-            (Panel(Axis("mean over runs"), Axis("discrimination", limits=(None, 1)), by_mean),),
-        ),
-    )
-
-
-DIFFICULTY = enter(
-    JobKind(
-        name="difficulty",
-        title="Difficulty of topics",
-        question="collection",
-        summary="Which topics are hard, and how much of the scores is due to the runs, to the topics, and to neither.",
-        changes=1,  # empirical scores leave out topics on which all reference runs score alike
-        params=DifficultyParams,
-        result=DifficultyResult,
-        analysis=Difficulty,
-        tables=tables,
-        figures=figures,
-    )
-)

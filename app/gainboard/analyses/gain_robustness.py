@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from gainboard.analyses import rank_correlation, stability, swap_rate
-from gainboard.analyses.analysis import Analysis, Arrays
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses import rank_correlation, stability
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import Expression, Metrics, Seeds
 from gainboard.analyses.rank_correlation import CorrelationParams, RankCorrelation, RankCorrelationOfRuns
@@ -57,8 +56,8 @@ class RobustnessParams(stability.StabilityParams):
         """Return the metrics without their gains, the settings as labels write them, and the label of each
         combination.
         """
-        asked = self.settings or default_settings(label.highest_level)
-        settings = list(dict.fromkeys(label.written("Q", "gains", setting) for setting in asked))
+        settings = self.settings or default_settings(label.highest_level)
+        settings = list(dict.fromkeys(label.written("Q", "gains", setting) for setting in settings))
         named = label.expanded(self.metrics)
         metrics = list(dict.fromkeys(label.without(metric, "gains", "metrics") for metric in named))
         swept = {metric: label.swept(metric, "gains", settings, "metrics") for metric in metrics}
@@ -84,12 +83,60 @@ class GainRobustnessResult(SubsetsResult):
         description="For each metric: its labels under the settings, correlated"
     )
 
+    def tables(self) -> Sequence[Table]:
+        """Return stability, required differences and correlation with the first setting, then details of stability and
+        swaps.
+        """
+        stable, swaps = self._parts()
+        rows = [
+            (
+                metric.metric,
+                setting,
+                *(correlation.coefficients[name][0][correlation.metrics.index(label)] for name in COEFFICIENTS),
+                len((correlation.swops or {})[label]),
+            )
+            for metric, correlation in zip(self.metrics, self.rank_correlation, strict=True)
+            for setting, label in zip(self.settings, metric.labels, strict=True)
+        ]
+        columns = (
+            METRIC_SECTION,
+            Column("gains"),
+            Column("Kendall's tau-b", digits=4),
+            Column("Spearman's rho", digits=4),
+            Column("swops"),
+        )
+        caption = f"Rankings of {len(self.runs)} runs under several gain settings, against that under the first one."
+        return (
+            Table("correlation-with-first", caption, columns, rows),
+            *(replace(table, name=f"stability-{table.name}") for table in stable.tables()),
+            *(replace(table, name=f"swap-rate-{table.name}") for table in swaps.tables()),
+        )
 
-class GainRobustness(Analysis[RobustnessParams]):
+    def _parts(self) -> tuple[StabilityResult, SwapRateResult]:
+        return part_of(StabilityResult, self, self.stability), part_of(SwapRateResult, self, self.swap_rate)
+
+    def figures(self) -> Sequence[Figure]:
+        """Return the stability and swap-rate curves of all metrics under all settings."""
+        stable, swaps = self._parts()
+        return (
+            *(replace(figure, name="stability-curves") for figure in stable.figures()),
+            *(replace(figure, name="swap-rate-curves") for figure in swaps.figures()),
+        )
+
+
+@enter
+class GainRobustness(Analysis[RobustnessParams, GainRobustnessResult]):
     """Stability and swap rate of each metric under each setting, and its ranking against that of the first one.
 
     Swap rates are computed under each of the `seeds`, the others under the first.
     """
+
+    name = "gain-robustness"
+    title = "Robustness to gains"
+    question = "which-metric"
+    summary = "Whether stability, swap rate and the ranking of the runs depend on the gains of the relevance levels."
+    # the versions of the kinds whose analyses it runs
+    changes = Stability.changes + SwapRate.changes + RankCorrelation.changes
 
     compares_pairs = True
 
@@ -98,7 +145,7 @@ class GainRobustness(Analysis[RobustnessParams]):
         every = list(dict.fromkeys(label for each in params.labels.values() for label in each))
         # Not validated again: there are more labels than a request may name metrics.
         drawn = params.model_dump(include={"trials", "subset_size", "seed", "seeds"}) | {"metrics": every}
-        self._members: list[Analysis[Any]] = [
+        self._members: list[Analysis[Any, Any]] = [
             Stability(matrices, params.model_copy(update={"metrics": every})),
             SwapRate(matrices, SwapRateParams.model_construct(**drawn)),
             *(
@@ -106,22 +153,23 @@ class GainRobustness(Analysis[RobustnessParams]):
                 for each in map(_distinct, params.labels.values())
             ),
         ]
+        # The parts of the members follow one another; their ends tell which member has a part.
         self._ends = list(accumulate(len(member.parts()) for member in self._members))
 
     def parts(self) -> list[float]:
         return [cost for member in self._members for cost in member.parts()]
 
     def work(self, part: int) -> Arrays:
-        place = next(place for place, end in enumerate(self._ends) if part < end)
-        return self._members[place].work(part - self._starts[place])
+        member = next(member for member, end in enumerate(self._ends) if part < end)
+        return self._members[member].work(part - self._starts[member])
 
     @property
     def _starts(self) -> list[int]:
         return [0, *self._ends[:-1]]
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         spans = zip(self._members, self._starts, self._ends, strict=True)
-        stability, swap_rate, *correlations = (member.result(found[start:end]) for member, start, end in spans)
+        stability, swap_rate, *correlations = (member.result(findings[start:end]) for member, start, end in spans)
         shared = ("topics", "topics_left_out", "left_out_because", "seed", "trials", "subset_size")
         return {
             **{name: stability[name] for name in shared},
@@ -137,66 +185,6 @@ def _distinct(labels: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(labels))
 
 
-def tables(result: GainRobustnessResult) -> Sequence[Table]:
-    """Return stability, required differences and correlation with the first setting, then details of stability and
-    swaps.
-    """
-    stable, swaps = _parts(result)
-    rows = [
-        (
-            metric.metric,
-            setting,
-            *(found.coefficients[name][0][found.metrics.index(label)] for name in COEFFICIENTS),
-            len((found.swops or {})[label]),
-        )
-        for metric, found in zip(result.metrics, result.rank_correlation, strict=True)
-        for setting, label in zip(result.settings, metric.labels, strict=True)
-    ]
-    columns = (
-        METRIC_SECTION,
-        Column("gains"),
-        Column("Kendall's tau-b", digits=4),
-        Column("Spearman's rho", digits=4),
-        Column("swops"),
-    )
-    caption = f"Rankings of {len(result.runs)} runs under several gain settings, against that under the first one."
-    return (
-        Table("correlation-with-first", caption, columns, rows),
-        *(replace(table, name=f"stability-{table.name}") for table in stability.tables(stable)),
-        *(replace(table, name=f"swap-rate-{table.name}") for table in swap_rate.tables(swaps)),
-    )
-
-
-def figures(result: GainRobustnessResult) -> Sequence[Figure]:
-    """Return the stability and swap-rate curves of all metrics under all settings."""
-    stable, swaps = _parts(result)
-    return (
-        *(replace(figure, name="stability-curves") for figure in stability.figures(stable)),
-        *(replace(figure, name="swap-rate-curves") for figure in swap_rate.figures(swaps)),
-    )
-
-
-def _parts(result: GainRobustnessResult) -> tuple[StabilityResult, SwapRateResult]:
-    return part_of(StabilityResult, result, result.stability), part_of(SwapRateResult, result, result.swap_rate)
-
-
 def part_of(model: type[R], result: GainRobustnessResult, part: ResultModel) -> R:
     """Return the result of a member as a job of its kind has it: with the head and the topics of the whole."""
     return model.model_construct(**dict(result) | dict(part))
-
-
-GAIN_ROBUSTNESS = enter(
-    JobKind(
-        name="gain-robustness",
-        title="Robustness to gains",
-        question="which-metric",
-        summary="Whether stability, swap rate and the ranking of the runs depend on the gains of the relevance levels.",
-        # the versions of the kinds whose analyses it runs
-        changes=stability.STABILITY.changes + swap_rate.SWAP_RATE.changes + rank_correlation.RANK_CORRELATION.changes,
-        params=RobustnessParams,
-        result=GainRobustnessResult,
-        analysis=GainRobustness,
-        tables=tables,
-        figures=figures,
-    )
-)

@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, JsonValue
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels, as_text
 from gainboard.analyses.params import Params
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
@@ -36,9 +35,9 @@ class GainVectorsParams(Params):
 
     def settled(self, label: Labels) -> Self:
         """Return the same request with the values of gains, base and rel, which determine the curves."""
-        known = label.parameters("nDCG")
-        condensed = {"condensed": True if known["condensed"] == "true" else None}
-        return super().settled(label).model_copy(update={name: known[name] for name in SETTLED} | condensed)
+        parameters = label.parameters("nDCG")
+        condensed = {"condensed": True if parameters["condensed"] == "true" else None}
+        return super().settled(label).model_copy(update={name: parameters[name] for name in SETTLED} | condensed)
 
     def shown(self) -> dict[str, JsonValue]:
         return super().shown() | self._values()
@@ -71,9 +70,53 @@ class GainVectorsResult(TopicsResult):
     metric: str = Field(description="The metric whose parameters all curves have")
     ranks: list[int] = Field(description="The ranks of all curves")
 
+    def tables(self) -> Sequence[Table]:
+        """Return all curves by rank, and precision by recall."""
+        by_rank = [
+            (run.name, *row)
+            for run in self.runs
+            for row in zip(self.ranks, run.CG, run.DCG, run.nCG, run.nDCG, strict=True)
+        ]
+        by_recall = [(run.name, *run.precision_recall) for run in self.runs]
+        return (
+            Table(
+                "gain-by-rank",
+                f"Mean gain at each rank, with the parameters of {self.metric}.",
+                (Column("run"), Column("rank"), *(Column(name, digits=4) for name in CURVES)),
+                by_rank,
+            ),
+            Table(
+                "precision-recall",
+                "Interpolated precision at the eleven points of recall.",
+                (Column("run"), *(Column(f"{recall:g}", digits=4, group="recall") for recall in RECALL)),
+                by_recall,
+            ),
+        )
 
-class GainVectors(Analysis[GainVectorsParams]):
+    def _curve(self, name: str, title: str, x: Sequence[float], axis: Axis) -> Figure:
+        key = name.replace("-", "_")
+        style: Any = "line+points" if name == "precision-recall" else "line"
+        series = [Series(run.name, x, getattr(run, key), style=style) for run in self.runs]
+        label = label_of_curve(self, name) if name in CURVES else f"parameters of {self.metric}"
+        caption = f"{title} by {axis.title}, mean over {self.topics} topics: {label}."
+        return Figure(name, caption, (Panel(axis, Axis(title, limits=(0, None)), series),))
+
+    def figures(self) -> Sequence[Figure]:
+        """Return one figure for each curve."""
+        ranks = Axis("rank")
+        curves = [self._curve(name, name, self.ranks, ranks) for name in CURVES]
+        recall = Axis("recall", limits=(0, 1))
+        return (*curves, self._curve("precision-recall", "interpolated precision", RECALL, recall))
+
+
+@enter
+class GainVectors(Analysis[GainVectorsParams, GainVectorsResult]):
     """CG, DCG, nCG and nDCG at every rank, averaged over topics, under the parameters and the cut-off of `metric`."""
+
+    name = "gain-vectors"
+    title = "Gain by rank"
+    question = "which-runs"
+    summary = "How much each run gains down its ranking, as curves of CG, DCG, nCG and nDCG averaged over the topics."
 
     def __init__(self, matrices: Matrices, params: GainVectorsParams) -> None:
         super().__init__(matrices, params)
@@ -106,7 +149,7 @@ class GainVectors(Analysis[GainVectorsParams]):
         gained = curves.gain(settled["gains"], settled["base"], cutoff)
         return {**gained, "precision_recall": curves.precision_recall()}
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         missing = [self.matrices.topics[topic] for topic in np.flatnonzero(~self._defined)]
         assert isinstance(self._metric.cutoff, int)
         return {
@@ -117,69 +160,12 @@ class GainVectors(Analysis[GainVectorsParams]):
             "ranks": list(range(1, self._metric.cutoff + 1)),
             "runs": [
                 CurvesOfOneRun(name=run.name, **{name: values.tolist() for name, values in arrays.items()})
-                for run, arrays in zip(self.matrices.runs, found, strict=True)
+                for run, arrays in zip(self.matrices.runs, findings, strict=True)
             ],
         }
-
-
-def tables(result: GainVectorsResult) -> Sequence[Table]:
-    """Return all curves by rank, and precision by recall."""
-    by_rank = [
-        (run.name, *row)
-        for run in result.runs
-        for row in zip(result.ranks, run.CG, run.DCG, run.nCG, run.nDCG, strict=True)
-    ]
-    by_recall = [(run.name, *run.precision_recall) for run in result.runs]
-    return (
-        Table(
-            "gain-by-rank",
-            f"Mean gain at each rank, with the parameters of {result.metric}.",
-            (Column("run"), Column("rank"), *(Column(name, digits=4) for name in CURVES)),
-            by_rank,
-        ),
-        Table(
-            "precision-recall",
-            "Interpolated precision at the eleven points of recall.",
-            (Column("run"), *(Column(f"{recall:g}", digits=4, group="recall") for recall in RECALL)),
-            by_recall,
-        ),
-    )
-
-
-def figures(result: GainVectorsResult) -> Sequence[Figure]:
-    """Return one figure for each curve."""
-    ranks = Axis("rank")
-    curves = [_curve(result, name, name, result.ranks, ranks) for name in CURVES]
-    recall = Axis("recall", limits=(0, 1))
-    return (*curves, _curve(result, "precision-recall", "interpolated precision", RECALL, recall))
 
 
 def label_of_curve(result: GainVectorsResult, name: str) -> str:
     """Return the label of CG, DCG, nCG or nDCG with the parameters of the curves, to the last rank."""
     label: str = result.metric if name.endswith("DCG") else without(result.metric, "base")
     return label.replace("nDCG", name, 1)
-
-
-def _curve(result: GainVectorsResult, name: str, title: str, x: Sequence[float], axis: Axis) -> Figure:
-    key = name.replace("-", "_")
-    style: Any = "line+points" if name == "precision-recall" else "line"
-    series = [Series(run.name, x, getattr(run, key), style=style) for run in result.runs]
-    label = label_of_curve(result, name) if name in CURVES else f"parameters of {result.metric}"
-    caption = f"{title} by {axis.title}, mean over {result.topics} topics: {label}."
-    return Figure(name, caption, (Panel(axis, Axis(title, limits=(0, None)), series),))
-
-
-GAIN_VECTORS = enter(
-    JobKind(
-        name="gain-vectors",
-        title="Gain by rank",
-        question="which-runs",
-        summary="How much each run gains down its ranking, as curves of CG, DCG, nCG and nDCG averaged "
-        "over the topics.",
-        params=GainVectorsParams,
-        result=GainVectorsResult,
-        analysis=GainVectors,
-        tables=tables,
-        figures=figures,
-    )
-)

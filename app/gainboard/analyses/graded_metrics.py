@@ -95,11 +95,11 @@ class GradedMetricsDesign:
         """The gain settings by name, the default first. Those that equal an earlier one are left out."""
         _, flat, steep, _ = default_settings(self.about.highest_level)
         adjusted = {"adjust": f"adjust({self.gains})"} if re.fullmatch(r"[\d.:]+", self.gains) else {}
-        found: dict[str, str] = {}
+        settings: dict[str, str] = {}
         for name, gains in {"default": self.gains, "flat": flat, "steep": steep, **adjusted}.items():
-            if gains not in found.values():
-                found[name] = gains
-        return found
+            if gains not in settings.values():
+                settings[name] = gains
+        return settings
 
     @property
     def cutoffs(self) -> list[int]:
@@ -121,8 +121,8 @@ class GradedMetricsDesign:
         gains = gains or self.gains
         scale = Scale(self.about.highest_level, self.about.depth, self.about.intents)
         if self.asked.metrics:
-            own = (without(each, "gains") for each in self.asked.metrics)
-            labels = [resolve(each, scale, query={"gains": gains}).label for each in own]
+            expressions = (without(expression, "gains") for expression in self.asked.metrics)
+            labels = [resolve(expression, scale, query={"gains": gains}).label for expression in expressions]
             return {without(label, "gains"): label for label in labels}
         blended = {Q: f"Q(beta=1,gains={gains})", "R-measure": f"Rmeasure(beta=1,gains={gains})"}
         base = f"base={format_number(self.asked.base)},"

@@ -1,34 +1,35 @@
 """Kinds of jobs, and the catalogues of kinds of jobs and of reports.
 
-A kind is a value, made at the end of its file in the folder of its catalogue; there is no other list of kinds.
+A kind of job is a class: an `Analysis` that its file in this folder enters into the catalogue. There is no other list.
 """
 
 from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_args
 
+from numpy.typing import NDArray
 from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode
 
-from gainboard.analyses import Analysis
 from gainboard.analyses.params import AnyParams
 from gainboard.analyses.result_models import JobResult
+from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import View
-from gainboard.exhibits import LongTable, Table
-from gainboard.exhibits.figures import Figure
+from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.metrics import SCORING_VERSION
+from gainboard.store import jobs
 from gainboard.store.damage import add_rule
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import DERIVED_KINDS, StoredJob
 from gainboard.store.records import Collection
+from gainboard.vocabulary import JobState
 
-M = TypeVar("M", bound=BaseModel)
 Question = Literal["which-runs", "which-metric", "collection", "judges", "change"]
 QUESTIONS: Mapping[Question, str] = {
     "which-runs": "Which runs differ?",
@@ -38,36 +39,40 @@ QUESTIONS: Mapping[Question, str] = {
     "change": "Change the collection",
 }
 """The questions that kinds of jobs answer, as pages show them."""
+RESULTS_VERSION = 1
+"""The version of what all results have beside their own numbers. 1: near-duplicates at the first ten ranks."""
+MOST_LOOKED_AT = 100
+"""The newest jobs in which an equal change is searched for: organisers change a collection only a few times."""
+Arrays = Mapping[str, NDArray[Any]]
+"""The findings of a part: arrays by name."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class AnyKind(ABC, Generic[M]):
+@cache
+def schema_of(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> dict[str, Any]:
+    """Return the JSON Schema of parameters or, as "serialization", of a result. It is made once."""
+    return model.model_json_schema(mode=mode)
+
+
+class AnyKind(Protocol):
     """A kind of job or of report. Requests name the kind and give its parameters."""
 
-    name: str
-    params: type[M]
-
     @property
-    @abstractmethod
-    def shown_title(self) -> str:
-        """A title for people."""
-
+    def name(self) -> str: ...
     @property
-    def definition(self) -> str:
-        """The description of what the kind computes: the docstring of its request model."""
-        return inspect.getdoc(self.params) or ""
-
-    @cached_property
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the parameters, with descriptions, defaults and limits. It is made once."""
-        return self.params.model_json_schema()
-
-    @abstractmethod
+    def title(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def definition(self) -> str: ...
+    @property
+    def params_model(self) -> type[BaseModel]: ...
+    @property
+    def is_offered(self) -> bool: ...
     def example(self) -> dict[str, Any]:
         """Return a body that asks for this kind."""
 
 
-K = TypeVar("K", bound=AnyKind[Any])
+K = TypeVar("K", bound=AnyKind)
 
 
 class KindCatalogue(Generic[K]):
@@ -79,25 +84,19 @@ class KindCatalogue(Generic[K]):
     def __init__(self, package: str) -> None:
         self._package = package
         self._kinds: dict[str, K] = {}
-        self._not_offered: set[str] = set()
         self._is_complete = False
 
-    def enter(self, kind: K, *, is_offered: bool = True) -> K:
-        """Add a kind to the catalogue, and return it. Raise ValueError if another kind has its name.
-
-        A kind that is not offered has an address of its own at which it is asked for, and is in no list.
-        """
+    def enter(self, kind: K) -> K:
+        """Add a kind to the catalogue, and return it. Raise ValueError if another kind has its name."""
         if kind.name in self._kinds:
             raise ValueError(f"two kinds are called {kind.name}")
         self._kinds[kind.name] = kind
-        if not is_offered:
-            self._not_offered.add(kind.name)
         return kind
 
     def every(self) -> tuple[K, ...]:
-        """Return all kinds that are offered, in the order of their names."""
+        """Return all kinds that lists offer, in the order of their names."""
         self._complete()
-        return tuple(self._kinds[name] for name in sorted(self._kinds.keys() - self._not_offered))
+        return tuple(kind for _, kind in sorted(self._kinds.items()) if kind.is_offered)
 
     def find(self, name: str) -> K:
         """Return the kind with this name.
@@ -120,86 +119,148 @@ class KindCatalogue(Generic[K]):
             self._is_complete = True
 
 
-RESULTS_VERSION = 1
-"""The version of what all results have beside their own numbers. 1: near-duplicates at the first ten ranks."""
 P = TypeVar("P", bound=AnyParams)
 R = TypeVar("R", bound=JobResult)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class JobKind(AnyKind[P], Generic[P, R]):
-    """A kind of job: its parameters, its analysis, and how its result is shown.
+class Analysis(ABC, Generic[P, R]):
+    """A kind of job: parts that can be computed anywhere and in any order, and a result made from their findings.
 
-    `changes` is increased whenever a result of this kind may differ. Results from before then are no longer used.
+    `P` is the model of its parameters, whose docstring is the definition that users read, and `R` that of its result.
+    An instance analyses one selection of runs, by settled parameters. The constructor raises BadInput, before anything
+    is scored, if the analysis is impossible as asked.
+
+    Three rules hold for every analysis. `parts` depends only on parameters and sizes, never on scores. `work` returns
+    the same bytes for a part in every process, in any order, now or after a crash. `result` depends only on the
+    findings of the parts. A job therefore has the same result for any number of processes.
     """
 
-    title: str
+    name: ClassVar[str]
+    title: ClassVar[str]
     """A few words, for people."""
-    question: Question
+    question: ClassVar[Question]
     """The question that the kind answers: pages group the kinds by it."""
-    summary: str
+    summary: ClassVar[str]
     """A sentence for people who choose a kind. It has no names of fields."""
-    changes: int = 0
-    result: type[R]
-    """The form of the result's JSON, which OpenAPI, docs/jobs.md and `/v1/job-kinds` show. Tables and figures are made
-    from it alone.
-    """
-    analysis: type[Analysis[P]]
-    tables: Callable[[R], Sequence[Table | LongTable]]
-    figures: Callable[[R], Sequence[Figure]]
-    about_runs_alone: bool = False
+    changes: ClassVar[int] = 0
+    """It is increased whenever a result of this kind may differ. Results from before then are no longer used."""
+    compares_pairs: ClassVar[bool] = False
+    """True if runs are compared in pairs. Then the result names near-duplicates among them, which distort it."""
+    about_runs_alone: ClassVar[bool] = False
     """True for a kind that needs no judgments: its matrices have a version without any. It shows what teams found, so
     only organisers may ask for the job, and only they see it.
     """
-    find_same: Callable[[Transaction, Collection, P], StoredJob | None] | None = None
-    """A function if the kind changes its collection, else None. With it, `analysis` makes a `Change`, and only
-    organisers may ask for the job. It returns the job, under whatever id, that makes this very change,
-    or has made the last one. It raises Conflict if there is nothing to change.
+    is_change: ClassVar[bool] = False
+    is_offered: ClassVar[bool] = True
+    """False for a kind that is in no list, because it is asked for at an address of its own."""
+
+    definition: ClassVar[str]
+    params_model: ClassVar[type[AnyParams]]
+    result_model: ClassVar[type[JobResult]]
+    """The form of the result's JSON, which OpenAPI, docs/jobs.md and `/v1/job-kinds` show."""
+    engine_version: ClassVar[int]
+    """The version of everything that computes a result of this kind. It is part of a job's id.
+
+    It increases with every change of the scoring and of the kind, so that equal requests then make new jobs.
     """
+    is_for_organisers: ClassVar[bool]
 
-    @property
-    def shown_title(self) -> str:
-        """The title."""
-        return self.title
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        # Read from the bases, so that a kind names its models once.
+        params_model, result_model, *_ = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]
+        if isinstance(params_model, TypeVar):
+            return  # a base of several kinds
+        cls.params_model, cls.result_model = params_model, result_model
+        cls.definition = inspect.getdoc(params_model) or ""
+        cls.engine_version = SCORING_VERSION + RESULTS_VERSION + cls.changes
+        cls.is_for_organisers = cls.is_change or cls.about_runs_alone
 
-    @property
-    def is_change(self) -> bool:
-        """Return whether jobs of this kind change their collection."""
-        return self.find_same is not None
+    def __init__(self, matrices: Matrices, params: P) -> None:
+        self.matrices, self.params = matrices, params
 
-    @property
-    def is_for_organisers(self) -> bool:
-        """Return whether only organisers may ask for jobs of this kind."""
-        return self.is_change or self.about_runs_alone
+    @abstractmethod
+    def parts(self) -> Sequence[float]:
+        """Return the parts, each as a rough estimate of its cost in seconds of one core."""
 
-    def admit(self, view: View) -> None:
+    @abstractmethod
+    def work(self, part: int) -> Arrays:
+        """Return the findings of the part with this number: at least one array."""
+
+    @abstractmethod
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        """Return the fields of the kind's model of a result, from the findings of all parts, in their order.
+
+        Undefined numbers are NaN. The fields of every result are not among them.
+        """
+
+    @classmethod
+    def admit(cls, view: View) -> None:
         """Raise the error for a principal who may not ask for this kind."""
-        if self.is_for_organisers:
+        if cls.is_for_organisers:
             view.require_organiser()
         else:
             view.require_free_scores()
 
-    @property
-    def engine_version(self) -> int:
-        """The version of everything that computes a result of this kind. It is part of a job's id.
-
-        It increases with every change of the scoring and of the kind, so that equal requests then make new jobs.
-        """
-        return SCORING_VERSION + RESULTS_VERSION + self.changes
-
-    @cached_property
-    def result_schema(self) -> dict[str, Any]:
-        """The JSON Schema of the result, with descriptions. It is made once, too."""
-        return self.result.model_json_schema(mode="serialization")
-
-    def example(self) -> dict[str, Any]:
+    @classmethod
+    def example(cls) -> dict[str, Any]:
         """Return a body that asks for this kind: the model's own example, or an example for each required parameter."""
-        described = self.schema
-        required = {name: described["properties"][name] for name in described.get("required", ())}
-        own = described.get("examples") or [{name: field["examples"][0] for name, field in required.items()}]
-        return {"kind": self.name, "params": own[0]}
+        schema = schema_of(cls.params_model)
+        required = {name: schema["properties"][name] for name in schema.get("required", ())}
+        examples = schema.get("examples") or [{name: field["examples"][0] for name, field in required.items()}]
+        return {"kind": cls.name, "params": examples[0]}
 
 
-CATALOGUE: KindCatalogue[JobKind[Any, Any]] = KindCatalogue("gainboard.analyses")
+class Change(Analysis[P, R]):
+    """An analysis whose result is a change of the collection, made in the transaction that ends the job.
+
+    Either the change is made and the job has succeeded, or neither. `result` describes the change. It may also do what
+    the parts could not, because it sees what has been stored in the meantime. Only organisers may ask for it.
+    """
+
+    is_change = True
+
+    @classmethod
+    @abstractmethod
+    def find_same(cls, tx: Transaction, collection: Collection, params: P) -> StoredJob | None:
+        """Return the job, under whatever id, that makes this very change, or has made the last one.
+
+        Raise Conflict if there is nothing to change.
+        """
+
+    @classmethod
+    def newest_job(cls, tx: Transaction, collection: Collection, params: P, *states: JobState) -> StoredJob | None:
+        """Return the newest job that makes, or has made, this change: in the first of these states that has one."""
+        for state in states:
+            stored = jobs.page(
+                tx, before=None, limit=MOST_LOOKED_AT, collection_id=collection.id, kind=cls.name, state=state
+            )
+            for job in stored:
+                # By the parameters, not by the id: the id of a change depends on the version that it was made from.
+                if job.params == params.shown():
+                    return job
+        return None
+
+    @abstractmethod
+    def lock(self, tx: Transaction, principal: Principal) -> None:
+        """Lock the collection. Raise Forbidden or NotFound if the principal who asked may no longer change it."""
+
+    @abstractmethod
+    def apply(self, tx: Transaction, principal: Principal) -> bool:
+        """Make the change that the last `result` has described, in a transaction that has locked the collection.
+
+        Return False, and change nothing, if that is out of date. Then `result` must be called again.
+        """
+
+
+Kind = type[Analysis[Any, Any]]
+CATALOGUE: KindCatalogue[Kind] = KindCatalogue("gainboard.analyses")
 add_rule(StoredJob, "kind", lambda kind: kind in DERIVED_KINDS or CATALOGUE.has(kind))
-enter, every_kind, find_kind = CATALOGUE.enter, CATALOGUE.every, CATALOGUE.find
+every_kind, find_kind = CATALOGUE.every, CATALOGUE.find
+A = TypeVar("A", bound=Kind)
+
+
+def enter(kind: A) -> A:
+    """Add a class to the catalogue of kinds of jobs, and return it: a decorator."""
+    CATALOGUE.enter(kind)
+    return kind

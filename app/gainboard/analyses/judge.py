@@ -7,21 +7,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from gainboard.analyses.analysis import Arrays, Change
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Arrays, Change, enter
 from gainboard.analyses.params import AnyParams, Judgments, Version
-from gainboard.analyses.rejudge import as_arrays, as_row, cost_of, newest_job
+from gainboard.analyses.rejudge import as_arrays, as_row, cost_of
 from gainboard.analyses.result_models import JobResult
 from gainboard.analyses.result_tables import Shown, fields, table
 from gainboard.errors import Conflict
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.judgments.publication import Rows, publish_judged, store_judged, unjudged
+from gainboard.evaluation.judgments.publication import Rows, list_unjudged, publish_judged, store_judged
 from gainboard.evaluation.judgments.reordering import lock_for_change
 from gainboard.evaluation.judgments.versions import index_of
-from gainboard.evaluation.runs.stored_files import rejudged
+from gainboard.evaluation.runs.stored_files import judge_again
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
-from gainboard.exhibits.figures import Figure
 from gainboard.store import collections, qrels
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
@@ -60,9 +58,30 @@ class JudgeResult(JobResult):
     )
     judged_runs: Annotated[int, Shown()] = Field(description="Runs that were judged")
 
+    def tables(self) -> Sequence[Table]:
+        """Return the table of one row: the version, and how many runs are judged by it."""
+        columns = fields(JudgeResult, "version", "judged_runs", "published")
+        return (table(columns, "judged", "Runs judged by a version of the judgments.", [self]),)
 
-class JudgingRuns(Change[JudgeParams]):
+
+@enter
+class JudgingRuns(Change[JudgeParams, JudgeResult]):
     """Joins of the runs with the version. `result` also joins newer runs."""
+
+    name = "judge"
+    title = "Judge all runs"
+    question = "change"
+    summary = "Judges all stored runs by a version of the judgments, and publishes it."
+
+    @classmethod
+    def find_same(cls, tx: Transaction, collection: Collection, params: JudgeParams) -> StoredJob | None:
+        if is_open := cls.newest_job(tx, collection, params, "running", "queued"):
+            return is_open
+        version = qrels.find(tx, collection.id, params.version())
+        newest = qrels.find(tx, collection.id, VersionName(params.judgments))
+        if version is None or list_unjudged(tx, collection, {}, version.id) or (params.publish and version != newest):
+            return None
+        return cls.newest_job(tx, collection, params, "succeeded")
 
     def __init__(self, matrices: Matrices, params: JudgeParams) -> None:
         super().__init__(matrices, params)
@@ -74,11 +93,11 @@ class JudgingRuns(Change[JudgeParams]):
     def work(self, part: int) -> Arrays:
         return as_arrays(self._row(self.matrices.runs[part]))
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        for run, arrays in zip(self.matrices.runs, found, strict=True):
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        for run, arrays in zip(self.matrices.runs, findings, strict=True):
             self._judged[run.id] = as_row(arrays)
         with self.matrices.workspace.database.reading() as tx:
-            newer = unjudged(tx, self.matrices.collection, self._judged, self.matrices.qrels.id)
+            newer = list_unjudged(tx, self.matrices.collection, self._judged, self.matrices.qrels.id)
         for run in newer:
             self._judged[run.id] = self._row(run)
         return {
@@ -90,7 +109,7 @@ class JudgingRuns(Change[JudgeParams]):
     def _row(self, run: Run) -> dict[str, Any]:
         matrices = self.matrices
         index = index_of(matrices.workspace, matrices.collection, matrices.qrels)
-        return rejudged(matrices.workspace, matrices.collection, run, matrices.qrels.order, index).row()
+        return judge_again(matrices.workspace, matrices.collection, run, matrices.qrels.order, index).row()
 
     def lock(self, tx: Transaction, principal: Principal) -> None:
         lock_for_change(tx, principal, self.matrices.collection)
@@ -100,48 +119,10 @@ class JudgingRuns(Change[JudgeParams]):
         version = qrels.find(tx, collection.id, named)
         if version is None:
             raise Conflict(f"The qrels {named} were discarded, so nothing was judged by them.")
-        if unjudged(tx, collection, self._judged, version.id):
+        # A run may have come since: it must be joined before the version is published, so `result` is called again.
+        if list_unjudged(tx, collection, self._judged, version.id):
             return False
         store_judged(tx, collection, self._judged, version.id)
         if self.params.publish and version != qrels.find(tx, collection.id, named._replace(version=None)):
             publish_judged(tx, principal, collection, version, self.matrices.workspace.now())
         return True
-
-
-def _find_same(tx: Transaction, collection: Collection, asked: JudgeParams) -> StoredJob | None:
-    if is_open := newest_job(tx, collection, JUDGE, asked, "running") or newest_job(
-        tx, collection, JUDGE, asked, "queued"
-    ):
-        return is_open
-    version = qrels.find(tx, collection.id, asked.version())
-    newest = qrels.find(tx, collection.id, VersionName(asked.judgments))
-    if version is None or unjudged(tx, collection, {}, version.id) or (asked.publish and version != newest):
-        return None
-    return newest_job(tx, collection, JUDGE, asked, "succeeded")
-
-
-def tables(result: JudgeResult) -> Sequence[Table]:
-    """Return the table of one row: the version, and how many runs are judged by it."""
-    columns = fields(JudgeResult, "version", "judged_runs", "published")
-    return (table(columns, "judged", "Runs judged by a version of the judgments.", [result]),)
-
-
-def figures(result: JudgeResult) -> Sequence[Figure]:
-    """Return no figure: a few numbers are a table."""
-    return ()
-
-
-JUDGE = enter(
-    JobKind(
-        name="judge",
-        title="Judge all runs",
-        question="change",
-        summary="Judges all stored runs by a version of the judgments, and publishes it.",
-        params=JudgeParams,
-        result=JudgeResult,
-        analysis=JudgingRuns,
-        tables=tables,
-        figures=figures,
-        find_same=_find_same,
-    )
-)

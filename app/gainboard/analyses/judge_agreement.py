@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, StringConstraints
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.judged_labels import (
     EXPECTED,
     BiasAtLevel,
@@ -111,13 +110,14 @@ class JudgeAgreementParams(MetricsParams):
         """Return the same request with objects for all sets, and each flagged run once."""
         sets = list(
             dict.fromkeys(
-                each if isinstance(each, SetVersion) else SetVersion(judgments=each, qrels=None) for each in self.sets
+                named if isinstance(named, SetVersion) else SetVersion(judgments=named, qrels=None)
+                for named in self.sets
             )
         )
         return super().settled(label).model_copy(update={"sets": sets, "flagged": sorted(set(self.flagged))})
 
     def versions(self) -> dict[str, VersionName]:
-        return {f"sets.{place}": named for place, named in enumerate(self.named_sets())}
+        return {f"sets.{position}": named for position, named in enumerate(self.named_sets())}
 
     def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
         sets = dict.fromkeys(SetVersion.of(versions[named]) for named in self.named_sets())
@@ -125,7 +125,7 @@ class JudgeAgreementParams(MetricsParams):
 
     def named_sets(self) -> list[VersionName]:
         """Return the names of the versions that are compared with the reference."""
-        return [each.named() if isinstance(each, SetVersion) else VersionName(each) for each in self.sets]
+        return [named.named() if isinstance(named, SetVersion) else VersionName(named) for named in self.sets]
 
 
 class KrippendorffAlpha(ResultModel):
@@ -159,6 +159,18 @@ class JudgedSet(ResultModel):
     leniency: Leniency
     metrics: list[RankingUnderSets]
 
+    @property
+    def name(self) -> VersionName:
+        return VersionName(self.judgments, self.qrels_version)
+
+    def means_over_topics(self) -> tuple[RetrievalOfTopic, RetrievalOfTopic]:
+        """Return rows of the table of topics for all of them: the mean over topics, and the share of all documents."""
+        macro = {name: estimate.value for name, estimate in self.macro}
+        return (
+            RetrievalOfTopic(topic="macro mean", pairs=self.common_pairs, **macro),
+            RetrievalOfTopic(topic="micro mean", pairs=self.common_pairs, **dict(self.micro)),
+        )
+
 
 class JudgeAgreementResult(JobResult):
     """The agreement of judgment sets with a reference, in their labels and in how they rank the runs."""
@@ -176,39 +188,193 @@ class JudgeAgreementResult(JobResult):
     krippendorff: KrippendorffAlpha
     sets: list[JudgedSet]
 
+    def tables(self) -> Sequence[Table]:
+        """Return labels, confusion of levels, leniency, topics, rankings, verdicts and runs."""
+        return (*self._tables_of_labels(), *self._tables_of_rankings())
 
-class JudgeAgreement(Analysis[JudgeAgreementParams]):
+    @property
+    def _reference(self) -> VersionName:
+        return VersionName(self.judgment_set or OFFICIAL, self.qrels_version)
+
+    @property
+    def _pairs_in_words(self) -> str:
+        return "the common pairs" if self.pairs == "common" else "all pairs that each set judges"
+
+    def _tables_of_labels(self) -> Iterator[Table]:
+        kappas = ("agreement", "relevant_reference", "relevant", "kappa", "kappa_linear", "kappa_quadratic")
+        caption = (
+            f"Labels of judgment sets compared with {self._reference}; relevant is level {self.threshold} or "
+            f"higher. Intervals are over {self.resamples} resamples of the topics."
+        )
+        labels = [(judged, judged.labels) for judged in self.sets]
+        yield table((JudgedSet, fields(LabelAgreement, *kappas)), "labels", caption, labels)
+
+        alphas = self.krippendorff
+        caption = (
+            f"Krippendorff's alpha over {len(self.sets) + 1} judgment sets: {alphas.units:,} pairs that at least "
+            f"two of them judge, and {alphas.units_judged_once:,} that only one judges, which are not used."
+        )
+        rows = [(name, getattr(alphas, name)) for name in MEASUREMENTS]
+        yield table((Column("measurement"), shown_estimate("alpha")), "krippendorff", caption, rows)
+
+        columns = (
+            SET,
+            Column("level in the reference"),
+            *(Column(name, group="level in the set") for name in self.levels),
+        )
+        confusion = [
+            (judged.judgments, level, *row)
+            for judged in self.sets
+            for level, row in zip(self.levels, judged.confusion, strict=True)
+        ]
+        yield table(
+            columns, "confusion", f"Common pairs by their levels in {self._reference} and in each set.", confusion
+        )
+
+        caption = "Mean of the set's level minus the reference's: positive for a lenient set."
+        biases = [
+            (judged.judgments, bias)
+            for judged in self.sets
+            for bias in (
+                BiasAtLevel(level=0, name="all", pairs=judged.common_pairs, bias=judged.leniency.bias),
+                *judged.leniency.by_level,
+            )
+        ]
+        yield table((SET, BiasAtLevel), "leniency", caption, biases)
+
+        caption = f"How the relevant documents of each set find those of {self._reference}, by topic."
+        topics = [
+            (judged.judgments, topic)
+            for judged in self.sets
+            for topic in (*judged.means_over_topics(), *judged.by_topic)
+        ]
+        yield table((SET, RetrievalOfTopic), "topics", caption, topics)
+
+    def _tables_of_rankings(self) -> Iterator[Table]:
+        compared = [
+            (judged.judgments, metric) for judged in self.sets for metric in judged.metrics if metric.reason is None
+        ]
+        caption = f"Rankings of runs under each set and {self._reference}, over {self._pairs_in_words}."
+        columns = (
+            *(SET, fields(RankingUnderSets, "metric", "topics"), RankCoefficients),
+            fields(TopRunsAgreement, group=f"top {self.k}"),
+            fields(RankingUnderSets, "largest_rise", "largest_drop"),
+            FlaggedRise,
+        )
+        rankings = [
+            (name, metric, metric.correlations, metric.top, metric, metric.flagged) for name, metric in compared
+        ]
+        notes = [
+            f"{name}, {metric.metric}: RBO is undefined. {reason[0].upper()}{reason[1:]}."
+            for name, metric in compared
+            if metric.correlations and (reason := metric.correlations.rbo.reason)
+        ]
+        yield table(columns, "rankings", caption, rankings, notes=notes)
+
+        caption = (
+            f"Pairs of runs by class under each set and {self._reference}: active, mixed or passive; agreement or "
+            f"disagreement. Paired t-test, alpha {self.alpha:g}."
+        )
+        verdicts = [
+            (name, metric.metric, correction, classes)
+            for name, metric in compared
+            if (tested := metric.significance)
+            for correction, classes in (
+                ("none", tested.uncorrected),
+                ("Holm", tested.holm),
+                ("Benjamini-Hochberg", tested.benjamini_hochberg),
+            )
+            if classes is not None
+        ]
+        yield table((SET, METRIC, Column("correction"), PairClasses), "verdicts", caption, verdicts)
+
+        caption = f"Runs in the order of {self._reference}, over {self._pairs_in_words}."
+        runs = [(name, metric.metric, run) for name, metric in compared for run in metric.runs]
+        yield table((SET, METRIC, RunUnderSets), "runs", caption, runs)
+
+    def figures(self) -> Sequence[Figure]:
+        """Return the map of the labels, and the differences of the runs' means of each set (Bland and Altman)."""
+        scale = Axis("share of the reference's level", limits=(0, 1))
+        panels = []
+        for judged in self.sets:
+            sums = [sum(row) for row in judged.confusion]
+            shares = [
+                [count / total if total else None for count in row]
+                for row, total in zip(judged.confusion, sums, strict=True)
+            ]
+            panels.append(HeatMap(self.levels, self.levels, shares, scale, title=str(judged.name)))
+        caption = f"Levels in each set (columns) of the documents of each level in {self._reference} (rows)."
+        figures = [Figure("confusion", caption, panels)]
+        for number, judged in enumerate(self.sets, start=1):
+            if shown := [metric for metric in judged.metrics if metric.reason is None][:MOST_PANELS]:
+                caption = (
+                    f"Means of runs under {judged.name} minus those under {self._reference}, by the mean of both "
+                    f"(Bland and Altman), over {self._pairs_in_words}."
+                )
+                figures.append(
+                    Figure(f"run-means-{number}", caption, [_differences_of_means(metric) for metric in shown])
+                )
+        return figures
+
+
+def _differences_of_means(metric: RankingUnderSets) -> Panel:
+    series = []
+    for label, is_flagged in (("run", False), ("flagged run", True)):
+        rows = [row for row in metric.runs if row.flagged is is_flagged]
+        if rows:
+            x = [(row.mean + row.mean_reference) / 2 for row in rows]
+            series.append(Series(label, x, [row.mean - row.mean_reference for row in rows], "points"))
+    differences = metric.differences
+    assert differences is not None, "a metric without a reason has them"
+    low, high = differences.limits_of_agreement
+    references = [
+        Reference(differences.mean, "mean difference"),
+        Reference(low, "limits of agreement"),
+        Reference(high, "limits of agreement"),
+    ]
+    return Panel(Axis("mean of both"), Axis("set minus reference"), series, references, title=metric.metric)
+
+
+@enter
+class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
     """One or more judgment sets, compared with the reference set that the matrices are over.
 
     The first part compares the labels of all sets together, the next ones those of each set with the reference, and
     the others the rankings under each set and metric.
     """
 
+    name = "judge-agreement"
+    title = "Agreement of judgment sets"
+    question = "judges"
+    summary = "Whether other judgments, of a second assessor or a language model, label alike and rank the runs alike."
+    # 2: pairs have Benjamini and Hochberg's correction, and rank-biased overlap is null where there are ties
+    changes = 2
+
     compares_pairs = True
 
     def __init__(self, matrices: Matrices, params: JudgeAgreementParams) -> None:
         super().__init__(matrices, params)
         self.metrics = params.metrics
-        self._sets = [matrices.under(each) for each in params.named_sets()]
+        self._sets = [matrices.under(named) for named in params.named_sets()]
         self._refuse_what_cannot_be()
 
     def _refuse_what_cannot_be(self) -> None:
-        own = self.matrices.qrels
-        for each in self._sets:
-            if each.qrels.id == own.id:
-                raise refuse("sets", "same-version", f"The reference is the {own.named}, too. Name another set.")
-            if each.qrels.order != own.order:
+        reference = self.matrices.qrels
+        for qrels in (compared.qrels for compared in self._sets):
+            if qrels.id == reference.id:
+                raise refuse("sets", "same-version", f"The reference is the {reference.named}, too. Name another set.")
+            if qrels.order != reference.order:
                 message = (
-                    f"The {each.qrels.named} has runs ordered by {each.qrels.order}, and the {own.named} by "
-                    f"{own.order}. Publish versions whose runs are in the same order."
+                    f"The {qrels.named} has runs ordered by {qrels.order}, and the {reference.named} by "
+                    f"{reference.order}. Publish versions whose runs are in the same order."
                 )
                 raise refuse("sets", "other-order", message)
         highest = self.matrices.collection.highest_level
         if self.params.threshold > highest:
             message = f"threshold is {self.params.threshold}, but the highest level is {highest}."
             raise refuse("threshold", "out-of-range", message)
-        known = {run.name for run in self.matrices.candidates}
-        if missing := [name for name in self.params.flagged if name not in known]:
+        selected = {run.name for run in self.matrices.candidates}
+        if missing := [name for name in self.params.flagged if name not in selected]:
             message = f"{self.matrices.collection.name!r} has no run {missing[0]!r} among the selected ones."
             raise refuse("flagged", "unknown-run", message)
         for label in self.metrics:
@@ -225,100 +391,114 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
                 raise refuse("metrics", "needs-intents", message)
         tested = pair_count(self.matrices.run_count) * len(self.metrics) * len(self._sets)
         require_at_most(MOST_TESTED_PAIRS, tested, PAIRS, "runs", "too-many-pairs")
-        topics = max(len(each.topics) for each in (self.matrices, *self._sets))
+        topics = max(len(matrices.topics) for matrices in (self.matrices, *self._sets))
         drawn = self.params.resamples * topics
         require_at_most(MOST_KEPT, drawn, "draws (resamples x topics)", "resamples")
 
     def parts(self) -> list[float]:
-        judged = [each.qrels.judged for each in (self.matrices, *self._sets)]
+        judged = sum(matrices.qrels.judged for matrices in (self.matrices, *self._sets))
         topics, levels = len(self.matrices.topics), self.matrices.collection.highest_level + 1
         counts = self.params.resamples * topics * levels**2 * SECONDS_A_COUNT
         runs = self.matrices.run_count
         ranking = SECONDS_A_RUN * runs + SECONDS_A_SCORE * runs * topics + SECONDS_A_PAIR * pair_count(runs)
-        labels = [sum(judged) * SECONDS_A_JUDGMENT + counts] * (1 + len(self._sets))
+        # Each part of labels reads the judgments of all sets again, because it may run in another process.
+        labels = [judged * SECONDS_A_JUDGMENT + counts] * (1 + len(self._sets))
         return [*labels, *([ranking] * (len(self._sets) * len(self.metrics)))]
 
     def work(self, part: int) -> Arrays:
         if part == 0:
-            return self._together()
+            return self._compare_all_labels()
         if part <= len(self._sets):
-            return self._labels(part)
-        place, metric = divmod(part - 1 - len(self._sets), len(self.metrics))
-        return self._ranking(place, self.metrics[metric])
+            return self._compare_labels(part)
+        number, metric = divmod(part - 1 - len(self._sets), len(self.metrics))
+        return self._compare_rankings(number, self.metrics[metric])
 
     @cached_property
     def _pairs(self) -> list[JudgedPairs]:
         return list(judged_pairs((self.matrices, *self._sets)))
 
-    def _counts(self, topics: int) -> Floats:
+    def _count_draws(self, topics: int) -> Floats:
         """Return how often each topic is in each resample."""
         drawn: Indices = Draws(self.params.seed, "judge-agreement").resamples(self.params.resamples, topics)
         return resample_counts(drawn, topics)
 
-    def _together(self) -> Arrays:
+    def _compare_all_labels(self) -> Arrays:
+        """Return Krippendorff's alpha over all sets by each measurement, with its interval."""
         levels = self.matrices.collection.highest_level + 1
-        used, once = [], 0
-        for each in self._pairs:
-            judged = (each.levels != UNJUDGED).sum(axis=1)
-            once += int((judged == 1).sum())
-            if (judged > 1).any():
-                used.append((coincidences(each.levels, levels), int((judged > 1).sum())))
-        matrices = np.array([matrix for matrix, _ in used]).reshape(-1, levels, levels)
-        found = {"units": np.array([sum(count for _, count in used), once, len(used)])}
-        drawn = resampled(matrices, self._counts(len(used))) if len(used) > 1 else matrices[:0]
+        by_topic, units, once = [], 0, 0
+        for pairs in self._pairs:
+            sets = (pairs.levels != UNJUDGED).sum(axis=1)
+            once += int((sets == 1).sum())
+            if (sets > 1).any():
+                by_topic.append(coincidences(pairs.levels, levels))
+                units += int((sets > 1).sum())
+        topics = len(by_topic)
+        matrices = np.array(by_topic).reshape(-1, levels, levels)
+        findings = {"units": np.array([units, once, topics])}
+        # An interval over topics needs two of them; without draws, its ends are NaN.
+        drawn = resampled(matrices, self._count_draws(topics)) if topics > 1 else matrices[:0]
         for name in MEASUREMENTS:
-            value = krippendorff_alpha(matrices.sum(axis=0), name)
-            found[name] = np.array([value, *percentile_interval(krippendorff_alpha(drawn, name))])
-        return found
+            alpha = krippendorff_alpha(matrices.sum(axis=0), name)
+            findings[name] = np.array([alpha, *percentile_interval(krippendorff_alpha(drawn, name))])
+        return findings
 
-    def _labels(self, number: int) -> Arrays:
+    def _compare_labels(self, number: int) -> Arrays:
+        """Return the levels of the common pairs by topic, and the statistics of labels of the set of this number."""
         levels = self.matrices.collection.highest_level + 1
-        tables, names, only = [], [], np.zeros(2, np.int64)
-        for place, each in enumerate(self._pairs):
-            judged = each.levels[:, (0, number)]
+        tables, topics, only = [], [], np.zeros(2, np.int64)
+        for topic, pairs in enumerate(self._pairs):
+            judged = pairs.levels[:, (0, number)]
             both = judged[(judged != UNJUDGED).all(axis=1)]
             only += ((judged != UNJUDGED) & (judged[:, ::-1] == UNJUDGED)).sum(axis=0)
             if len(both):
                 table = np.zeros((levels, levels))
                 np.add.at(table, (both[:, 0].astype(np.intp), both[:, 1].astype(np.intp)), 1)
                 tables.append(table)
-                names.append(place)
-        found = np.array(tables).reshape(-1, levels, levels)
-        kept = {"tables": found, "topics": np.array(names, np.int64), "only": only}
-        counts = self._counts(len(found)) if len(found) > 1 else np.zeros((0, len(found)))
-        return {**kept, **labels_of(found, counts, self.params.threshold)}
+                topics.append(topic)
+        confusion = np.array(tables).reshape(-1, levels, levels)
+        counts = self._count_draws(len(topics)) if len(topics) > 1 else np.zeros((0, len(topics)))
+        return {
+            "tables": confusion,
+            "topics": np.array(topics, np.int64),
+            "only": only,
+            **labels_of(confusion, counts, self.params.threshold),
+        }
 
-    def _ranking(self, place: int, label: str) -> Arrays:
+    def _compare_rankings(self, number: int, label: str) -> Arrays:
         """Return the means [2, runs] under the two sets, and the levels of the paired t-test: [2, pairs]."""
-        other = self._sets[place]
+        other = self._sets[number]
         if self.params.pairs == "common":
-            first, second = self._common[place].scores(label)
+            first, second = self._common[number].scores(label)
         else:
             there = on_version(label, other.qrels.named)
             mixed = MixedMatrices(self.matrices, [label, there])
             first, second = mixed.scores(label), mixed.scores(there)
         defined = ~(np.isnan(first).any(axis=0) | np.isnan(second).any(axis=0))
+        # Contiguous, so that sums add the topics of a run in the order in which scoring adds them.
         tables = [np.ascontiguousarray(table[:, defined]) for table in (first, second)]
         metric, topics = self.matrices.metric(label), int(defined.sum())
         runs = self.matrices.run_count
-        found = {"topics": np.array([topics]), "means": np.full((2, runs), np.nan), "asl": np.zeros((2, 0))}
+        findings = {"topics": np.array([topics]), "means": np.full((2, runs), np.nan), "asl": np.zeros((2, 0))}
         if topics and runs:
-            found["means"] = np.array([mean_of(metric, table) for table in tables])
+            findings["means"] = np.array([mean_of(metric, table) for table in tables])
         if topics > 1 and runs > 1 and metric.parameters["mean"] == "arithmetic":  # a t-test is about arithmetic means
-            found["asl"] = np.array([t_levels(pair_differences(table)) for table in tables])
-        return found
+            findings["asl"] = np.array([t_levels(pair_differences(table)) for table in tables])
+        return findings
 
     @cached_property
     def _common(self) -> Sequence[CommonPairs]:
-        return [CommonPairs(self.matrices, each) for each in self._sets]
+        return [CommonPairs(self.matrices, compared) for compared in self._sets]
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        together, labels, rankings = found[0], found[1 : 1 + len(self._sets)], found[1 + len(self._sets) :]
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        together, labels, rankings = findings[0], findings[1 : 1 + len(self._sets)], findings[1 + len(self._sets) :]
         settings = self.params
         units, once, topics = together["units"].tolist()
         runs = [run.name for run in self.matrices.runs]
-        judged = {topic for each in (self.matrices, *self._sets) for topic in each.topics}
+        judged = {topic for matrices in (self.matrices, *self._sets) for topic in matrices.topics}
+        # The order of `judged_pairs`, by whose numbers the findings name topics.
         judged_topics = sorted(judged, key=str.encode)
+        collection = self.matrices.collection
+        levels = [collection.level_name(level) for level in range(collection.highest_level + 1)]
         return {
             "runs": runs,
             "threshold": settings.threshold,
@@ -329,7 +509,7 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
             "seed": settings.seed,
             "resamples": settings.resamples,
             "flagged": list(settings.flagged),
-            "levels": self._levels(),
+            "levels": levels,
             "krippendorff": KrippendorffAlpha(
                 units=units,
                 units_judged_once=once,
@@ -341,192 +521,19 @@ class JudgeAgreement(Analysis[JudgeAgreementParams]):
             ),
             "sets": [
                 JudgedSet(
-                    judgments=each.qrels.judgments,
-                    qrels_version=each.qrels.version,
+                    judgments=compared.qrels.judgments,
+                    qrels_version=compared.qrels.version,
                     **described_labels(
-                        labels[place],
-                        [judged_topics[topic] for topic in labels[place]["topics"]],
-                        self._levels(),
+                        labels[number],
+                        [judged_topics[topic] for topic in labels[number]["topics"]],
+                        levels,
                         settings.threshold,
                     ),
                     metrics=[
-                        compare_rankings(label, rankings[place * len(self.metrics) + number], runs, settings)
-                        for number, label in enumerate(self.metrics)
+                        compare_rankings(label, rankings[number * len(self.metrics) + metric], runs, settings)
+                        for metric, label in enumerate(self.metrics)
                     ],
                 )
-                for place, each in enumerate(self._sets)
+                for number, compared in enumerate(self._sets)
             ],
         }
-
-    def _levels(self) -> list[str]:
-        collection = self.matrices.collection
-        return [collection.level_name(level) for level in range(collection.highest_level + 1)]
-
-
-def tables(result: JudgeAgreementResult) -> Sequence[Table]:
-    """Return the labels, the confusion of levels, the leniency, the topics, the rankings, the verdicts and the runs."""
-    return (*_tables_of_labels(result), *_tables_of_rankings(result))
-
-
-def _name(each: JudgedSet) -> str:
-    return str(VersionName(each.judgments, each.qrels_version))
-
-
-def _reference(result: JudgeAgreementResult) -> str:
-    return str(VersionName(result.judgment_set or OFFICIAL, result.qrels_version))
-
-
-def _tables_of_labels(result: JudgeAgreementResult) -> Iterator[Table]:
-    reference = _reference(result)
-    kappas = ("agreement", "relevant_reference", "relevant", "kappa", "kappa_linear", "kappa_quadratic")
-    caption = (
-        f"Labels of judgment sets compared with {reference}; relevant is level {result.threshold} or "
-        f"higher. Intervals are over {result.resamples} resamples of the topics."
-    )
-    labels = [(each, each.labels) for each in result.sets]
-    yield table((JudgedSet, fields(LabelAgreement, *kappas)), "labels", caption, labels)
-
-    alphas = result.krippendorff
-    caption = (
-        f"Krippendorff's alpha over {len(result.sets) + 1} judgment sets: {alphas.units:,} pairs that at least "
-        f"two of them judge, and {alphas.units_judged_once:,} that only one judges, which are not used."
-    )
-    rows = [(name, getattr(alphas, name)) for name in MEASUREMENTS]
-    yield table((Column("measurement"), shown_estimate("alpha")), "krippendorff", caption, rows)
-
-    columns = (
-        SET,
-        Column("level in the reference"),
-        *(Column(name, group="level in the set") for name in result.levels),
-    )
-    confusion = [
-        (each.judgments, level, *row)
-        for each in result.sets
-        for level, row in zip(result.levels, each.confusion, strict=True)
-    ]
-    yield table(columns, "confusion", f"Common pairs by their levels in {reference} and in each set.", confusion)
-
-    caption = "Mean of the set's level minus the reference's: positive for a lenient set."
-    biases = [
-        (each.judgments, bias)
-        for each in result.sets
-        for bias in (
-            BiasAtLevel(level=0, name="all", pairs=each.common_pairs, bias=each.leniency.bias),
-            *each.leniency.by_level,
-        )
-    ]
-    yield table((SET, BiasAtLevel), "leniency", caption, biases)
-
-    caption = f"How the relevant documents of each set find those of {reference}, by topic."
-    topics = [(each.judgments, topic) for each in result.sets for topic in (*_means_over_topics(each), *each.by_topic)]
-    yield table((SET, RetrievalOfTopic), "topics", caption, topics)
-
-
-def _means_over_topics(each: JudgedSet) -> tuple[RetrievalOfTopic, RetrievalOfTopic]:
-    macro = {name: estimate.value for name, estimate in each.macro}
-    return (
-        RetrievalOfTopic(topic="macro mean", pairs=each.common_pairs, **macro),
-        RetrievalOfTopic(topic="micro mean", pairs=each.common_pairs, **dict(each.micro)),
-    )
-
-
-def _tables_of_rankings(result: JudgeAgreementResult) -> Iterator[Table]:
-    reference = _reference(result)
-    compared = [(each.judgments, metric) for each in result.sets for metric in each.metrics if metric.reason is None]
-    caption = f"Rankings of runs under each set and {reference}, over {_scored(result)}."
-    columns = (
-        *(SET, fields(RankingUnderSets, "metric", "topics"), RankCoefficients),
-        fields(TopRunsAgreement, group=f"top {result.k}"),
-        fields(RankingUnderSets, "largest_rise", "largest_drop"),
-        FlaggedRise,
-    )
-    rankings = [(name, metric, metric.correlations, metric.top, metric, metric.flagged) for name, metric in compared]
-    notes = [
-        f"{name}, {metric.metric}: RBO is undefined. {reason[0].upper()}{reason[1:]}."
-        for name, metric in compared
-        if metric.correlations and (reason := metric.correlations.rbo.reason)
-    ]
-    yield table(columns, "rankings", caption, rankings, notes=notes)
-
-    caption = (
-        f"Pairs of runs by class under each set and {reference}: active, mixed or passive; agreement or "
-        f"disagreement. Paired t-test, alpha {result.alpha:g}."
-    )
-    verdicts = [
-        (name, metric.metric, correction, classes)
-        for name, metric in compared
-        if (tested := metric.significance)
-        for correction, classes in (
-            ("none", tested.uncorrected),
-            ("Holm", tested.holm),
-            ("Benjamini-Hochberg", tested.benjamini_hochberg),
-        )
-        if classes is not None
-    ]
-    yield table((SET, METRIC, Column("correction"), PairClasses), "verdicts", caption, verdicts)
-
-    caption = f"Runs in the order of {reference}, over {_scored(result)}."
-    runs = [(name, metric.metric, run) for name, metric in compared for run in metric.runs]
-    yield table((SET, METRIC, RunUnderSets), "runs", caption, runs)
-
-
-def _scored(result: JudgeAgreementResult) -> str:
-    return "the common pairs" if result.pairs == "common" else "all pairs that each set judges"
-
-
-def figures(result: JudgeAgreementResult) -> Sequence[Figure]:
-    """Return the map of the labels, and the differences of the runs' means of each set (Bland and Altman)."""
-    scale = Axis("share of the reference's level", limits=(0, 1))
-    panels = []
-    for each in result.sets:
-        sums = [sum(row) for row in each.confusion]
-        shares = [
-            [count / total if total else None for count in row] for row, total in zip(each.confusion, sums, strict=True)
-        ]
-        panels.append(HeatMap(result.levels, result.levels, shares, scale, title=_name(each)))
-    caption = f"Levels in each set (columns) of the documents of each level in {_reference(result)} (rows)."
-    figures = [Figure("confusion", caption, panels)]
-    for number, each in enumerate(result.sets, start=1):
-        if shown := [metric for metric in each.metrics if metric.reason is None][:MOST_PANELS]:
-            caption = (
-                f"Means of runs under {_name(each)} minus those under {_reference(result)}, by the mean of both "
-                f"(Bland and Altman), over {_scored(result)}."
-            )
-            figures.append(Figure(f"run-means-{number}", caption, [_panel(metric) for metric in shown]))
-    return figures
-
-
-def _panel(metric: RankingUnderSets) -> Panel:
-    series = []
-    for label, is_flagged in (("run", False), ("flagged run", True)):
-        rows = [row for row in metric.runs if row.flagged is is_flagged]
-        if rows:
-            x = [(row.mean + row.mean_reference) / 2 for row in rows]
-            series.append(Series(label, x, [row.mean - row.mean_reference for row in rows], "points"))
-    found = metric.differences
-    assert found is not None
-    low, high = found.limits_of_agreement
-    references = [
-        Reference(found.mean, "mean difference"),
-        Reference(low, "limits of agreement"),
-        Reference(high, "limits of agreement"),
-    ]
-    return Panel(Axis("mean of both"), Axis("set minus reference"), series, references, title=metric.metric)
-
-
-JUDGE_AGREEMENT = enter(
-    JobKind(
-        name="judge-agreement",
-        title="Agreement of judgment sets",
-        question="judges",
-        summary="Whether other judgments, of a second assessor or a language model, label alike and rank "
-        "the runs alike.",
-        # 2: pairs have Benjamini and Hochberg's correction, and rank-biased overlap is null where there are ties
-        changes=2,
-        params=JudgeAgreementParams,
-        result=JudgeAgreementResult,
-        analysis=JudgeAgreement,
-        tables=tables,
-        figures=figures,
-    )
-)

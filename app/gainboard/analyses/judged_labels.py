@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Arrays
+from gainboard.analyses.job_kinds import Arrays
 from gainboard.analyses.result_models import Number, ResultModel
 from gainboard.analyses.result_tables import Shown
 from gainboard.evaluation.scoring.matrices import Floats
@@ -159,53 +159,53 @@ def labels_of(tables: Floats, counts: Floats, threshold: int) -> Arrays:
     """
     total, drawn = tables.sum(axis=0), resampled(tables, counts)
     whole, over = label_agreement(total, threshold), label_agreement(drawn, threshold)
-    found = {name: np.array([whole[name], *percentile_interval(over[name])]) for name in whole}
+    findings = {name: np.array([whole[name], *percentile_interval(over[name])]) for name in whole}
     levels = bias_by_level(drawn).reshape(-1, len(total))
-    found["bias_by_level"] = np.array(
+    findings["bias_by_level"] = np.array(
         [[value, *percentile_interval(levels[:, level])] for level, value in enumerate(bias_by_level(total))]
     )
     for name, by_topic in retrieval_agreement(tables, threshold).items():
         mean = macro_means(by_topic)
-        found[f"macro {name}"] = np.array([mean, *percentile_interval(macro_means(by_topic, counts))])
-    return found
+        findings[f"macro {name}"] = np.array([mean, *percentile_interval(macro_means(by_topic, counts))])
+    return findings
 
 
-def described_labels(found: Arrays, topics: Sequence[str], names: Sequence[str], threshold: int) -> dict[str, Any]:
+def described_labels(findings: Arrays, topics: Sequence[str], names: Sequence[str], threshold: int) -> dict[str, Any]:
     """Return the fields of a judgment set that compare its labels: all of them, by topic, and the leniency."""
-    tables = found["tables"]
+    tables = findings["tables"]
     total = tables.sum(axis=0)
     pairs, counts = int(total.sum()), tables.sum(axis=(-2, -1))
     by_topic, micro = retrieval_agreement(tables, threshold), retrieval_agreement(total, threshold)
-    labels = {name: statistic(found[name], WHY.get(name, NO_PAIRS) if pairs else NO_PAIRS) for name in LABELS}
+    labels = {name: statistic(findings[name], WHY.get(name, NO_PAIRS) if pairs else NO_PAIRS) for name in LABELS}
     return {
         "topics": len(topics),
         "common_pairs": pairs,
-        "only_reference": int(found["only"][0]),
-        "only_set": int(found["only"][1]),
+        "only_reference": int(findings["only"][0]),
+        "only_set": int(findings["only"][1]),
         "confusion": total.astype(np.int64).tolist(),
         "labels": LabelAgreement(**labels),
-        "macro": RetrievalEstimates(**{name: statistic(found[f"macro {name}"], WHY[name]) for name in RETRIEVAL}),
+        "macro": RetrievalEstimates(**{name: statistic(findings[f"macro {name}"], WHY[name]) for name in RETRIEVAL}),
         "macro_topics": RetrievalCounts(**{name: int((~np.isnan(by_topic[name])).sum()) for name in RETRIEVAL}),
         "micro": RetrievalShares(**{name: float(micro[name]) for name in RETRIEVAL}),
         "by_topic": [
             RetrievalOfTopic(
-                topic=topic, pairs=int(counts[place]), **{name: float(by_topic[name][place]) for name in RETRIEVAL}
+                topic=topic, pairs=int(counts[row]), **{name: float(by_topic[name][row]) for name in RETRIEVAL}
             )
-            for place, topic in enumerate(topics)
+            for row, topic in enumerate(topics)
         ],
-        "leniency": _leniency(found, total, names),
+        "leniency": _leniency(findings, total, names),
     }
 
 
-def _leniency(found: Arrays, total: Floats, names: Sequence[str]) -> Leniency:
-    bias, deviation = float(found["bias"][0]), spread_of_differences(total)
+def _leniency(findings: Arrays, total: Floats, names: Sequence[str]) -> Leniency:
+    bias, deviation = float(findings["bias"][0]), spread_of_differences(total)
     counts = total.sum(axis=1).astype(int).tolist()
     return Leniency(
-        bias=statistic(found["bias"], NO_PAIRS),
+        bias=statistic(findings["bias"], NO_PAIRS),
         standard_deviation=deviation,
         limits_of_agreement=(bias - LIMITS * deviation, bias + LIMITS * deviation),
         by_level=[
             BiasAtLevel(level=level, name=name, pairs=count, bias=statistic(values, WHY["bias_at_level"]))
-            for level, (name, count, values) in enumerate(zip(names, counts, found["bias_by_level"], strict=True))
+            for level, (name, count, values) in enumerate(zip(names, counts, findings["bias_by_level"], strict=True))
         ],
     )

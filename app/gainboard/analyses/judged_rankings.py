@@ -10,7 +10,7 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Arrays
+from gainboard.analyses.job_kinds import Arrays
 from gainboard.analyses.judged_labels import LIMITS
 from gainboard.analyses.result_models import Number, ResultModel
 from gainboard.analyses.result_tables import Shown
@@ -142,9 +142,9 @@ class RankSettings(Protocol):
     def flagged(self) -> Sequence[str]: ...
 
 
-def compare_rankings(label: str, found: Arrays, runs: Sequence[str], settings: RankSettings) -> RankingUnderSets:
+def compare_rankings(label: str, findings: Arrays, runs: Sequence[str], settings: RankSettings) -> RankingUnderSets:
     """Return the comparison of the rankings by a metric under two sets; with the reason where there is none."""
-    topics, means = int(found["topics"][0]), found["means"]
+    topics, means = int(findings["topics"][0]), findings["means"]
     reason = None
     if len(runs) < 2:
         reason = f"Selected runs: {len(runs)}. A ranking needs at least 2."
@@ -159,14 +159,14 @@ def compare_rankings(label: str, found: Arrays, runs: Sequence[str], settings: R
     rows = [
         RunUnderSets(
             run=run,
-            mean_reference=float(means[0, place]),
-            mean=float(means[1, place]),
-            rank_reference=int(ranks[0, place]),
-            rank=int(ranks[1, place]),
-            rise=int(rises[place]),
+            mean_reference=float(means[0, row]),
+            mean=float(means[1, row]),
+            rank_reference=int(ranks[0, row]),
+            rank=int(ranks[1, row]),
+            rise=int(rises[row]),
             flagged=run in settings.flagged,
         )
-        for place, run in sorted(enumerate(runs), key=lambda each: (ranks[0, each[0]], each[1]))
+        for row, run in sorted(enumerate(runs), key=lambda each: (ranks[0, each[0]], each[1]))
     ]
     differences = means[1] - means[0]
     mean, deviation = float(differences.mean()), float(differences.std(ddof=1))
@@ -184,12 +184,12 @@ def compare_rankings(label: str, found: Arrays, runs: Sequence[str], settings: R
             tau=top.tau,
             overlap=top.overlap,
             tau_union=top.tau_union,
-            union=[runs[place] for place in top.union],
+            union=[runs[row] for row in top.union],
         ),
         largest_rise=_largest(rows, 1),
         largest_drop=_largest(rows, -1),
         flagged=_flagged(rows) if settings.flagged else None,
-        significance=_significance(found, settings.alpha),
+        significance=_significance(findings, settings.alpha),
         differences=MeanDifferences(
             mean=mean,
             standard_deviation=deviation,
@@ -203,8 +203,8 @@ def _why_undefined(name: str, means: Floats) -> str:
     """Return why a coefficient of the rankings by these means [2, runs] is undefined, with the tied pairs for RBO."""
     if name != "rbo":
         return WHY[name]
-    reference, own = tied_pairs(means).tolist()
-    return f"{WHY[name]}. Tied pairs of runs: {reference} under the reference, {own} under the set"
+    reference, of_set = tied_pairs(means).tolist()
+    return f"{WHY[name]}. Tied pairs of runs: {reference} under the reference, {of_set} under the set"
 
 
 def _largest(rows: Sequence[RunUnderSets], sign: int) -> RunUnderSets | None:
@@ -216,28 +216,30 @@ def _largest(rows: Sequence[RunUnderSets], sign: int) -> RunUnderSets | None:
 def _flagged(rows: Sequence[RunUnderSets]) -> FlaggedRise:
     """Return by how many ranks the flagged runs rise on average under the set, and the others."""
     rises = {is_flagged: [row.rise for row in rows if row.flagged is is_flagged] for is_flagged in (True, False)}
-    means = {is_flagged: float(np.mean(each)) if each else None for is_flagged, each in rises.items()}
-    own, others = means[True], means[False]
+    means = {is_flagged: float(np.mean(ranks)) if ranks else None for is_flagged, ranks in rises.items()}
+    of_flagged, of_others = means[True], means[False]
     return FlaggedRise(
         runs=[row.run for row in rows if row.flagged],
-        mean_rise=own,
-        mean_rise_of_others=others,
-        difference=own - others if own is not None and others is not None else None,
-        reason=None if own is not None and others is not None else "all selected runs are flagged, or none is",
+        mean_rise=of_flagged,
+        mean_rise_of_others=of_others,
+        difference=of_flagged - of_others if of_flagged is not None and of_others is not None else None,
+        reason=None
+        if of_flagged is not None and of_others is not None
+        else "all selected runs are flagged, or none is",
     )
 
 
-def _significance(found: Arrays, alpha: float) -> SignificanceUnderSets:
+def _significance(findings: Arrays, alpha: float) -> SignificanceUnderSets:
     """Return the classes of the pairs of runs under the two sets, without a correction and with each."""
-    levels = found["asl"]
+    levels = findings["asl"]
     if not levels.shape[1]:
         why = "a paired t-test needs two topics and a metric whose mean is arithmetic"
         return SignificanceUnderSets(uncorrected=None, holm=None, benjamini_hochberg=None, reason=why)
     corrected = {
-        correct.__name__: _classes(found["means"], np.array([correct(row) for row in levels]) < alpha)
+        correct.__name__: _classes(findings["means"], np.array([correct(row) for row in levels]) < alpha)
         for correct in (holm, benjamini_hochberg)
     }
-    return SignificanceUnderSets(uncorrected=_classes(found["means"], levels < alpha), reason=None, **corrected)
+    return SignificanceUnderSets(uncorrected=_classes(findings["means"], levels < alpha), reason=None, **corrected)
 
 
 def _classes(means: Floats, significant: Any) -> PairClasses:

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import Params, SetVersion, Version
 from gainboard.analyses.result_models import JobResult, Number, ResultModel
 from gainboard.analyses.result_tables import Part, Shown, table
-from gainboard.evaluation.judgments.differences import corrections
+from gainboard.evaluation.judgments.differences import compare_levels
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
@@ -128,12 +127,60 @@ class JudgmentsResult(JobResult):
     by_topic: list[TopicCounts]
     against: CrossedJudgments | None = Field(None, description="Only if another version was named")
 
+    def tables(self) -> Sequence[Table]:
+        """Return the levels, the topics, and the table of the two versions."""
+        relevant = self.relevant
+        total = LevelCount(level=1, name="relevant, at any level", documents=relevant.documents, mean=relevant.mean)
+        notes = [
+            f"{extreme.relevant} are relevant at the {name}: {_some(extreme.topics)}."
+            for name, extreme in (("minimum", relevant.minimum), ("maximum", relevant.maximum))
+        ]
+        about = f"Judged documents of {self.topics} topics by relevance level; L0 is nonrelevant."
+        levels = table(LevelCount, "levels", about, [*self.levels, total], notes=notes)
+        about = "Judged and relevant documents of each topic, and those at each level."
+        columns: list[Part] = [TopicCounts, *(Column(level.name, group="level") for level in self.levels)]
+        topics = table(columns, "topics", about, [(topic, *topic.per_level) for topic in self.by_topic])
+        return (levels, topics) if self.against is None else (levels, topics, self._table_of_changes(self.against))
 
-class JudgmentCounts(Analysis[JudgmentsParams]):
+    def _table_of_changes(self, crossed: CrossedJudgments) -> Table:
+        rows: list[Sequence[Cell]] = [
+            (name, *row, only)
+            for name, row, only in zip(crossed.levels, crossed.crossed, crossed.judged_only_there, strict=True)
+        ]
+        rows.append((UNJUDGED, *crossed.judged_only_here, None))
+        there, here = (
+            VersionName(version.judgment_set or OFFICIAL, version.qrels_version) for version in (crossed, self)
+        )
+        columns = (Column(str(there)), *(Column(name, group=str(here)) for name in (*crossed.levels, UNJUDGED)))
+        caption = f"Documents by their levels in qrels {there} (rows) and {here}."
+        return Table("crossed", caption, columns, rows)
+
+    def figures(self) -> Sequence[Figure]:
+        """Return R by topic, the largest first, with the share of each level."""
+        topics = sorted(self.by_topic, key=lambda topic: (-topic.relevant, topic.topic))
+        places = list(range(len(topics)))
+        levels = self.levels
+        series = [
+            Series(f"{levels[low].name} or higher", places, [sum(topic.per_level[low:]) for topic in topics])
+            for low in range(1, len(levels))
+        ]
+        axis = Axis("topics, sorted by R", categories=[topic.topic for topic in topics])
+        panel = Panel(axis, Axis("relevant documents", limits=(0, None)), series)
+        caption = f"Relevant documents of each of {self.topics} topics: at any level (R), and at the higher ones."
+        return (Figure("relevant", caption, (panel,)),)
+
+
+@enter
+class JudgmentCounts(Analysis[JudgmentsParams, JudgmentsResult]):
     """Judged and relevant documents by topic and level; with `against`, a table of that version's levels and these.
 
     Documents below level 0 count as level 0: judged and nonrelevant.
     """
+
+    name = "judgments"
+    title = "Judgments in numbers"
+    question = "collection"
+    summary = "How many documents were judged at each level, by topic, and what another version changes."
 
     def __init__(self, matrices: Matrices, params: JudgmentsParams) -> None:
         super().__init__(matrices, params)
@@ -141,26 +188,26 @@ class JudgmentCounts(Analysis[JudgmentsParams]):
         self._other = matrices.under(against) if against is not None else None
 
     def parts(self) -> list[float]:
-        judged = [each.qrels.judged for each in (self.matrices, self._other) if each is not None]
+        judged = [matrices.qrels.judged for matrices in (self.matrices, self._other) if matrices is not None]
         return [sum(judged) * SECONDS_A_JUDGMENT if self._other else 0.001]
 
     def work(self, part: int) -> Arrays:
         levels = self.matrices.judgments.level_counts.copy()
         levels[:, 0] += self.matrices.judgments.negative_counts
-        return {"levels": levels, **({"crossed": self._crossed(self._other)} if self._other else {})}
+        return {"levels": levels, **({"crossed": self._count_changes(self._other)} if self._other else {})}
 
-    def _crossed(self, other: Matrices) -> Counts:
+    def _count_changes(self, other: Matrices) -> Counts:
         """Return the documents by level in both versions: int64 [h+2, h+2], last row and column for unjudged."""
         unjudged = self.matrices.collection.highest_level + 1
         crossed = np.zeros((unjudged + 1, unjudged + 1), np.int64)
-        pairs = corrections(other.document_levels(), self.matrices.document_levels()).documents
+        pairs = compare_levels(other.document_levels(), self.matrices.document_levels()).documents
         for (there, here), count in pairs.items():
             row, column = (unjudged if level is None else max(level, 0) for level in (there, here))
             crossed[row, column] += count
         return crossed
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        levels = found[0]["levels"]
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        levels = findings[0]["levels"]
         relevant = levels[:, 1:].sum(axis=1)
         return {
             "topics": len(levels),
@@ -179,7 +226,7 @@ class JudgmentCounts(Analysis[JudgmentsParams]):
                 TopicCounts(topic=topic, judged=sum(row), relevant=sum(row[1:]), per_level=row)
                 for topic, row in zip(self.matrices.topics, levels.tolist(), strict=True)
             ],
-            **({"against": self._against(self._other, found[0]["crossed"])} if self._other else {}),
+            **({"against": self._against(self._other, findings[0]["crossed"])} if self._other else {}),
         }
 
     def _extreme(self, relevant: Counts, value: int) -> RelevantExtreme:
@@ -215,63 +262,6 @@ def _shares(counts: Counts) -> list[float | None]:
     return [count / total if total else None for count in counts.tolist()]
 
 
-def tables(result: JudgmentsResult) -> Sequence[Table]:
-    """Return the levels, the topics, and the table of the two versions."""
-    relevant = result.relevant
-    total = LevelCount(level=1, name="relevant, at any level", documents=relevant.documents, mean=relevant.mean)
-    notes = [
-        f"{each.relevant} are relevant at the {name}: {_some(each.topics)}."
-        for name, each in (("minimum", relevant.minimum), ("maximum", relevant.maximum))
-    ]
-    about = f"Judged documents of {result.topics} topics by relevance level; L0 is nonrelevant."
-    levels = table(LevelCount, "levels", about, [*result.levels, total], notes=notes)
-    about = "Judged and relevant documents of each topic, and those at each level."
-    columns: list[Part] = [TopicCounts, *(Column(each.name, group="level") for each in result.levels)]
-    topics = table(columns, "topics", about, [(each, *each.per_level) for each in result.by_topic])
-    return (levels, topics) if result.against is None else (levels, topics, _crossed(result, result.against))
-
-
 def _some(topics: Sequence[str], most: int = 5) -> str:
     more = f" and {len(topics) - most} more" if len(topics) > most else ""
     return f"topic{'s' if len(topics) > 1 else ''} {', '.join(topics[:most])}{more}"
-
-
-def _crossed(result: JudgmentsResult, found: CrossedJudgments) -> Table:
-    rows: list[Sequence[Cell]] = [
-        (name, *row, only) for name, row, only in zip(found.levels, found.crossed, found.judged_only_there, strict=True)
-    ]
-    rows.append((UNJUDGED, *found.judged_only_here, None))
-    there, here = (VersionName(each.judgment_set or OFFICIAL, each.qrels_version) for each in (found, result))
-    columns = (Column(str(there)), *(Column(name, group=str(here)) for name in (*found.levels, UNJUDGED)))
-    caption = f"Documents by their levels in qrels {there} (rows) and {here}."
-    return Table("crossed", caption, columns, rows)
-
-
-def figures(result: JudgmentsResult) -> Sequence[Figure]:
-    """Return R by topic, the largest first, with the share of each level."""
-    topics = sorted(result.by_topic, key=lambda each: (-each.relevant, each.topic))
-    places = list(range(len(topics)))
-    levels = result.levels
-    series = [
-        Series(f"{levels[low].name} or higher", places, [sum(each.per_level[low:]) for each in topics])
-        for low in range(1, len(levels))
-    ]
-    axis = Axis("topics, sorted by R", categories=[each.topic for each in topics])
-    panel = Panel(axis, Axis("relevant documents", limits=(0, None)), series)
-    caption = f"Relevant documents of each of {result.topics} topics: at any level (R), and at the higher ones."
-    return (Figure("relevant", caption, (panel,)),)
-
-
-JUDGMENTS = enter(
-    JobKind(
-        name="judgments",
-        title="Judgments in numbers",
-        question="collection",
-        summary="How many documents were judged at each level, by topic, and what another version changes.",
-        params=JudgmentsParams,
-        result=JudgmentsResult,
-        analysis=JudgmentCounts,
-        tables=tables,
-        figures=figures,
-    )
-)

@@ -51,8 +51,8 @@ class Labels:
         """Return the label of an expression without the parameter that is varied. Raise errors as `swept` does."""
         bound = self._resolve(expression)
         if parameter not in bound.parameters:
-            known = ", ".join(sorted(bound.parameters))
-            message = f"{bound.metric.name} has no parameter {parameter!r} to vary. Available: {known}."
+            parameters = ", ".join(sorted(bound.parameters))
+            message = f"{bound.metric.name} has no parameter {parameter!r} to vary. Available: {parameters}."
             raise InvalidRequest.at(f"body.params.{field}", "unknown-parameter", message)
         return without(bound.label, parameter)
 
@@ -62,16 +62,18 @@ class Labels:
         The metric has the parameter.
         """
         bound = self._resolve(expression, {parameter: as_text(value)})
-        (known,) = (each for each in bound.metric.parameters if each.name == parameter)
-        return known.write(bound.parameters[parameter])
+        (described,) = (each for each in bound.metric.parameters if each.name == parameter)
+        return described.write(bound.parameters[parameter])
 
     def parameters(self, expression: str) -> dict[str, str]:
         """Return the parameters of an expression as text, each settled."""
         bound = self._resolve(expression)
-        return {each.name: each.write(bound.parameters[each.name]) for each in bound.metric.parameters}
+        return {
+            parameter.name: parameter.write(bound.parameters[parameter.name]) for parameter in bound.metric.parameters
+        }
 
-    def _resolve(self, expression: str, own: Mapping[str, str] = {}) -> BoundMetric:
-        query = {**self._defaults, **own}
+    def _resolve(self, expression: str, parameters: Mapping[str, str] = {}) -> BoundMetric:
+        query = {**self._defaults, **parameters}
         return bind_one(expression, self._scale, self._custom, query=query, collection=self._collection)
 
 
@@ -99,8 +101,8 @@ def located(
     scale: Scale,
 ) -> BadInput:
     """Return the error with its location: that of the wrong default, or of the first text that raises it alone."""
-    place = _default(defaults, scale) or next(_culprits(error, labels, params), None)
-    location = f"body.params.{place}" if place else "body.params"
+    location = _default(defaults, scale) or next(_culprits(error, labels, params), None)
+    location = f"body.params.{location}" if location else "body.params"
     fault = {"location": location, "code": error.slug, "message": error.message}
     return type(error)(error.message, errors=[fault])
 
@@ -116,14 +118,14 @@ def _default(defaults: Mapping[str, str], scale: Scale) -> str | None:
 
 
 def _culprits(error: BadInput, labels: Labels, params: Mapping[str, Any]) -> Iterator[str]:
-    for place, text in _texts(params):
-        is_listed = place.rpartition(".")[2].isdigit()
+    for location, text in _texts(params):
+        is_listed = location.rpartition(".")[2].isdigit()
         try:
             # only lists may contain presets
             labels.each([text]) if is_listed else labels(text)
         except (BadExpression, BadGains) as same:
             if same.message == error.message:
-                yield place
+                yield location
 
 
 def _texts(node: Any) -> Iterator[tuple[str, str]]:

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, JsonValue, model_validator
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import GroupTopics, MetricsParams, Names, TopicNotJudged, Topics
 from gainboard.analyses.result_models import JobResult, Number, ResultModel
@@ -27,7 +26,6 @@ from gainboard.metrics import JudgedRuns, mean_of, score_all
 from gainboard.statistics.correlation import taus_with
 from gainboard.statistics.judging import NOBODY, judged_depth, sole_owners
 from gainboard.statistics.means import competition_ranks
-from gainboard.store.records import Run
 
 MOST_OUTSIDE = 0.1
 """The largest share of judged documents in no pool of which a result does not warn."""
@@ -84,9 +82,9 @@ class LeaveOneTeamOutParams(MetricsParams):
         return self.pool
 
     def about_pool(self, runs: list[str], depth: int, topics: Topics, others: list[TopicNotJudged]) -> Self:
-        own = self.topics.topics if isinstance(self.topics, GroupTopics) else self.topics
-        chosen = [topic for topic in topics if topic in own] if isinstance(own, list) else topics
-        left_out = [each for each in others if each.topic in own] if isinstance(own, list) else others
+        requested = self.topics.topics if isinstance(self.topics, GroupTopics) else self.topics
+        chosen = [topic for topic in topics if topic in requested] if isinstance(requested, list) else topics
+        left_out = [topic for topic in others if topic.topic in requested] if isinstance(requested, list) else others
         update = {"contributors": runs, "pool_depth": depth, "topics": chosen, "pool_topics_left_out": left_out}
         return self.model_copy(update={"pool": None, **update})
 
@@ -168,14 +166,57 @@ class LeaveOneTeamOutResult(JobResult):
     teams: list[PooledTeam]
     metrics: list[LeftOutUnderMetric]
 
+    @property
+    def _title(self) -> str:
+        estimated = " (estimated)" if self.estimated else ""
+        runs = f"{len(self.contributors)} contributing runs of {len(self.teams)} teams"
+        outside = f"{self.in_no_pool:,} of {self.judged:,} judged documents in no pool"
+        return f"Pool of depth {self.pool_depth}{estimated}, {runs}, {outside}"
 
-@dataclass(frozen=True)
-class Pools:
-    """The pools of the teams: `owners` int64 [documents] are indexes of `teams`, or as `sole_owners` returns them."""
+    def tables(self) -> Sequence[Table]:
+        """Return the teams with their documents and changes, and the runs."""
+        notes, documents = [self.note] if self.note else [], {team.team: team for team in self.teams}
+        teams = [
+            (
+                *(metric.metric, team, documents[team.team]),
+                max((abs(run.change) for run in team.runs if run.change is not None), default=None),
+                max(abs(run.rank_without - run.rank) for run in team.runs),
+                team,
+            )
+            for metric in self.metrics
+            for team in metric.teams
+        ]
+        columns = (
+            *(METRIC_SECTION, fields(TeamLeftOut, "team"), PooledTeam),
+            *(Column("score", digits=4, group="largest change"), Column("rank", group="largest change")),
+            fields(TeamLeftOut, "tau", "topics_undefined"),
+        )
+        runs = [
+            (metric.metric, run, team.team, run)
+            for metric in self.metrics
+            for team in metric.teams
+            for run in team.runs
+        ]
+        changes = fields(RunLeftOut, "mean", "mean_without", "change", "rank", "rank_without")
+        of_runs = (METRIC_SECTION, fields(RunLeftOut, "run"), Column("team"), changes)
+        about_runs = f"Runs by the judgments without those that only their team brought. {self._title}."
+        return (
+            table(columns, "teams", f"Each team left out of the pool. {self._title}.", teams, notes=notes),
+            table(of_runs, "runs", about_runs, runs, notes=notes),
+        )
 
-    teams: Sequence[str]
-    owners: NDArray[np.int64]
-    pooled: Sequence[int]
+    def figures(self) -> Sequence[Figure]:
+        """Return the means without the team's own documents against those by all judgments."""
+        series = []
+        for metric in self.metrics:
+            runs = [run for team in metric.teams for run in team.runs]
+            means, without = [run.mean for run in runs], [run.mean_without for run in runs]
+            series.append(Series(metric.metric, means, without, style="points"))
+        panel = Panel(
+            Axis("mean by all judgments"), Axis("mean without the team's own documents"), series, has_diagonal=True
+        )
+        caption = f"Means of runs without the judgments that only their team brought. {self._title}."
+        return (Figure("means", caption, (panel,)),)
 
 
 @dataclass(frozen=True)
@@ -187,29 +228,35 @@ class MeansWithout:
     undefined: Sequence[str]
 
 
-class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
+@enter
+class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
     """Each team's scores and ranks under each metric, with and without the judgments that only this team brought."""
+
+    name = "leave-one-team-out"
+    title = "Fairness to new systems"
+    question = "collection"
+    summary = (
+        "What each team would score, had its own documents not been judged: whether the pool is deep enough for others."
+    )
+    changes = 2  # 1: the share of judged documents in no pool, and a warning; 2: topics of the pool left out
 
     compares_pairs = True
 
     def __init__(self, matrices: Matrices, params: LeaveOneTeamOutParams) -> None:
         super().__init__(matrices, params)
         self.metrics = params.metrics
-        self.contributors = self._contributing(params.contributors)
+        self.contributors = [run for run in matrices.runs if run.pooled]
+        if (named := params.contributors) is not None:
+            # In the order of the runs, whatever the order of the request, so that equal choices have equal results.
+            self.contributors = [run for run in matrices.runs if run.name in set(named)]
+            selected = {run.name for run in self.contributors}
+            if missing := [name for name in named if name not in selected]:
+                message = f"{matrices.collection.name!r} has no run {missing[0]!r}. Check its name."
+                raise refuse("contributors", "unknown-run", message)
         self.teams = sorted({run.team for run in self.contributors})
         self._refuse_what_cannot_be()
         self.is_estimated = params.pool_depth is None
-        self.pool_depth = params.pool_depth or self._estimate()
-
-    def _contributing(self, named: Sequence[str] | None) -> list[Run]:
-        runs = self.matrices.runs
-        if named is None:
-            return [run for run in runs if run.pooled]
-        known = {run.name for run in runs}
-        if missing := [name for name in named if name not in known]:
-            collection = self.matrices.collection.name
-            raise refuse("contributors", "unknown-run", f"{collection!r} has no run {missing[0]!r}. Check its name.")
-        return [run for run in runs if run.name in set(named)]
+        self.pool_depth = params.pool_depth or self._estimate_depth()
 
     def _refuse_what_cannot_be(self) -> None:
         if len(self.teams) < 2:
@@ -237,7 +284,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
         scores = len(self.teams) * self.matrices.run_count * len(self.matrices.topics) * len(self.metrics)
         require_at_most(MOST_SCORES, scores, "scores over all teams", "metrics")
 
-    def _estimate(self) -> int:
+    def _estimate_depth(self) -> int:
         """Return the largest depth to which every contributing run is judged on every topic. This reads no files."""
         names = {run.name for run in self.contributors}
         depths = {
@@ -265,30 +312,32 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
     def work(self, part: int) -> Arrays:
         return self._documents.read(self.matrices.runs[part])._asdict()
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        read = [RetrievedDocuments(**arrays) for arrays in found]
-        pools = self._pools(read)
-        without = [self._compared(read, pools.owners == team) for team in range(len(self.teams))]
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        read = [RetrievedDocuments(**arrays) for arrays in findings]
+        # All documents of all runs are needed at once, because what is unique to a team depends on every other team. So
+        # the parts only read the files.
+        owners, pooled = self._pool_documents(read)
+        without = [self._rescore(read, owners == team) for team in range(len(self.teams))]
         return {
             "topics": len(self.matrices.topics),
             "pool_depth": self.pool_depth,
             "estimated": self.is_estimated,
             "contributors": [run.name for run in self.contributors],
             "pool_topics_left_out": self.params.pool_topics_left_out,
-            "judged": len(pools.owners),
-            "in_no_pool": (outside := int(np.count_nonzero(pools.owners == NOBODY))),
-            "in_no_pool_share": outside / len(pools.owners),
-            "note": _note(outside, len(pools.owners), self.params.pool_topics_left_out),
+            "judged": len(owners),
+            "in_no_pool": (outside := int(np.count_nonzero(owners == NOBODY))),
+            "in_no_pool_share": outside / len(owners),
+            "note": _note(outside, len(owners), self.params.pool_topics_left_out),
             "teams": [
                 PooledTeam(
                     team=team,
                     runs=[run.name for run in self.contributors if run.team == team],
-                    pooled=pools.pooled[number],
+                    pooled=pooled[number],
                     unique=len(levels),
                     unique_relevant=int(np.count_nonzero(levels > 0)),
                 )
                 for number, team in enumerate(self.teams)
-                for levels in [self._documents.levels[pools.owners == number]]
+                for levels in [self._documents.levels[owners == number]]
             ],
             "metrics": [
                 self._metric(label, [comparisons[row] for comparisons in without])
@@ -296,41 +345,42 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
             ],
         }
 
-    def _pools(self, read: Sequence[RetrievedDocuments]) -> Pools:
+    def _pool_documents(self, read: Sequence[RetrievedDocuments]) -> tuple[NDArray[np.int64], list[int]]:
+        """Return the team of each judged document, as `sole_owners` says it, and the sizes of the teams' pools."""
         names = {run.name: self.teams.index(run.team) for run in self.contributors}
         tops = [
-            (names[run.name], each.document[each.rank <= self.pool_depth])
-            for run, each in zip(self.matrices.runs, read, strict=True)
+            (names[run.name], judged.document[judged.rank <= self.pool_depth])
+            for run, judged in zip(self.matrices.runs, read, strict=True)
             if run.name in names
         ]
         document = np.concatenate([documents for _, documents in tops])
         team = np.concatenate([np.full(len(documents), number) for number, documents in tops])
         sizes = [len(np.unique(document[team == number])) for number in range(len(self.teams))]
-        return Pools(self.teams, sole_owners(document, team, len(self._documents.levels)), sizes)
+        return sole_owners(document, team, len(self._documents.levels)), sizes
 
-    def _compared(self, read: Sequence[RetrievedDocuments], removed: NDArray[np.bool_]) -> list[MeansWithout]:
+    def _rescore(self, read: Sequence[RetrievedDocuments], removed: NDArray[np.bool_]) -> list[MeansWithout]:
         """Return for each metric the means of all runs with all judgments, and without the removed documents."""
         bound = [self.matrices.metric(label) for label in self.metrics]
-        runs = [self._documents.without(each, removed) for each in read]
+        runs = [self._documents.without(documents, removed) for documents in read]
         scores = score_all(bound, JudgedRuns.of(runs, self._documents.judgments_without(removed)))
         compared = []
         for metric, rescored in zip(bound, scores, strict=True):
             whole = self.matrices.scores(metric.label)
-            before, after = (~np.isnan(each[0]) for each in (whole, rescored))
+            before, after = (~np.isnan(table[0]) for table in (whole, rescored))
             # A topic without a relevant document left would otherwise change means that no judgment has changed.
             both = before & after
             lost = [self.matrices.topics[topic] for topic in np.flatnonzero(before & ~after)]
             old, new = (
-                mean_of(metric, np.ascontiguousarray(each[:, both])) if both.any() else np.full(len(each), np.nan)
-                for each in (whole, rescored)
+                mean_of(metric, np.ascontiguousarray(table[:, both])) if both.any() else np.full(len(table), np.nan)
+                for table in (whole, rescored)
             )
             compared.append(MeansWithout(old, new, lost))
         return compared
 
     def _metric(self, label: str, by_team: Sequence[MeansWithout]) -> LeftOutUnderMetric:
-        teams = [self._left_out(team, found) for team, found in zip(self.teams, by_team, strict=True)]
+        teams = [self._leave_out(team, means) for team, means in zip(self.teams, by_team, strict=True)]
         runs = [run for team in teams for run in team.runs]
-        changes = [abs(run.change) for run in runs if run.change is not None and not np.isnan(run.change)]
+        changes = [abs(run.change) for run in runs if run.change is not None]
         missing = np.flatnonzero(~self.matrices.defined(label))
         return LeftOutUnderMetric(
             metric=label,
@@ -341,18 +391,18 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams]):
             largest_rank_change=max(abs(run.rank_without - run.rank) for run in runs),
         )
 
-    def _left_out(self, team: str, found: MeansWithout) -> TeamLeftOut:
-        ranks, ranks_without = competition_ranks(found.means), competition_ranks(found.without)
+    def _leave_out(self, team: str, scored: MeansWithout) -> TeamLeftOut:
+        ranks, ranks_without = competition_ranks(scored.means), competition_ranks(scored.without)
         return TeamLeftOut(
             team=team,
-            topics_undefined=list(found.undefined),
-            tau=float(taus_with(found.means, found.without[np.newaxis])[0]),
+            topics_undefined=list(scored.undefined),
+            tau=float(taus_with(scored.means, scored.without[np.newaxis])[0]),
             runs=[
                 RunLeftOut(
                     run=run.name,
-                    mean=float(found.means[row]),
-                    mean_without=float(found.without[row]),
-                    change=float(found.without[row] - found.means[row]),
+                    mean=float(scored.means[row]),
+                    mean_without=float(scored.without[row]),
+                    change=float(scored.without[row] - scored.means[row]),
                     rank=int(ranks[row]),
                     rank_without=int(ranks_without[row]),
                 )
@@ -386,74 +436,6 @@ _BECAUSE: Mapping[str, str] = {
 def _sentences_about(others: Sequence[TopicNotJudged]) -> Iterator[str]:
     """Yield a sentence for each reason why topics of the pool do not count. It names the first of them."""
     for because, why in _BECAUSE.items():
-        if topics := [each.topic for each in others if each.because == because]:
+        if topics := [topic.topic for topic in others if topic.because == because]:
             shown = ", ".join(topics[:NAMED]) + (", ..." if len(topics) > NAMED else "")
             yield f"Of the pool's topics, {len(topics)} ({shown}) did not count, {why}."
-
-
-def _title(result: LeaveOneTeamOutResult) -> str:
-    estimated = " (estimated)" if result.estimated else ""
-    runs = f"{len(result.contributors)} contributing runs of {len(result.teams)} teams"
-    outside = f"{result.in_no_pool:,} of {result.judged:,} judged documents in no pool"
-    return f"Pool of depth {result.pool_depth}{estimated}, {runs}, {outside}"
-
-
-def tables(result: LeaveOneTeamOutResult) -> Sequence[Table]:
-    """Return the teams with their documents and changes, and the runs."""
-    notes, documents = [result.note] if result.note else [], {each.team: each for each in result.teams}
-    teams = [
-        (
-            *(metric.metric, team, documents[team.team]),
-            max((abs(run.change) for run in team.runs if run.change is not None), default=None),
-            max(abs(run.rank_without - run.rank) for run in team.runs),
-            team,
-        )
-        for metric in result.metrics
-        for team in metric.teams
-    ]
-    columns = (
-        *(METRIC_SECTION, fields(TeamLeftOut, "team"), PooledTeam),
-        *(Column("score", digits=4, group="largest change"), Column("rank", group="largest change")),
-        fields(TeamLeftOut, "tau", "topics_undefined"),
-    )
-    runs = [
-        (metric.metric, run, team.team, run) for metric in result.metrics for team in metric.teams for run in team.runs
-    ]
-    changes = fields(RunLeftOut, "mean", "mean_without", "change", "rank", "rank_without")
-    of_runs = (METRIC_SECTION, fields(RunLeftOut, "run"), Column("team"), changes)
-    about_runs = f"Runs by the judgments without those that only their team brought. {_title(result)}."
-    return (
-        table(columns, "teams", f"Each team left out of the pool. {_title(result)}.", teams, notes=notes),
-        table(of_runs, "runs", about_runs, runs, notes=notes),
-    )
-
-
-def figures(result: LeaveOneTeamOutResult) -> Sequence[Figure]:
-    """Return the means without the team's own documents against those by all judgments."""
-    series = []
-    for metric in result.metrics:
-        runs = [run for team in metric.teams for run in team.runs]
-        means, without = [run.mean for run in runs], [run.mean_without for run in runs]
-        series.append(Series(metric.metric, means, without, style="points"))
-    panel = Panel(
-        Axis("mean by all judgments"), Axis("mean without the team's own documents"), series, has_diagonal=True
-    )
-    caption = f"Means of runs without the judgments that only their team brought. {_title(result)}."
-    return (Figure("means", caption, (panel,)),)
-
-
-LEAVE_ONE_TEAM_OUT = enter(
-    JobKind(
-        name="leave-one-team-out",
-        title="Fairness to new systems",
-        question="collection",
-        summary="What each team would score, had its own documents not been judged: whether the pool is "
-        "deep enough for others.",
-        changes=2,  # 1: the share of judged documents in no pool, and a warning; 2: topics of the pool left out
-        params=LeaveOneTeamOutParams,
-        result=LeaveOneTeamOutResult,
-        analysis=LeaveOneTeamOut,
-        tables=tables,
-        figures=figures,
-    )
-)

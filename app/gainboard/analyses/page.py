@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from gainboard.analyses.job_kinds import JobKind, every_kind
+from gainboard.analyses.job_kinds import Kind, every_kind, schema_of
 from gainboard.analyses.params import Params
 from gainboard.analyses.report_kinds import ReportKind, ReportParams, every_report_kind
 from gainboard.analyses.result_models import JobResult
@@ -30,28 +30,27 @@ def kinds_page() -> str:
     return "\n".join([*lines, *(line for kind in every_kind() for line in _kind(kind))])
 
 
-def _kind(kind: JobKind[Any, Any]) -> Iterator[str]:
-    described = kind.schema
-    own = {name: field for name, field in described["properties"].items() if name not in Params.model_fields}
+def _kind(kind: Kind) -> Iterator[str]:
+    common = JobResult.model_json_schema(mode="serialization")["properties"]
+    described = schema_of(kind.params_model)
+    fields = {name: field for name, field in described["properties"].items() if name not in Params.model_fields}
     yield f"### {kind.name}\n"
     yield f"{kind.definition}\n"
-    yield from table(own, described)
+    yield from table(fields, described)
     yield f"\n```json\n{json.dumps(kind.example())}\n```\n"
-    yield from _result(kind)
-
-
-def _result(kind: JobKind[Any, Any]) -> Iterator[str]:
-    """Yield the table of the fields of a result, without those of every result and the parameters it repeats."""
-    name, described = kind.result.__name__, kind.result_schema
-    common = JobResult.model_json_schema(mode="serialization")["properties"]
-
-    def is_own(each: str, field: Mapping[str, Any]) -> bool:
-        is_repeated = each in kind.params.model_fields and not ("description" in field or "$ref" in str(field))
-        return each != "kind" and field != common.get(each) and not is_repeated
-
-    own = {each: field for each, field in described["properties"].items() if is_own(each, field)}
-    yield f"Result: [{name}](api.md#{name.lower()}).\n"
-    yield from _fields(own, described)
+    yield f"Result: [{kind.result_model.__name__}](api.md#{kind.result_model.__name__.lower()}).\n"
+    # Without the fields of every result, and those that only repeat a parameter.
+    schema = schema_of(kind.result_model, "serialization")
+    yield from _fields(
+        {
+            name: field
+            for name, field in schema["properties"].items()
+            if name != "kind"
+            and field != common.get(name)
+            and (name not in kind.params_model.model_fields or "description" in field or "$ref" in str(field))
+        },
+        schema,
+    )
     yield ""
 
 
@@ -72,13 +71,13 @@ def reports_page() -> str:
 
 
 def _report(kind: ReportKind[Any]) -> Iterator[str]:
-    described, common = kind.schema, ReportParams.model_json_schema()["properties"]
-    own = {name: field for name, field in described["properties"].items() if field != common.get(name)}
+    described, common = schema_of(kind.params_model), ReportParams.model_json_schema()["properties"]
+    fields = {name: field for name, field in described["properties"].items() if field != common.get(name)}
     yield f"### {kind.name}\n"
     yield f"{kind.reference}.\n"
     yield f"{kind.definition}\n"
-    if own:
-        yield from table(own, described)
+    if fields:
+        yield from table(fields, described)
         yield ""
     yield f"```json\n{json.dumps(kind.example())}\n```\n"
 
@@ -105,7 +104,9 @@ def _limits(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
         members = models[field["$ref"].rpartition("/")[2]]["properties"]
         return f"an object of {', '.join(f'`{name}`' for name in members)}"
     if "anyOf" in field:
-        return " or ".join(dict.fromkeys(_limits(each, models) for each in field["anyOf"] if each != {"type": "null"}))
+        return " or ".join(
+            dict.fromkeys(_limits(option, models) for option in field["anyOf"] if option != {"type": "null"})
+        )
     if "enum" in field or "const" in field:
         return ", ".join(f"`{value}`" for value in field.get("enum", [field.get("const")]))
     if field.get("type") == "array":

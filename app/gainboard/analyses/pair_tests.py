@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, common_topics, refuse, require_at_most
+from gainboard.analyses.job_kinds import Arrays
 from gainboard.analyses.result_models import Number, ResultRow
 from gainboard.analyses.result_tables import Shown
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
@@ -84,34 +84,33 @@ class PairTests:
         first = SignificanceSettings(
             seed=seed, resamples=resamples, alphas=tuple(alphas), largest=correction == "max-t"
         )
-        self.settings = [first, *(replace(first, seed=each, alphas=()) for each in successive_seeds(seed, seeds)[1:])]
+        self.settings = [
+            first,
+            *(replace(first, seed=next_seed, alphas=()) for next_seed in successive_seeds(seed, seeds)[1:]),
+        ]
         self.topics = common_topics(matrices, metrics)
-        self._refuse_what_cannot_be()
-        self._blocks = self.test.blocks(matrices.run_count, self.topics.count, resamples)
-
-    def _refuse_what_cannot_be(self) -> None:
         if self.topics.count < self.test.least_topics:
             message = (
                 f"{self.test.name} needs at least {self.test.least_topics} topics. {self.topics.count} have a score "
                 'under every metric. Judge more topics, or choose "test": "t-test" with "correction": "holm".'
             )
             raise refuse("test", "too-few-topics", message)
-        if self.settings[0].resamples is not None and self.test.default_resamples is None:
+        if resamples is not None and self.test.default_resamples is None:
             raise refuse("resamples", "not-used", f"{self.test.name} draws no resamples. Leave `resamples` out.")
-        if self.settings[0].largest and not self.test.gives_largest:
-            raise refuse(
-                "correction", "not-available", f'{self.test.name} has no max-t correction. Use "correction": "holm".'
-            )
-        runs, resamples = self.matrices.run_count, self.settings[0].resamples
+        if correction == "max-t" and not self.test.gives_largest:
+            message = f'{self.test.name} has no max-t correction. Use "correction": "holm".'
+            raise refuse("correction", "not-available", message)
+        runs = matrices.run_count
         require_at_most(MOST_KEPT, self.test.numbers_kept(runs, self.topics.count, resamples), KEPT, "resamples")
-        tested = pair_count(runs) * len(self.metrics) * len(self.settings)
+        tested = pair_count(runs) * len(metrics) * len(self.settings)
         require_at_most(MOST_TESTED_PAIRS, tested, PAIRS, "runs", "too-many-pairs")
+        self._blocks = self.test.blocks(runs, self.topics.count, resamples)
 
     def parts(self) -> list[float]:
         # The parts are blocks of resamples, not metrics, because all metrics use the resamples that a block draws.
         runs, topics = self.matrices.run_count, self.topics.count
-        each = self.test.seconds_of_block(runs, topics, self.settings[0].resamples)
-        return [each] * (self._parts_a_seed * len(self.settings))
+        seconds = self.test.seconds_of_block(runs, topics, self.settings[0].resamples)
+        return [seconds] * (self._parts_a_seed * len(self.settings))
 
     @property
     def _parts_a_seed(self) -> int:
@@ -122,12 +121,10 @@ class PairTests:
         block, metric = divmod(rest, len(self.metrics))
         settings = self.settings[seed]
         scores = self.topics.scores(self.metrics[metric])
-        return self._compact(self.test.work(scores / unit_of(scores), block, settings))
-
-    def _compact(self, found: Arrays) -> Arrays:
-        """Return the findings of a block without what the result does not need: two bytes per pair for most tests."""
-        # Only max-T needs the observed t of each pair, which takes eight bytes.
-        kept = {name: array for name, array in found.items() if name != "observed" or self.settings[0].largest}
+        findings = self.test.work(scores / unit_of(scores), block, settings)
+        # What the result does not need is left out, which makes two bytes per pair for most tests. Only max-T needs the
+        # observed t of each pair, which takes eight.
+        kept = {name: array for name, array in findings.items() if name != "observed" or self.settings[0].largest}
         if "asl" in kept:
             kept["asl"] = as_counts(kept["asl"], self._drawn)
         if "count" in kept:
@@ -141,24 +138,24 @@ class PairTests:
     def _drawn(self) -> int | None:
         return self.test.drawn(self.settings[0].resamples) or None
 
-    def decisions(self, found: Sequence[Arrays]) -> Iterator[tuple[Decision, list[Floats]]]:
+    def decisions(self, findings: Sequence[Arrays]) -> Iterator[tuple[Decision, list[Floats]]]:
         """Yield for each metric the findings under the first seed, and the levels [pairs] under each further one.
 
-        `found` are the findings of all parts. It is one metric at a time: the arrays for half a million pairs need
+        `findings` are those of all parts. It is one metric at a time: the arrays for half a million pairs need
         much memory while they are computed.
         """
         first, *further = self.settings
         for row, label in enumerate(self.metrics):
             levels = [
-                self._decide(label, self._found(found, seed, row), settings).asl
+                self._decide(label, self._blocks_of(findings, seed, row), settings).asl
                 for seed, settings in enumerate(further, start=1)
             ]
-            yield self._decide(label, self._found(found, 0, row), first), levels
+            yield self._decide(label, self._blocks_of(findings, 0, row), first), levels
 
-    def _found(self, found: Sequence[Arrays], seed: int, metric: int) -> Sequence[Arrays]:
+    def _blocks_of(self, findings: Sequence[Arrays], seed: int, metric: int) -> Sequence[Arrays]:
         """Return the findings about a metric under one of the seeds, block by block."""
         start = seed * self._parts_a_seed
-        return found[start + metric : start + self._parts_a_seed : len(self.metrics)]
+        return findings[start + metric : start + self._parts_a_seed : len(self.metrics)]
 
     def note(self, resamples: int | None, alphas: Sequence[float], doubtful: int) -> str | None:
         """Return sentences for readers: about too few resamples for Holm's correction, if it is wanted, and about
@@ -174,10 +171,10 @@ class PairTests:
             )
         return " ".join(sentences) or None
 
-    def _decide(self, label: str, found: Sequence[Arrays], settings: SignificanceSettings) -> Decision:
+    def _decide(self, label: str, findings: Sequence[Arrays], settings: SignificanceSettings) -> Decision:
         scores = self.topics.scores(label)
         scaled = scores / (unit := unit_of(scores))
-        whole = [{**part, "asl": as_levels(part["asl"], self._drawn)} if "asl" in part else part for part in found]
+        whole = [{**part, "asl": as_levels(part["asl"], self._drawn)} if "asl" in part else part for part in findings]
         outcome = self.test.outcome(scaled, whole, settings).times(unit)
         doubtful = 0
         if self.test.may_understate:
@@ -314,7 +311,12 @@ class ComparedPairs:
 
         The level is the corrected one, if there is a correction. A run that is not among `runs` has no pairs.
         """
-        numbers = self._of_run(run) if run is not None else np.arange(len(self))
+        numbers: Indices = np.arange(len(self))
+        if run is not None and run not in self.runs:
+            return numbers[:0]
+        if run is not None:
+            row, every = self.runs.index(run), np.arange(len(self.runs))
+            numbers = pair_number(len(self.runs), np.minimum(every, row), np.maximum(every, row))[every != row]
         if below is None:
             return numbers
         decisive = self.corrected if self.corrected is not None else self.levels
@@ -328,14 +330,6 @@ class ComparedPairs:
             # An assignment by index would keep only the last of a run's many pairs.
             np.minimum.at(least, side, decisive)
         return least
-
-    def _of_run(self, run: str) -> Indices:
-        if run not in self.runs:
-            return np.arange(0)
-        own, every = self.runs.index(run), np.arange(len(self.runs))
-        numbers = pair_number(len(self.runs), np.minimum(every, own), np.maximum(every, own))
-        others: Indices = numbers[every != own]
-        return others
 
 
 def _numbers(column: Floats) -> list[float | None]:

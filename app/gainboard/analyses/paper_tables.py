@@ -30,7 +30,7 @@ class Taus:
 
     def __init__(self, result: RankCorrelationResult, names: Sequence[str]) -> None:
         self._result = result
-        self._places = {name: place for place, name in enumerate(names)}
+        self._places = {name: row for row, name in enumerate(names)}
 
     def __call__(self, one: str, other: str) -> float | None:
         return self._result.coefficients["kendall"][self._places[one]][self._places[other]]
@@ -137,34 +137,34 @@ def numbers_of_runs(result: JobResult, number: str) -> Iterator[ReportTable]:
     yield ReportTable(number, Table("runs", "Numbers of runs.", columns, [row]), is_joined=True)
     if left_out:
         caption = "Runs that are discarded because they rank all documents as an earlier run of their team does."
-        pairs = [(result.collection, each.run, each.identical_to) for each in left_out]
+        pairs = [(result.collection, run.run, run.identical_to) for run in left_out]
         names = (Column("collection"), Column("discarded"), Column("identical to"))
         yield ReportTable(f"{number} (discarded)", Table("discarded", caption, names, pairs), is_joined=True)
 
 
-def crossed_levels(result: JudgmentsResult, found: CrossedJudgments) -> Table:
+def crossed_levels(result: JudgmentsResult, crossed: CrossedJudgments) -> Table:
     """Return the table of a job of kind `judgments`: for each original level the shares of the present levels."""
-    names = [NONRELEVANT, *found.levels[1:]]
-    lines = zip(names, found.crossed, found.there, found.shares, strict=True)
+    names = [NONRELEVANT, *crossed.levels[1:]]
+    lines = zip(names, crossed.crossed, crossed.there, crossed.shares, strict=True)
     rows: list[list[Cell]] = [[name, *counts, total, *shares] for name, counts, total, shares in lines if total]
-    rows.append([TOTAL, *found.here, found.documents, *found.shares_here])
+    rows.append([TOTAL, *crossed.here, crossed.documents, *crossed.shares_here])
     columns = [
         Column("original"),
         *(Column(name, group="reassessed") for name in (*names, TOTAL)),
         *(Column(name, digits=1, percent=True, group="share of the row") for name in names),
     ]
     return Table(
-        "levels", "Original and reassessed levels of documents.", columns, rows, notes=_about_levels(result, found)
+        "levels", "Original and reassessed levels of documents.", columns, rows, notes=_about_levels(result, crossed)
     )
 
 
-def _about_levels(result: JudgmentsResult, found: CrossedJudgments) -> list[str]:
-    nonrelevant, *relevant = found.crossed
+def _about_levels(result: JudgmentsResult, crossed: CrossedJudgments) -> list[str]:
+    nonrelevant, *relevant = crossed.crossed
     kept, both = nonrelevant[0], sum(sum(row[1:]) for row in relevant)
-    only = sum(found.judged_only_there), sum(found.judged_only_here)
-    means = ", ".join(f"{each.mean:.1f} at {each.name}" for each in result.levels[1:])
+    only = sum(crossed.judged_only_there), sum(crossed.judged_only_here)
+    means = ", ".join(f"{level.mean:.1f} at {level.name}" for level in result.levels[1:])
     return [
-        f"Original: qrels version {found.qrels_version}; reassessed: version {result.qrels_version}. {only[0]} "
+        f"Original: qrels version {crossed.qrels_version}; reassessed: version {result.qrels_version}. {only[0]} "
         f"documents are judged by the former only, and {only[1]} by the latter.",
         f"Of the originally nonrelevant ones {_percent(kept, sum(nonrelevant))} were nonrelevant again, and of the "
         f"relevant ones {_percent(both, sum(map(sum, relevant)))} relevant at some level.",

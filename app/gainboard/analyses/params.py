@@ -218,8 +218,8 @@ class Params(AnyParams):
         return self.model_copy(update={"topics": topics})
 
     def defaults(self) -> dict[str, str]:
-        given = {name: getattr(self, name) for name in DEFAULTS}
-        return {name: as_text(value) for name, value in given.items() if value is not None}
+        values = {name: getattr(self, name) for name in DEFAULTS}
+        return {name: as_text(value) for name, value in values.items() if value is not None}
 
     def settled(self, label: Labels) -> Self:
         none = dict.fromkeys(("qrels", *DEFAULTS))

@@ -9,9 +9,8 @@ import numpy as np
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from gainboard.acceleration.serving import load_noted
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import AnyParams, GroupTopics, Names, Seed, SetVersion, Topics
 from gainboard.analyses.result_models import JobResult, ResultModel
@@ -96,8 +95,8 @@ class PoolParams(AnyParams):
     def settled(self, label: Labels) -> Self:
         here = label.collection
         topics = sorted(here.topics, key=str.encode) if self.topics == "all" and here.topics else self.topics
-        order = {name: getattr(here.order, name) if (own := getattr(self, name)) is None else own for name in ORDER}
-        named = {name: sorted(set(own)) for name in ("runs", "teams") if (own := getattr(self, name)) is not None}
+        order = {name: getattr(here.order, name) if (value := getattr(self, name)) is None else value for name in ORDER}
+        named = {name: sorted(set(value)) for name in ("runs", "teams") if (value := getattr(self, name)) is not None}
         unused = {} if self.order == "random" else {"seed": 0}
         depths = sorted({min(depth, here.depth) for depth in self.depths})
         chosen = {"topics": topics, "depth": min(self.depth, here.depth), "depths": depths}
@@ -107,7 +106,7 @@ class PoolParams(AnyParams):
         return self.model_dump(mode="json", exclude_none=True)
 
     def selection(self) -> RunsToPool:
-        names, teams = (tuple(each) if each is not None else None for each in (self.runs, self.teams))
+        names, teams = (tuple(chosen) if chosen is not None else None for chosen in (self.runs, self.teams))
         return RunsToPool(names, teams, self.top)
 
     def topics_asked(self) -> Literal["all"] | str | Topics | GroupTopics:
@@ -117,11 +116,11 @@ class PoolParams(AnyParams):
         return self.model_copy(update={"topics": topics})
 
     def versions(self) -> dict[str, VersionName]:
-        return {f"without.{place}": each.named() for place, each in enumerate(self.without)}
+        return {f"without.{position}": version.named() for position, version in enumerate(self.without)}
 
     def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
-        named = dict.fromkeys(SetVersion.of(versions[each.named()]) for each in self.without)
-        by_name = sorted(named, key=lambda each: (each.judgments.encode(), each.qrels or 0))
+        named = dict.fromkeys(SetVersion.of(versions[version.named()]) for version in self.without)
+        by_name = sorted(named, key=lambda version: (version.judgments.encode(), version.qrels or 0))
         return self.model_copy(update={"without": by_name})
 
     def form(self) -> PoolForm:
@@ -202,9 +201,100 @@ class PoolResult(JobResult):
     costs: list[PoolCosts]
     pool: list[PooledDocumentsOfTopic]
 
+    def tables(self) -> Sequence[Table | LongTable]:
+        """Return the pool, its counts by topic and by team, and the costs of other depths."""
+        columns = [Column(name) for name in ("topic", "document", "place", *DETAILS)]
+        caption = f"The pool of depth {self.depth} in the order {self.order}: {self.documents:,} documents."
+        by_topic_and_team = [
+            (topic.topic, team.team, contributed, unique)
+            for topic in self.topics
+            for team, contributed, unique in zip(self.teams, topic.contributed, topic.unique, strict=True)
+        ]
+        return (
+            LongTable("pool", caption, columns, self._rows)
+            if self.documents > MOST_ROWS
+            else Table("pool", caption, columns, [*self._rows()]),
+            table(PoolTopic, "topics", "Documents of the pool by topic.", self.topics),
+            table(PoolTeam, "teams", f"{BY_TEAM}, and those that it alone gives.", self.teams),
+            table(
+                [Column(name) for name in ("topic", "team", "contributed", "unique")],
+                "topics-teams",
+                f"{BY_TEAM} of each topic.",
+                by_topic_and_team,
+            ),
+            table(
+                (
+                    PoolCosts,
+                    Column("mean", group="by topic", digits=1),
+                    Column("least", group="by topic"),
+                    Column("most", group="by topic"),
+                ),
+                "costs",
+                "Documents to judge in a pool of another depth, without a budget.",
+                [
+                    (cost, cost.documents / len(cost.by_topic), min(cost.by_topic), max(cost.by_topic))
+                    for cost in self.costs
+                    if cost.by_topic
+                ],
+            ),
+            *self._costs_in_detail(),
+        )
 
-class Pooling(Analysis[PoolParams]):
+    def _costs_in_detail(self) -> tuple[Table, Table]:
+        depths = [f"depth {cost.depth}" for cost in self.costs]
+        by_topic: list[list[str | int]] = [
+            [topic.topic, *(cost.by_topic[at] for cost in self.costs)] for at, topic in enumerate(self.topics)
+        ]
+        by_team: list[list[str | int]] = [
+            [team.team, *(count for cost in self.costs for count in (cost.contributed[at], cost.unique[at]))]
+            for at, team in enumerate(self.teams)
+        ]
+        pairs_of_columns = [Column(name, group=depth) for depth in depths for name in ("contributed", "unique")]
+        return (
+            Table(
+                "costs-topics",
+                "Documents to judge by topic and depth.",
+                [Column("topic"), *(Column(depth) for depth in depths)],
+                by_topic,
+            ),
+            Table(
+                "costs-teams",
+                "Documents that each team gives, and gives alone, by depth.",
+                [Column("team"), *pairs_of_columns],
+                by_team,
+            ),
+        )
+
+    def _rows(self) -> Iterator[list[str | int]]:
+        return (row for topic in self.pool for row in pool_rows(topic, details=True))
+
+    def figures(self) -> Sequence[Figure]:
+        """Return the figure of the costs by depth: all documents, and those that each team alone gives."""
+        if len(self.costs) < 2:
+            return ()
+        depths: list[float | None] = [cost.depth for cost in self.costs]
+        most = sorted(range(len(self.teams)), key=lambda at: -self.costs[-1].unique[at])[:MOST_TEAMS_DRAWN]
+        x = Axis("Depth of the pool", limits=(0, None), counts=True)
+        total = [Series("documents to judge", depths, [cost.documents for cost in self.costs])]
+        alone = [Series(self.teams[at].team, depths, [cost.unique[at] for cost in self.costs]) for at in sorted(most)]
+        panels = [
+            Panel(x, Axis("Documents", limits=(0, None), counts=True), total, title="All documents"),
+            Panel(x, Axis("Documents", limits=(0, None), counts=True), alone, title="Only of this team"),
+        ]
+        caption = "Documents to judge by depth of the pool, and those that only one team gives"
+        left = f" (the {MOST_TEAMS_DRAWN} teams that give most)" if len(self.teams) > MOST_TEAMS_DRAWN else ""
+        return (Figure("costs", f"{caption}{left}.", panels),)
+
+
+@enter
+class Pooling(Analysis[PoolParams, PoolResult]):
     """The first documents of each run, run by run; then the pool of them."""
+
+    name = "pool"
+    title = "Pool of documents to judge"
+    question = "collection"
+    summary = "Which documents people should judge, and what a deeper pool would cost."
+    about_runs_alone = True
 
     def __init__(self, matrices: Matrices, params: PoolParams) -> None:
         super().__init__(matrices, params)
@@ -214,14 +304,15 @@ class Pooling(Analysis[PoolParams]):
             message = "No run is to be pooled: no run of this choice was uploaded with `pooled=true`. Name `runs`."
             raise refuse("runs", "no-runs", message)
         deepest = self.form.read_depth
-        found = sum(min(run.retrieved, deepest * run.topic_count) for run in self.runs)
-        require_at_most(MOST_FOUND, found, f"documents down to rank {deepest} of all runs", "depth")
+        most_documents = sum(min(run.retrieved, deepest * run.topic_count) for run in self.runs)
+        require_at_most(MOST_FOUND, most_documents, f"documents down to rank {deepest} of all runs", "depth")
 
     def parts(self) -> list[float]:
         return [SECONDS_A_RUN + SECONDS_A_LINE * run.retrieved for run in self.runs]
 
     def work(self, part: int) -> Arrays:
         order, matrices = self.params.run_order(), self.matrices
+        # Loading compiled code takes longer than reading a few small runs without it.
         if sum(run.retrieved for run in self.runs) > WORTH_COMPILED:
             load_noted([READING])
         top = top_documents(matrices.workspace, matrices.collection, self.runs[part], order, self.form.read_depth)
@@ -229,22 +320,28 @@ class Pooling(Analysis[PoolParams]):
         counts = {"counts": np.array(top.counts, np.int64)}
         return counts | {name: np.frombuffer(text, np.uint8) for name, text in texts.items()}
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         teams = sorted({run.team for run in self.runs}, key=str.encode)
-        own = [teams.index(run.team) for run in self.runs]
-        pool = make_pool(map(_top, found), own, self.form, self._topics(), [*map(self._levels, self.params.without)])
+        team_of_run = [teams.index(run.team) for run in self.runs]
+        named = self.params.topics
+        # They are settled, so a text is no group's name: it says "all".
+        topics = None if isinstance(named, str) else list(named.topics if isinstance(named, GroupTopics) else named)
+        judged = [*map(self._levels, self.params.without)]
+        pool = make_pool(map(_read_top, findings), team_of_run, self.form, topics, judged)
         return {
             "depth": self.form.depth,
             "order": self.form.order,
-            "documents": sum(len(each.documents) for each in pool.topics),
+            "documents": sum(len(topic.documents) for topic in pool.topics),
             "sha256": pool_sha256(pool.topics),
             "pooled_runs": [PoolRun(run=run.name, team=run.team, sha256=run.sha256) for run in self.runs],
             "without": self.params.without,
             "topics": _topic_counts(pool),
             "teams": [
-                PoolTeam(team=team, runs=own.count(at), contributed=contributed, unique=unique)
+                PoolTeam(team=team, runs=team_of_run.count(at), contributed=contributed, unique=unique)
                 for at, (team, contributed, unique) in enumerate(
-                    zip(teams, *(each.sum(axis=0).tolist() for each in (pool.contributed, pool.unique)), strict=True)
+                    zip(
+                        teams, *(counts.sum(axis=0).tolist() for counts in (pool.contributed, pool.unique)), strict=True
+                    )
                 )
             ],
             "costs": [
@@ -257,23 +354,17 @@ class Pooling(Analysis[PoolParams]):
                 )
                 for cost in pool.costs
             ],
-            "pool": [PooledDocumentsOfTopic.model_construct(**vars(each)) for each in pool.topics],
+            "pool": [PooledDocumentsOfTopic.model_construct(**vars(topic)) for topic in pool.topics],
         }
-
-    def _topics(self) -> list[str] | None:
-        asked = self.params.topics
-        if isinstance(asked, str):  # settled, so it is no group's name
-            return None
-        return list(asked.topics if isinstance(asked, GroupTopics) else asked)
 
     def _levels(self, named: SetVersion) -> Mapping[str, Mapping[bytes, int]]:
         other = self.matrices.under(named.named())
         return index_of(other.workspace, other.collection, other.qrels).levels
 
 
-def _top(found: Arrays) -> TopDocuments:
-    topics, documents = (found[name].tobytes() for name in ("topics", "documents"))
-    counts = found["counts"].tolist()
+def _read_top(findings: Arrays) -> TopDocuments:
+    topics, documents = (findings[name].tobytes() for name in ("topics", "documents"))
+    counts = findings["counts"].tolist()
     return TopDocuments(topics.decode().split("\n") if counts else [], counts, documents.split(b"\n"))
 
 
@@ -281,119 +372,17 @@ def _topic_counts(pool: Pool) -> list[PoolTopic]:
     columns = (pool.found, pool.left_out, pool.contributed, pool.unique)
     return [
         PoolTopic(
-            topic=each.topic,
-            found=found,
+            topic=topic.topic,
+            found=documents,
             left_out=left_out,
-            pooled=len(each.documents),
+            pooled=len(topic.documents),
             contributed=contributed,
             unique=unique,
         )
-        for each, found, left_out, contributed, unique in zip(
+        for topic, documents, left_out, contributed, unique in zip(
             pool.topics, *(column.tolist() for column in columns), strict=True
         )
     ]
 
 
 BY_TEAM = "Documents that each team gives to the pool"
-
-
-def tables(result: PoolResult) -> Sequence[Table | LongTable]:
-    """Return the pool, its counts by topic and by team, and the costs of other depths."""
-    columns = [Column(name) for name in ("topic", "document", "place", *DETAILS)]
-    caption = f"The pool of depth {result.depth} in the order {result.order}: {result.documents:,} documents."
-    by_topic_and_team = [
-        (each.topic, team.team, contributed, unique)
-        for each in result.topics
-        for team, contributed, unique in zip(result.teams, each.contributed, each.unique, strict=True)
-    ]
-    return (
-        LongTable("pool", caption, columns, lambda: _rows(result))
-        if result.documents > MOST_ROWS
-        else Table("pool", caption, columns, [*_rows(result)]),
-        table(PoolTopic, "topics", "Documents of the pool by topic.", result.topics),
-        table(PoolTeam, "teams", f"{BY_TEAM}, and those that it alone gives.", result.teams),
-        table(
-            [Column(name) for name in ("topic", "team", "contributed", "unique")],
-            "topics-teams",
-            f"{BY_TEAM} of each topic.",
-            by_topic_and_team,
-        ),
-        _costs(result),
-        *_costs_in_detail(result),
-    )
-
-
-def _rows(result: PoolResult) -> Iterator[list[str | int]]:
-    return (row for each in result.pool for row in pool_rows(each, details=True))
-
-
-def _costs(result: PoolResult) -> Table:
-    rows = [
-        (each, each.documents / len(each.by_topic), min(each.by_topic), max(each.by_topic))
-        for each in result.costs
-        if each.by_topic
-    ]
-    columns = (
-        PoolCosts,
-        Column("mean", group="by topic", digits=1),
-        Column("least", group="by topic"),
-        Column("most", group="by topic"),
-    )
-    return table(columns, "costs", "Documents to judge in a pool of another depth, without a budget.", rows)
-
-
-def _costs_in_detail(result: PoolResult) -> tuple[Table, Table]:
-    depths = [f"depth {each.depth}" for each in result.costs]
-    by_topic: list[list[str | int]] = [
-        [each.topic, *(cost.by_topic[at] for cost in result.costs)] for at, each in enumerate(result.topics)
-    ]
-    by_team: list[list[str | int]] = [
-        [each.team, *(count for cost in result.costs for count in (cost.contributed[at], cost.unique[at]))]
-        for at, each in enumerate(result.teams)
-    ]
-    own = [Column(name, group=depth) for depth in depths for name in ("contributed", "unique")]
-    return (
-        Table(
-            "costs-topics",
-            "Documents to judge by topic and depth.",
-            [Column("topic"), *(Column(depth) for depth in depths)],
-            by_topic,
-        ),
-        Table(
-            "costs-teams", "Documents that each team gives, and gives alone, by depth.", [Column("team"), *own], by_team
-        ),
-    )
-
-
-def figures(result: PoolResult) -> Sequence[Figure]:
-    """Return the figure of the costs by depth: all documents, and those that each team alone gives."""
-    if len(result.costs) < 2:
-        return ()
-    depths: list[float | None] = [each.depth for each in result.costs]
-    most = sorted(range(len(result.teams)), key=lambda at: -result.costs[-1].unique[at])[:MOST_TEAMS_DRAWN]
-    x = Axis("Depth of the pool", limits=(0, None), counts=True)
-    total = [Series("documents to judge", depths, [each.documents for each in result.costs])]
-    alone = [Series(result.teams[at].team, depths, [each.unique[at] for each in result.costs]) for at in sorted(most)]
-    panels = [
-        Panel(x, Axis("Documents", limits=(0, None), counts=True), total, title="All documents"),
-        Panel(x, Axis("Documents", limits=(0, None), counts=True), alone, title="Only of this team"),
-    ]
-    caption = "Documents to judge by depth of the pool, and those that only one team gives"
-    left = f" (the {MOST_TEAMS_DRAWN} teams that give most)" if len(result.teams) > MOST_TEAMS_DRAWN else ""
-    return (Figure("costs", f"{caption}{left}.", panels),)
-
-
-POOL = enter(
-    JobKind(
-        name="pool",
-        title="Pool of documents to judge",
-        question="collection",
-        summary="Which documents people should judge, and what a deeper pool would cost.",
-        params=PoolParams,
-        result=PoolResult,
-        analysis=Pooling,
-        tables=tables,
-        figures=figures,
-        about_runs_alone=True,
-    )
-)

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import (
     MOST_KEPT,
     MOST_PAIRS,
@@ -18,7 +17,7 @@ from gainboard.analyses.common import (
     refuse,
     require_at_most,
 )
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import DrawCount, Params, Seed
 from gainboard.analyses.result_models import CountedTopics, JobResult, Number, ResultModel
@@ -127,16 +126,16 @@ class CorrelationParams(Params):
         against, metrics = settled_entry(self.against, label), settled_entries(self.metrics, label)
         if against is not None and against not in metrics:
             metrics.append(against)
-        own = {"metrics": metrics, "against": against, "sweep": self.sweep.settled(label) if self.sweep else None}
-        return super().expressions(label) | own
+        written = {"metrics": metrics, "against": against, "sweep": self.sweep.settled(label) if self.sweep else None}
+        return super().expressions(label) | written
 
     def versions(self) -> dict[str, VersionName]:
         return named_versions(
-            {f"metrics.{place}": each for place, each in enumerate(self.metrics)} | {"against": self.against}
+            {f"metrics.{position}": entry for position, entry in enumerate(self.metrics)} | {"against": self.against}
         )
 
     def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
-        metrics = list(dict.fromkeys(pinned_entry(each, versions) for each in self.metrics))
+        metrics = list(dict.fromkeys(pinned_entry(entry, versions) for entry in self.metrics))
         against = pinned_entry(self.against, versions) if self.against is not None else None
         return self.model_copy(update={"metrics": metrics, "against": against})
 
@@ -152,6 +151,39 @@ class SweptTaus(ResultModel):
         description="By the other metric and the coefficient: one number for each value"
     )
 
+    def table(self) -> Table:
+        """Return the coefficients, a row for each value."""
+        columns, rows = [Column(self.parameter, align="right")], [list[Cell]([value]) for value in self.values]
+        for label, coefficients in self.against.items():
+            for name, values in coefficients.items():
+                columns.append(Column(NAMES[name], digits=4, group=label))
+                for row, value in zip(rows, values, strict=True):
+                    row.append(value)
+        caption = f"{self.metric} under several values of {self.parameter}, against other metrics."
+        return Table("sweep", caption, columns, rows)
+
+    def figure(self) -> Figure:
+        """Return the curves of the coefficients over the values, a panel for each."""
+        numbers = [value for value in self.values if not isinstance(value, str)]
+        is_numeric = len(numbers) == len(self.values)
+        values = numbers if is_numeric else list(range(len(self.values)))
+        names = list(next(iter(self.against.values())))
+        axis = (
+            Axis(self.parameter, scale="log")
+            if is_numeric
+            else Axis(self.parameter, categories=list(map(str, self.values)))
+        )
+        panels = [
+            Panel(
+                axis,
+                Axis(NAMES[name]),
+                [Series(label, values, coefficients[name]) for label, coefficients in self.against.items()],
+            )
+            for name in names
+        ]
+        caption = f"{self.metric} with another {self.parameter}: its correlation with other metrics."
+        return Figure("sweep", caption, panels)
+
 
 class TauAccuracies(CountedTopics):
     """The accuracy of tau-b over resamples of the topics: matrices [metrics, metrics]."""
@@ -160,6 +192,31 @@ class TauAccuracies(CountedTopics):
     low: list[list[Number]] = Field(description="2.5th percentile")
     high: list[list[Number]] = Field(description="97.5th percentile")
     dropped: list[list[int]] = Field(description="Resamples for which tau is undefined")
+
+    def table(self, metrics: Sequence[str], resamples: int | None) -> Table:
+        """Return the accuracies of each two metrics."""
+        rows: list[Sequence[Cell]] = [
+            (
+                first,
+                second,
+                self.standard_error[row][column],
+                self.low[row][column],
+                self.high[row][column],
+                self.dropped[row][column],
+            )
+            for row, first in enumerate(metrics)
+            for column, second in enumerate(metrics)
+            if row < column
+        ]
+        columns = (
+            Column("first metric"),
+            Column("second metric"),
+            Column("standard error", digits=4),
+            Column("2.5th percentile", digits=4),
+            Column("97.5th percentile", digits=4),
+            Column("resamples dropped"),
+        )
+        return Table("accuracy", f"Kendall's tau-b over {resamples} topic resamples.", columns, rows)
 
 
 class RankCorrelations(ResultModel):
@@ -205,12 +262,73 @@ class RankCorrelationResult(RankCorrelations, JobResult):
 
     kind: Literal["rank-correlation"]
 
+    def tables(self) -> Sequence[Table]:
+        """Return a matrix for each coefficient, the means, and the other parts that were asked for."""
+        labels, shown = self.metrics, []
+        under_each = [Column(label, digits=4) for label in labels]
+        for name, matrix in self.coefficients.items():
+            rows = [(label, *values) for label, values in zip(labels, matrix, strict=True)]
+            caption = f"{NAMES[name]} between the rankings of {len(self.runs)} runs."
+            notes = self._why_undefined(name)
+            shown.append(Table(name.replace("_", "-"), caption, (Column("metric"), *under_each), rows, notes=notes))
+        means = list(zip(self.runs, *(self.means[label] for label in labels), strict=True))
+        shown.append(Table("means", f"Mean scores, in the order of {labels[0]}.", (Column("run"), *under_each), means))
+        if self.swops is not None:
+            ties = self.half_ties or {}
+            counts = [(label, len(pairs), ties[label]) for label, pairs in self.swops.items()]
+            caption = f"Pairs of runs ordered otherwise than by {self.against}, and pairs that only one of both ties."
+            shown.append(Table("swops", caption, (Column("metric"), Column("swops"), Column("half ties")), counts))
+        if self.sweep is not None:
+            shown.append(self.sweep.table())
+        if self.accuracy is not None:
+            shown.append(self.accuracy.table(labels, self.resamples))
+        return shown
 
-class RankCorrelation(Analysis[CorrelationParams]):
+    def _why_undefined(self, name: Coefficient) -> list[str]:
+        """Return why a coefficient of rankings without ties is undefined, and under which metrics; else nothing."""
+        coefficients, tied = self.coefficients[name], self.ties
+        row_of = {label: row for row, label in enumerate(self.metrics)}
+        lacking = [
+            f"{label} ({count})"
+            for label, count in tied.items()
+            if count and coefficients[row_of[label]][row_of[label]] is None
+        ]
+        if name not in NEED_ORDER or not lacking:
+            return []
+        why = "Each order of tied runs would give another value, so it is undefined where a metric ties runs"
+        return [f"{why}. Tied pairs: {', '.join(lacking)}."]
+
+    def figures(self) -> Sequence[Figure]:
+        """Return a map of each coefficient, the curves of the means with marked swops, and the curves of the sweep."""
+        labels = self.metrics
+        shown = [
+            Figure(
+                name.replace("_", "-"),
+                f"{NAMES[name]} between metrics.",
+                (HeatMap(labels, labels, matrix, Axis(NAMES[name], limits=(None, 1))),),
+            )
+            for name, matrix in self.coefficients.items()
+        ]
+        places, first = list(range(len(self.runs))), labels[0]
+        series = [Series(label, places, self.means[label], highlighted=risen(self, label)) for label in labels]
+        panel = Panel(Axis(f"runs, sorted by {first}", categories=self.runs), Axis("mean score"), series)
+        caption = f"Mean scores of runs in the order of {first}; an increase in a curve is a swop with it."
+        shown.append(Figure("means", caption, (panel,), highlight=f"swop with {first}: above the run before"))
+        return [*shown, self.sweep.figure()] if self.sweep is not None else shown
+
+
+@enter
+class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
     """Coefficients between all metrics, swops against one metric, the curve of a swept parameter, and accuracy.
 
     The label of a metric may name a qrels version, as `on_version` writes it.
     """
+
+    name = "rank-correlation"
+    title = "Correlation of rankings"
+    question = "which-metric"
+    summary = "How similarly the metrics, or gain settings of one metric, rank the runs."
+    changes = 2  # near-duplicates are named; rank-biased overlap is null where there are ties
 
     compares_pairs = True
 
@@ -227,7 +345,17 @@ class RankCorrelation(Analysis[CorrelationParams]):
         if self.against:
             # At worst every pair is swopped, and the answer names each swop.
             require_at_most(MOST_PAIRS, pair_count(matrices.run_count) * len(metrics), PAIRS, "against")
-        self._topics: CommonTopics | None = self._topics_of_accuracy() if params.accuracy else None
+        self._topics: CommonTopics | None = None
+        if params.accuracy:
+            if (taus := len(metrics) ** 2 * params.resamples) > MOST_TAUS:
+                message = (
+                    f"{len(metrics)} metrics squared x {params.resamples} resamples are {taus:,} taus. Choose fewer "
+                    "metrics or resamples: at most "
+                )
+                raise refuse("accuracy", "too-many", f"{message}{MOST_TAUS:,}.")
+            scores = len(metrics) * matrices.run_count * len(self._scored.topics)
+            require_at_most(MOST_KEPT, scores, "scores (metrics x runs x topics) are resampled together", "accuracy")
+            self._topics = common_topics(self._scored, metrics)
 
     def _require_rankings(self) -> None:
         if self.matrices.run_count < 2:
@@ -247,18 +375,6 @@ class RankCorrelation(Analysis[CorrelationParams]):
                     f"{label} is not defined for any topic, so it cannot rank the runs. Choose another metric.",
                 )
 
-    def _topics_of_accuracy(self) -> CommonTopics:
-        assert self.resamples is not None
-        if (taus := len(self.metrics) ** 2 * self.resamples) > MOST_TAUS:
-            message = (
-                f"{len(self.metrics)} metrics squared x {self.resamples} resamples are {taus:,} taus. Choose fewer "
-                "metrics or resamples: at most "
-            )
-            raise refuse("accuracy", "too-many", f"{message}{MOST_TAUS:,}.")
-        scores = len(self.metrics) * self.matrices.run_count * len(self._scored.topics)
-        require_at_most(MOST_KEPT, scores, "scores (metrics x runs x topics) are resampled together", "accuracy")
-        return common_topics(self._scored, self.metrics)
-
     def parts(self) -> list[float]:
         matrix = self.matrices.run_count * len(self._scored.topics)
         first = len(self._labels) * (matrix * SECONDS_A_SCORE + len(self._labels) / 2 * SECONDS_AN_ASL)
@@ -275,36 +391,39 @@ class RankCorrelation(Analysis[CorrelationParams]):
             assert self.resamples is not None
             block = part - 1
             size = min(BLOCK, self.resamples - block * BLOCK)
+            # Each block has random numbers of its own, so that blocks can be drawn in any order.
             drawn = Draws(self.params.seed, "rank-correlation", block).resamples(size, self._topics.count)
             tables = np.array([self._topics.scores(label) for label in self.metrics])
             return {"taus": resampled_taus(tables, resample_counts(drawn, self._topics.count))}
         means = np.array([self._scored.means(label) for label in self._labels])
-        own = means[: len(self.metrics)]
+        of_metrics = means[: len(self.metrics)]
         asls = {"kendall": kendall_asls, "spearman": spearman_asls}
-        wanted = {name: level(own) for name, level in asls.items() if name in self.coefficients}
-        return {"means": means, **{f"asl {name}": found for name, found in wanted.items()}}
+        wanted = {name: level(of_metrics) for name, level in asls.items() if name in self.coefficients}
+        return {"means": means, **{f"asl {name}": levels for name, levels in wanted.items()}}
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        means = found[0]["means"]
-        own = means[: len(self.metrics)]
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        means = findings[0]["means"]
+        of_metrics = means[: len(self.metrics)]
         names = [run.name for run in self.matrices.runs]
         # Means that differ by a rounding error are ties, which names order.
-        order = sorted(range(len(names)), key=lambda run: (-round_scores(own[0])[run], names[run]))
-        asls = {name: found[0][f"asl {name}"].tolist() for name in ("kendall", "spearman") if name in self.coefficients}
+        order = sorted(range(len(names)), key=lambda run: (-round_scores(of_metrics[0])[run], names[run]))
+        asls = {
+            name: findings[0][f"asl {name}"].tolist() for name in ("kendall", "spearman") if name in self.coefficients
+        }
         return {
             "runs": [names[run] for run in order],
             **self._scored.described(),
             "seed": self.params.seed,
             "resamples": self.resamples,
             "metrics": list(self.metrics),
-            "coefficients": {name: self._matrix(name, own).tolist() for name in self.coefficients},
+            "coefficients": {name: self._matrix(name, of_metrics).tolist() for name in self.coefficients},
             "p_values": asls,
-            "ties": dict(zip(self.metrics, tied_pairs(own).tolist(), strict=True)),
-            "means": {label: row[order].tolist() for label, row in zip(self.metrics, own, strict=True)},
+            "ties": dict(zip(self.metrics, tied_pairs(of_metrics).tolist(), strict=True)),
+            "means": {label: row[order].tolist() for label, row in zip(self.metrics, of_metrics, strict=True)},
             **({"p": self.params.p} if "rbo" in self.coefficients else {}),
-            **(self._swops(own, names) if self.against else {}),
+            **(self._swops(of_metrics, names) if self.against else {}),
             **(self._sweep(means) if self.sweep else {}),
-            **(self._accuracy(found[1:]) if self._topics else {}),
+            **(self._accuracy(findings[1:]) if self._topics else {}),
         }
 
     def _matrix(self, name: Coefficient, means: Floats) -> Floats:
@@ -324,17 +443,17 @@ class RankCorrelation(Analysis[CorrelationParams]):
         swops = {label: discordant_pairs(reference, row) for label, row in zip(self.metrics, means, strict=True)}
         return {
             "against": self.against,
-            "swops": {label: [[names[x], names[y]] for x, y in found.pairs] for label, found in swops.items()},
-            "half_ties": {label: found.half_ties for label, found in swops.items()},
+            "swops": {label: [[names[x], names[y]] for x, y in swopped.pairs] for label, swopped in swops.items()},
+            "half_ties": {label: swopped.half_ties for label, swopped in swops.items()},
         }
 
     def _sweep(self, means: Floats) -> dict[str, Any]:
         assert self.sweep is not None
-        place = {label: row for row, label in enumerate(self._labels)}
-        swept = [place[label] for label in self.sweep.labels]
+        row_of = {label: row for row, label in enumerate(self._labels)}
+        swept = [row_of[label] for label in self.sweep.labels]
         matrices = {name: self._matrix(name, means) for name in self.coefficients}
         against = {
-            label: {name: matrix[place[label], swept].tolist() for name, matrix in matrices.items()}
+            label: {name: matrix[row_of[label], swept].tolist() for name, matrix in matrices.items()}
             for label in self.sweep.against
         }
         swept_taus = SweptTaus(
@@ -346,147 +465,19 @@ class RankCorrelation(Analysis[CorrelationParams]):
         )
         return {"sweep": swept_taus}
 
-    def _accuracy(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def _accuracy(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         assert self._topics is not None
-        accuracy = tau_accuracy(np.concatenate([part["taus"] for part in found]))
+        accuracy = tau_accuracy(np.concatenate([part["taus"] for part in findings]))
         shown = {name: matrix.tolist() for name, matrix in accuracy._asdict().items()}
         return {"accuracy": TauAccuracies(**self._topics.described(), **shown)}
-
-
-def tables(result: RankCorrelationResult) -> Sequence[Table]:
-    """Return a matrix for each coefficient, the means, and the other parts that were asked for."""
-    labels, shown = result.metrics, []
-    under_each = [Column(label, digits=4) for label in labels]
-    for name, matrix in result.coefficients.items():
-        rows = [(label, *values) for label, values in zip(labels, matrix, strict=True)]
-        caption = f"{NAMES[name]} between the rankings of {len(result.runs)} runs."
-        notes = _ties(result, name)
-        shown.append(Table(name.replace("_", "-"), caption, (Column("metric"), *under_each), rows, notes=notes))
-    means = list(zip(result.runs, *(result.means[label] for label in labels), strict=True))
-    shown.append(Table("means", f"Mean scores, in the order of {labels[0]}.", (Column("run"), *under_each), means))
-    if result.swops is not None:
-        ties = result.half_ties or {}
-        counts = [(label, len(pairs), ties[label]) for label, pairs in result.swops.items()]
-        caption = f"Pairs of runs ordered otherwise than by {result.against}, and pairs that only one of both ties."
-        shown.append(Table("swops", caption, (Column("metric"), Column("swops"), Column("half ties")), counts))
-    if result.sweep is not None:
-        shown.append(_sweep_table(result.sweep))
-    if result.accuracy is not None:
-        shown.append(_accuracy(result, result.accuracy))
-    return shown
-
-
-def _ties(result: RankCorrelationResult, name: Coefficient) -> list[str]:
-    """Return why a coefficient of rankings without ties is undefined, and under which metrics; else nothing."""
-    coefficients, tied = result.coefficients[name], result.ties
-    place = {label: row for row, label in enumerate(result.metrics)}
-    lacking = [
-        f"{label} ({count})"
-        for label, count in tied.items()
-        if count and coefficients[place[label]][place[label]] is None
-    ]
-    if name not in NEED_ORDER or not lacking:
-        return []
-    why = "Each order of tied runs would give another value, so it is undefined where a metric ties runs"
-    return [f"{why}. Tied pairs: {', '.join(lacking)}."]
-
-
-def _sweep_table(sweep: SweptTaus) -> Table:
-    columns, rows = [Column(sweep.parameter, align="right")], [list[Cell]([value]) for value in sweep.values]
-    for label, coefficients in sweep.against.items():
-        for name, values in coefficients.items():
-            columns.append(Column(NAMES[name], digits=4, group=label))
-            for row, value in zip(rows, values, strict=True):
-                row.append(value)
-    caption = f"{sweep.metric} under several values of {sweep.parameter}, against other metrics."
-    return Table("sweep", caption, columns, rows)
-
-
-def _accuracy(result: RankCorrelationResult, found: TauAccuracies) -> Table:
-    labels = result.metrics
-    rows: list[Sequence[Cell]] = [
-        (
-            first,
-            second,
-            found.standard_error[row][column],
-            found.low[row][column],
-            found.high[row][column],
-            found.dropped[row][column],
-        )
-        for row, first in enumerate(labels)
-        for column, second in enumerate(labels)
-        if row < column
-    ]
-    columns = (
-        Column("first metric"),
-        Column("second metric"),
-        Column("standard error", digits=4),
-        Column("2.5th percentile", digits=4),
-        Column("97.5th percentile", digits=4),
-        Column("resamples dropped"),
-    )
-    return Table("accuracy", f"Kendall's tau-b over {result.resamples} topic resamples.", columns, rows)
-
-
-def figures(result: RankCorrelationResult) -> Sequence[Figure]:
-    """Return a map of each coefficient, the curves of the means with marked swops, and the curves of the sweep."""
-    labels = result.metrics
-    shown = [
-        Figure(
-            name.replace("_", "-"),
-            f"{NAMES[name]} between metrics.",
-            (HeatMap(labels, labels, matrix, Axis(NAMES[name], limits=(None, 1))),),
-        )
-        for name, matrix in result.coefficients.items()
-    ]
-    places, first = list(range(len(result.runs))), labels[0]
-    series = [Series(label, places, result.means[label], highlighted=risen(result, label)) for label in labels]
-    panel = Panel(Axis(f"runs, sorted by {first}", categories=result.runs), Axis("mean score"), series)
-    caption = f"Mean scores of runs in the order of {first}; an increase in a curve is a swop with it."
-    shown.append(Figure("means", caption, (panel,), highlight=f"swop with {first}: above the run before"))
-    return [*shown, _sweep_curves(result.sweep)] if result.sweep is not None else shown
 
 
 def risen(result: RankCorrelations, label: str) -> list[int]:
     """Return the indexes, in the order of the first metric, where the mean rises: swops with that metric."""
     means, first = result.means[label], result.means[result.metrics[0]]
     return [
-        place
-        for place in range(1, len(means))
-        if round(means[place], 12) > round(means[place - 1], 12)
-        and round(first[place], 12) < round(first[place - 1], 12)
+        column
+        for column in range(1, len(means))
+        if round(means[column], 12) > round(means[column - 1], 12)
+        and round(first[column], 12) < round(first[column - 1], 12)
     ]
-
-
-def _sweep_curves(sweep: SweptTaus) -> Figure:
-    numbers = [value for value in sweep.values if not isinstance(value, str)]
-    is_numeric = len(numbers) == len(sweep.values)
-    values = numbers if is_numeric else list(range(len(sweep.values)))
-    names = list(next(iter(sweep.against.values())))
-    axis = (
-        Axis(sweep.parameter, scale="log")
-        if is_numeric
-        else Axis(sweep.parameter, categories=list(map(str, sweep.values)))
-    )
-    panels = [
-        Panel(axis, Axis(NAMES[name]), [Series(label, values, found[name]) for label, found in sweep.against.items()])
-        for name in names
-    ]
-    caption = f"{sweep.metric} with another {sweep.parameter}: its correlation with other metrics."
-    return Figure("sweep", caption, panels)
-
-
-RANK_CORRELATION = enter(
-    JobKind(
-        name="rank-correlation",
-        title="Correlation of rankings",
-        question="which-metric",
-        summary="How similarly the metrics, or gain settings of one metric, rank the runs.",
-        changes=2,  # near-duplicates are named; rank-biased overlap is null where there are ties
-        params=CorrelationParams,
-        result=RankCorrelationResult,
-        analysis=RankCorrelation,
-        tables=tables,
-        figures=figures,
-    )
-)

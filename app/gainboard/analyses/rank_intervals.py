@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import MOST_KEPT, MOST_PAIRS, refuse, require_at_most
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import CORRECTION, CORRECTION_TITLES, Decision, PairTests, Test
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
@@ -52,8 +51,8 @@ class RankIntervalsParams(MetricsParams):
 
     def settled(self, label: Labels) -> Self:
         """Return the same request with the test's own number of resamples."""
-        own = find_test(self.test).default_resamples
-        return super().settled(label).model_copy(update={"test_resamples": self.test_resamples or own})
+        default_resamples = find_test(self.test).default_resamples
+        return super().settled(label).model_copy(update={"test_resamples": self.test_resamples or default_resamples})
 
 
 class RankOfRun(ResultModel):
@@ -92,6 +91,44 @@ class RankIntervalsResult(TopicsResult):
     note: str | None = Field(description="A warning about too few resamples, or about levels that few topics allow")
     metrics: list[RanksUnderMetric]
 
+    @property
+    def _title(self) -> str:
+        drawn = f" with {self.test_resamples} resamples" if self.test_resamples is not None else ""
+        corrected = CORRECTION_TITLES[self.correction]
+        return (
+            f"{find_test(self.test).title}{drawn}{corrected}, alpha {self.alpha:g}; {self.resamples} "
+            f"bootstrap samples of {self.topics} topics"
+        )
+
+    def tables(self) -> Sequence[Table]:
+        """Return the runs with their ranks, the best first under each metric."""
+        columns = fields(RankOfRun, "rank", "run", "mean", "rank_set", "percentiles", "expected_rank", "share_first")
+        notes = [
+            "Rank sets follow from the pairs of runs that the test tells apart at 0.05.",
+            "Percentiles are per run, and anti-conservative when runs are close.",
+            *([note] if (note := self.note) else []),
+        ]
+        caption = f"Ranks of the runs. {self._title}."
+        return (table(columns, "ranks", caption, self.metrics, each=best_first, in_sections=True, notes=notes),)
+
+    def figures(self) -> Sequence[Figure]:
+        """Return a figure for each metric: the rank sets and the percentiles of the runs, the best first."""
+        shown = []
+        for number, metric in enumerate(self.metrics, start=1):
+            runs = best_first(metric)
+            places = list(range(len(runs)))
+            series = [Series("rank", places, [run.rank for run in runs], style="points")]
+            series += [
+                Series(title, places, [getattr(run, member)[end] for run in runs], style="line")
+                for member, title in (("rank_set", "rank set"), ("percentiles", "percentiles"))
+                for end in (0, 1)
+            ]
+            runs_axis = Axis(f"runs, sorted by {metric.metric}", categories=[run.run for run in runs])
+            panel = Panel(runs_axis, Axis("rank", limits=(0, None), counts=True), series)
+            caption = f"Ranks that each run may have under {metric.metric}. {self._title}."
+            shown.append(Figure(f"ranks-{number}", caption, (panel,)))
+        return shown
+
 
 @lru_cache(maxsize=1)
 def _resamples(seed: int, count: int, topics: int) -> Indices:
@@ -101,8 +138,18 @@ def _resamples(seed: int, count: int, topics: int) -> Indices:
     return drawn
 
 
-class RankIntervals(Analysis[RankIntervalsParams]):
+@enter
+class RankIntervals(Analysis[RankIntervalsParams, RankIntervalsResult]):
     """Each run's set of ranks by a significance test, and its ranks over bootstrap samples of the topics."""
+
+    name = "rank-intervals"
+    title = "Ranks that are sure"
+    question = "which-runs"
+    summary = (
+        "The ranks that each run may have, by a significance test of all pairs and by bootstrap samples of the topics."
+    )
+    # 1: rank sets are by the bootstrap range; 2: whose ranges are stretched; levels that few topics allow are noted
+    changes = 2
 
     compares_pairs = True
 
@@ -136,21 +183,22 @@ class RankIntervals(Analysis[RankIntervalsParams]):
         require_at_most(MOST_PAIRS, runs * len(self.metrics), "runs over all metrics", "runs")
 
     def parts(self) -> list[float]:
-        each = self.resamples * self.matrices.run_count
-        own = each * SECONDS_A_RANK + each * self.topics.count * SECONDS_A_SCORE
-        return [own] * len(self.metrics) + self._tests.parts()
+        draws = self.resamples * self.matrices.run_count
+        seconds = draws * SECONDS_A_RANK + draws * self.topics.count * SECONDS_A_SCORE
+        return [seconds] * len(self.metrics) + self._tests.parts()
 
     def work(self, part: int) -> Arrays:
         if part >= len(self.metrics):
             return self._tests.work(part - len(self.metrics))
         drawn = _resamples(self.params.seed, self.resamples, self.topics.count)
-        found = resampled_ranks(self.topics.scores(self.metrics[part]), drawn)
-        return {"low": found.low, "high": found.high, "expected": found.expected, "share_first": found.share_first}
+        ranks = resampled_ranks(self.topics.scores(self.metrics[part]), drawn)
+        return {"low": ranks.low, "high": ranks.high, "expected": ranks.expected, "share_first": ranks.share_first}
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        own, tested, metrics = found[: len(self.metrics)], found[len(self.metrics) :], []
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        resampled, tested, metrics = findings[: len(self.metrics)], findings[len(self.metrics) :], []
         drawn, doubtful = None, 0
-        for (decision, _), ranks in zip(self._tests.decisions(tested), own, strict=True):
+        # One metric at a time, because its pairs need much memory.
+        for (decision, _), ranks in zip(self._tests.decisions(tested), resampled, strict=True):
             metrics.append(RanksUnderMetric(metric=decision.label, ranks=self._ranks(decision, ranks)))
             drawn = decision.outcome.resamples
             doubtful += decision.doubtful
@@ -166,11 +214,11 @@ class RankIntervals(Analysis[RankIntervalsParams]):
             "metrics": metrics,
         }
 
-    def _ranks(self, decision: Decision, found: Arrays) -> list[RankOfRun]:
+    def _ranks(self, decision: Decision, findings: Arrays) -> list[RankOfRun]:
         means = decision.scores.mean(axis=1)
         differs = differing_pairs(decision.asl, len(means), ALPHA)
         columns = [means, competition_ranks(means), rank_sets(means, differs)]
-        columns += [found[name] for name in ("low", "high", "expected", "share_first")]
+        columns += [findings[name] for name in ("low", "high", "expected", "share_first")]
         return [
             RankOfRun(
                 run=run.name,
@@ -187,64 +235,6 @@ class RankIntervals(Analysis[RankIntervalsParams]):
         ]
 
 
-def tables(result: RankIntervalsResult) -> Sequence[Table]:
-    """Return the runs with their ranks, the best first under each metric."""
-    columns = fields(RankOfRun, "rank", "run", "mean", "rank_set", "percentiles", "expected_rank", "share_first")
-    notes = [
-        "Rank sets follow from the pairs of runs that the test tells apart at 0.05.",
-        "Percentiles are per run, and anti-conservative when runs are close.",
-        *([note] if (note := result.note) else []),
-    ]
-    caption = f"Ranks of the runs. {_title(result)}."
-    return (table(columns, "ranks", caption, result.metrics, each=best_first, in_sections=True, notes=notes),)
-
-
 def best_first(metric: RanksUnderMetric) -> list[RankOfRun]:
     """Return the runs of a metric in the order of their ranks."""
-    return sorted(metric.ranks, key=lambda each: (each.rank, each.run))
-
-
-def _title(result: RankIntervalsResult) -> str:
-    drawn = f" with {result.test_resamples} resamples" if result.test_resamples is not None else ""
-    corrected = CORRECTION_TITLES[result.correction]
-    return (
-        f"{find_test(result.test).title}{drawn}{corrected}, alpha {result.alpha:g}; {result.resamples} "
-        f"bootstrap samples of {result.topics} topics"
-    )
-
-
-def figures(result: RankIntervalsResult) -> Sequence[Figure]:
-    """Return a figure for each metric: the rank sets and the percentiles of the runs, the best first."""
-    shown = []
-    for number, metric in enumerate(result.metrics, start=1):
-        runs = best_first(metric)
-        places = list(range(len(runs)))
-        series = [Series("rank", places, [each.rank for each in runs], style="points")]
-        series += [
-            Series(title, places, [getattr(each, member)[end] for each in runs], style="line")
-            for member, title in (("rank_set", "rank set"), ("percentiles", "percentiles"))
-            for end in (0, 1)
-        ]
-        runs_axis = Axis(f"runs, sorted by {metric.metric}", categories=[each.run for each in runs])
-        panel = Panel(runs_axis, Axis("rank", limits=(0, None), counts=True), series)
-        caption = f"Ranks that each run may have under {metric.metric}. {_title(result)}."
-        shown.append(Figure(f"ranks-{number}", caption, (panel,)))
-    return shown
-
-
-RANK_INTERVALS = enter(
-    JobKind(
-        name="rank-intervals",
-        title="Ranks that are sure",
-        question="which-runs",
-        summary="The ranks that each run may have, by a significance test of all pairs and by bootstrap "
-        "samples of the topics.",
-        # 1: rank sets are by the bootstrap range; 2: whose ranges are stretched; levels that few topics allow are noted
-        changes=2,
-        params=RankIntervalsParams,
-        result=RankIntervalsResult,
-        analysis=RankIntervals,
-        tables=tables,
-        figures=figures,
-    )
-)
+    return sorted(metric.ranks, key=lambda run: (run.rank, run.run))

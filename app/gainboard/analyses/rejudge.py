@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
-from gainboard.analyses.analysis import Arrays, Change
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Arrays, Change, enter
 from gainboard.analyses.params import AnyParams
 from gainboard.analyses.result_models import JobResult, ResultModel
 from gainboard.analyses.result_tables import Shown, table
@@ -20,21 +19,16 @@ from gainboard.evaluation.judgments.reordering import OrderChange, Plan, Rejoine
 from gainboard.evaluation.runs.join import unpack_run
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
-from gainboard.exhibits.figures import Figure
 from gainboard.metrics import JudgedRun
-from gainboard.store import jobs, qrels, runs
+from gainboard.store import qrels, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
 from gainboard.store.records import Collection, Run
-from gainboard.vocabulary import JobState, OrderBy, RunOrder
+from gainboard.vocabulary import OrderBy, RunOrder
 
 SECONDS_A_RUN, SECONDS_A_LINE = 0.01, 1e-6
 COUNTS = ("retrieved", "unjudged", "topics_missing", "topics_unknown")
 PACKED = ("rankings", "retrieval_scores")
-
-
-MOST_LOOKED_AT = 100
-"""The newest jobs in which an equal change is searched for: organisers change an order only a few times."""
 
 
 class RejudgeParams(AnyParams):
@@ -70,8 +64,8 @@ class RejudgeParams(AnyParams):
 
     def order(self, collection: Collection) -> RunOrder:
         """Return the order that the collection's runs will have."""
-        asked = {name: value for name in RunOrder._fields if (value := getattr(self, name)) is not None}
-        return collection.order._replace(**asked)
+        changed = {name: value for name in RunOrder._fields if (value := getattr(self, name)) is not None}
+        return collection.order._replace(**changed)
 
 
 class ReorderedRun(ResultModel):
@@ -95,6 +89,15 @@ class RejudgeResult(JobResult):
     )
     reordered: list[ReorderedRun]
 
+    def tables(self) -> Sequence[Table]:
+        """Return the table of the runs, each with the number of topics whose ranking has changed."""
+        order = RunOrder(self.order_by, self.ignore_identical_ids)
+        caption = (
+            f"Topics in which a judged document has another rank by {order} than before, under qrels version "
+            f"{self.published_version}."
+        )
+        return (table(ReorderedRun, "reordered", caption, self.reordered),)
+
 
 def cost_of(run: Run) -> float:
     """Return the estimated seconds that it takes to read a run and to join it."""
@@ -113,8 +116,31 @@ def as_row(arrays: Arrays) -> dict[str, Any]:
     return {name: arrays[name].tobytes() for name in PACKED} | counts
 
 
-class Rejudging(Change[RejudgeParams]):
+@enter
+class Rejudging(Change[RejudgeParams, RejudgeResult]):
     """Joins of the runs with the published version. `result` also joins newer runs, and the drafts."""
+
+    name = "rejudge"
+    title = "Another order of runs"
+    question = "change"
+    summary = "Reads the stored runs again in another order, and publishes the same judgments for them."
+
+    @classmethod
+    def find_same(cls, tx: Transaction, collection: Collection, params: RejudgeParams) -> StoredJob | None:
+        order = params.order(collection)
+        if (newest := qrels.find(tx, collection.id)) is None:
+            raise NoQrels(
+                f"No qrels of {collection.name!r} are published, so this takes no job. Change the collection: "
+                f"PATCH /v1/collections/{collection.name} {json.dumps(order._asdict())}."
+            )
+        if not is_in_order(tx, collection, order):
+            return cls.newest_job(tx, collection, params, "running", "queued")
+        if (done := cls.newest_job(tx, collection, params, "succeeded")) is not None:
+            return done
+        raise Conflict(
+            f"The runs of {collection.name!r} are already ordered by {order}, under qrels version "
+            f"{newest.version}. There is nothing to change."
+        )
 
     def __init__(self, matrices: Matrices, params: RejudgeParams) -> None:
         super().__init__(matrices, params)
@@ -129,10 +155,11 @@ class Rejudging(Change[RejudgeParams]):
             return {"fault": _as_array(joined.fault.encode())}
         return as_arrays(joined.row)
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        for run, arrays in zip(self.matrices.runs, found, strict=True):
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        for run, arrays in zip(self.matrices.runs, findings, strict=True):
             is_joined = "fault" not in arrays
             rejoined = Rejoined(as_row(arrays)) if is_joined else Rejoined(fault=arrays["fault"].tobytes().decode())
+            # The change takes these joins as its own, so it joins only newer runs, and the drafts.
             self._change.joins[self.matrices.qrels.id, run.id] = rejoined
         plan = self._change.prepare()
         return {
@@ -175,60 +202,3 @@ def _topics_that_differ(before: JudgedRun, after: JudgedRun) -> int:
         return [(rank.tobytes(), level.tobytes()) for rank, level in zip(ranks, levels, strict=True)]
 
     return sum(one != other for one, other in zip(rows(before), rows(after), strict=True))
-
-
-def _find_same(tx: Transaction, collection: Collection, asked: RejudgeParams) -> StoredJob | None:
-    order = asked.order(collection)
-    if (newest := qrels.find(tx, collection.id)) is None:
-        raise NoQrels(
-            f"No qrels of {collection.name!r} are published, so this takes no job. Change the collection: "
-            f"PATCH /v1/collections/{collection.name} {json.dumps(order._asdict())}."
-        )
-    if not is_in_order(tx, collection, order):
-        is_open = newest_job(tx, collection, REJUDGE, asked, "running")
-        return is_open or newest_job(tx, collection, REJUDGE, asked, "queued")
-    if (done := newest_job(tx, collection, REJUDGE, asked, "succeeded")) is not None:
-        return done
-    raise Conflict(
-        f"The runs of {collection.name!r} are already ordered by {order}, under qrels version "
-        f"{newest.version}. There is nothing to change."
-    )
-
-
-def newest_job(
-    tx: Transaction, collection: Collection, kind: JobKind[Any, Any], asked: AnyParams, state: JobState
-) -> StoredJob | None:
-    """Return the newest job of this state that makes, or has made, this change of the collection."""
-    found = jobs.page(tx, before=None, limit=MOST_LOOKED_AT, collection_id=collection.id, kind=kind.name, state=state)
-    return next((job for job in found if job.params == asked.shown()), None)
-
-
-def tables(result: RejudgeResult) -> Sequence[Table]:
-    """Return the table of the runs, each with the number of topics whose ranking has changed."""
-    order = RunOrder(result.order_by, result.ignore_identical_ids)
-    caption = (
-        f"Topics in which a judged document has another rank by {order} than before, under qrels version "
-        f"{result.published_version}."
-    )
-    return (table(ReorderedRun, "reordered", caption, result.reordered),)
-
-
-def figures(result: RejudgeResult) -> Sequence[Figure]:
-    """Return no figure: a few numbers are a table."""
-    return ()
-
-
-REJUDGE = enter(
-    JobKind(
-        name="rejudge",
-        title="Another order of runs",
-        question="change",
-        summary="Reads the stored runs again in another order, and publishes the same judgments for them.",
-        params=RejudgeParams,
-        result=RejudgeResult,
-        analysis=Rejudging,
-        tables=tables,
-        figures=figures,
-        find_same=_find_same,
-    )
-)

@@ -61,14 +61,14 @@ def finished_under_seeds(finish: Finish, tables: Sequence[Table]) -> Table:
     if not others:
         return shown
     marked = [
-        {(_texts(row), place) for row in table.rows for place, cell in enumerate(row) if isinstance(cell, Marked)}
+        {(_texts(row), column) for row in table.rows for column, cell in enumerate(row) if isinstance(cell, Marked)}
         for table in (shown, *others)
     ]
-    uncertain = {where for places in marked for where in places if not all(where in each for each in marked)}
+    uncertain = {where for places in marked for where in places if not all(where in marks for marks in marked)}
     rows = [
         [
-            Marked(value_of(cell), "italic") if (_texts(row), place) in uncertain else cell
-            for place, cell in enumerate(row)
+            Marked(value_of(cell), "italic") if (_texts(row), column) in uncertain else cell
+            for column, cell in enumerate(row)
         ]
         for row in shown.rows
     ]
@@ -92,7 +92,7 @@ def _may_be_first(tables: Sequence[Table]) -> list[str]:
             firsts.setdefault(section, []).append(name)
     return [
         f"It depends on the seed which is first{f' in {section}' if section else ''}: {' or '.join(names)}."
-        for section, names in ((section, list(dict.fromkeys(each))) for section, each in firsts.items())
+        for section, names in ((section, list(dict.fromkeys(labels))) for section, labels in firsts.items())
         if len(names) > 1
     ]
 
@@ -132,14 +132,18 @@ def average(tables: Sequence[Table]) -> Table:
     Columns that are not in all tables are left out. So are notes, which are about one table only.
     """
     first, *others = (_TableCells(table) for table in tables)
-    shared = [place for place, heading in enumerate(first.headings) if all(heading in each.headings for each in others)]
+    shared = [
+        column for column, heading in enumerate(first.headings) if all(heading in other.headings for other in others)
+    ]
     rows = []
     for key, row in first.rows.items():
-        if all(key in each.rows for each in others):
-            same = [[each.rows[key][each.headings.index(first.headings[place])] for each in others] for place in shared]
-            rows.append([_mean([row[place], *cells]) for place, cells in zip(shared, same, strict=True)])
-    columns = [tables[0].columns[place] for place in shared]
-    notes = [note for note in tables[0].notes if all(note in each.notes for each in tables)]
+        if all(key in other.rows for other in others):
+            same = [
+                [other.rows[key][other.headings.index(first.headings[column])] for other in others] for column in shared
+            ]
+            rows.append([_mean([row[column], *cells]) for column, cells in zip(shared, same, strict=True)])
+    columns = [tables[0].columns[column] for column in shared]
+    notes = [note for note in tables[0].notes if all(note in other.notes for other in tables)]
     return replace(tables[0], columns=columns, rows=rows, notes=notes)
 
 
@@ -148,8 +152,11 @@ def joined(tables: Sequence[Table]) -> Table:
     headings = {column.full_heading: column for table in tables for column in table.columns}
     rows: list[list[Cell]] = []
     for table in tables:
-        own = [column.full_heading for column in table.columns]
-        rows += [[row[own.index(each)] if each in own else None for each in headings] for row in table.rows]
+        headings_here = [column.full_heading for column in table.columns]
+        rows += [
+            [row[headings_here.index(heading)] if heading in headings_here else None for heading in headings]
+            for row in table.rows
+        ]
     return replace(tables[0], columns=list(headings.values()), rows=rows)
 
 
@@ -188,11 +195,11 @@ def _marked(cell: Cell, rule: Callable[[float], bool], style: MarkStyle) -> Cell
     return Marked(value, style) if rule(float(value)) else cell
 
 
-def sorted_by(place: int) -> Finish:
+def sorted_by(column: int) -> Finish:
     """Return the finish that sorts rows by the numbers in one column, the highest first and undefined ones last."""
 
     def key(row: Sequence[Cell]) -> tuple[bool, float]:
-        value = value_of(row[place])
+        value = value_of(row[column])
         if isinstance(value, str) or value is None or is_undefined(value):
             return (True, 0.0)
         return (False, -float(value))

@@ -5,13 +5,14 @@ A kind is a value, made at the end of its file in `analyses/reports`; there is n
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from gainboard.analyses.job_kinds import AnyKind, KindCatalogue
+from gainboard.analyses.job_kinds import KindCatalogue
 from gainboard.analyses.params import MOST_RUNS, Judgments, RunType, Seed, Version
 from gainboard.analyses.report_items import LeftOut, ReportItem
 from gainboard.analyses.result_models import JobResult
@@ -79,9 +80,9 @@ class About:
     intents: bool = False
 
 
-def default_gains(asked: ReportParams, about: About) -> str:
+def default_gains(params: ReportParams, about: About) -> str:
     """Return the gains that a report with a parameter `gains` has on one collection, by default h:...:2:1."""
-    return parse_gains(asked.of("gains", about) or linear_ratio(about.highest_level), about.highest_level).label
+    return parse_gains(params.of("gains", about) or linear_ratio(about.highest_level), about.highest_level).label
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,29 +111,32 @@ class JobResults:
 
     def find(self, key: str, model: type[R]) -> R | None:
         """Return the result of the job that was needed under this key, which is of this model; None without one."""
-        found = self.results.get(key)
-        assert found is None or isinstance(found, model)
-        return found
+        result = self.results.get(key)
+        assert result is None or isinstance(result, model)
+        return result
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ReportKind(AnyKind[P]):
+class ReportKind(Generic[P]):
     """A kind of report: its parameters, the jobs of one collection, and how their results are laid out.
 
     `plan` depends only on the facts about one collection, and `lay_out` only on the results of the possible jobs, so
     both are the same at any time. `lay_out` follows the order of the paper.
     """
 
+    name: str
     title: str
+    params_model: type[ReportParams]
     reference: str
     plan: Callable[[About, P], Iterable[Needed | LeftOut]]
     lay_out: Callable[[JobResults, P], Iterable[ReportItem]]
     example_collection: str = "demo"
+    is_offered: bool = True
 
     @property
-    def shown_title(self) -> str:
-        """The title."""
-        return self.title
+    def definition(self) -> str:
+        """The description of the report: the docstring of the model of its parameters."""
+        return inspect.getdoc(self.params_model) or ""
 
     @property
     def summary(self) -> str:

@@ -6,13 +6,25 @@ is there. NaN is null in JSON.
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict  # that of Python 3.11 is not enough for pydantic
 
-Number = float | None
-"""A number, or null where it is undefined."""
+from gainboard.exhibits import LongTable, Table
+from gainboard.exhibits.figures import Figure
+
+
+def _undefined_as_null(number: float | None) -> float | None:
+    return number if number is None or math.isfinite(number) else None
+
+
+# JSON has no NaN. It is null in the model already, so that tables show what readers of the JSON get.
+Number = Annotated[float | None, AfterValidator(_undefined_as_null)]
+"""A number, or null where it is undefined. It may be given as NaN."""
 
 
 class ResultModel(BaseModel):
@@ -62,7 +74,7 @@ class NearDuplicate(ResultModel):
     first_ranks: int | None = Field(description="How many ranks were compared; null for all")
 
 
-class JobResult(ResultModel):
+class JobResult(ResultModel, ABC):
     """The fields that every result begins with."""
 
     kind: str = Field(description="The kind of job")
@@ -77,6 +89,14 @@ class JobResult(ResultModel):
     near_duplicates: list[NearDuplicate] | None = Field(
         None, description="Runs that distort comparisons of pairs; only of kinds that compare pairs of runs"
     )
+
+    @abstractmethod
+    def tables(self) -> Sequence[Table | LongTable]:
+        """Return the tables that show the result. They are made from it alone."""
+
+    def figures(self) -> Sequence[Figure]:
+        """Return the figures that show the result: none where a few numbers are a table."""
+        return ()
 
 
 class CountedTopics(ResultModel):

@@ -75,7 +75,17 @@ class Fields:
 
     @cached_property
     def _shown(self) -> list[tuple[str, Shown, Callable[[Any], Any]]]:
-        shown, read = _shown_fields(self.row), itemgetter if is_typeddict(self.row) else attrgetter
+        read = itemgetter if is_typeddict(self.row) else attrgetter
+        metadata: Mapping[str, Sequence[Any]]
+        # Rows of long lists are dictionaries, described by the same metadata as fields of models.
+        if is_typeddict(self.row):
+            metadata = {
+                name: get_args(get_args(hint)[0] if get_origin(hint) is NotRequired else hint)
+                for name, hint in get_type_hints(self.row, include_extras=True).items()
+            }
+        else:
+            metadata = {name: field.metadata for name, field in self.row.model_fields.items()}
+        shown = {name: form for name, about in metadata.items() for form in about if isinstance(form, Shown)}
         return [(name, shown[name], read(name)) for name in (shown if self.names is None else self.names)]
 
 
@@ -122,15 +132,3 @@ def table(
         for values in tuples
     ]
     return Table(name, caption, columns, cells, notes=notes)
-
-
-def _shown_fields(row: type[Any]) -> Mapping[str, Shown]:
-    """Return the fields of a class that tables show, in its order."""
-    if is_typeddict(row):
-        metadata: Mapping[str, Sequence[Any]] = {
-            name: get_args(get_args(hint)[0] if get_origin(hint) is NotRequired else hint)
-            for name, hint in get_type_hints(row, include_extras=True).items()
-        }
-    else:
-        metadata = {name: field.metadata for name, field in row.model_fields.items()}
-    return {name: shown for name, about in metadata.items() for shown in about if isinstance(shown, Shown)}

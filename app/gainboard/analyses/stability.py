@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.common import (
     MOST_KEPT,
     MOST_PAIRS,
@@ -20,7 +19,7 @@ from gainboard.analyses.common import (
     require_at_most,
     subsets,
 )
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
 from gainboard.analyses.result_models import Number, ResultModel, ResultRow, SubsetsResult
@@ -28,7 +27,6 @@ from gainboard.analyses.result_tables import Shown, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
-from gainboard.exhibits.tables import is_undefined
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.stability import StabilityCounts, shared_rate, stability_counts, ties_at
 
@@ -113,9 +111,61 @@ class StabilityResult(StabilityOfMetrics, SubsetsResult):
 
     kind: Literal["stability"]
 
+    def tables(self) -> Sequence[Table]:
+        """Return each metric's curve, and its value where the minority rate is 5 %."""
+        equal = self.equal_minority_rate
+        heading = "equal rate" if equal is None else _percent(equal)
+        rows = [
+            (
+                side(metric),
+                metric.metric,
+                metric.ties_at_5_percent if metric.crossed else None,
+                metric.ties_at_equal_rate,
+            )
+            for metric in by_ties(self.metrics)
+        ]
+        columns = (
+            Column("minority rate", section=True),
+            Column("metric"),
+            Column("at 5 %", digits=3, group="proportion of ties"),
+            Column(f"at {heading} (all)", digits=3, group="proportion of ties"),
+        )
+        caption = "Proportion of ties at a minority rate of 5 %, the most discriminative metric first."
+        at_5_percent = Table("ties-at-5-percent", caption, columns, rows, notes=equal_rate(self))
+        caption = f"Minority rate and proportion of ties over {self.trials} subsets of {self.subset_size} topics."
+        return (at_5_percent, table(FuzzinessPoint, "curves", caption, self.metrics, each="curve"))
 
-class Stability(PairsOverHalves[StabilityParams, StabilityCounts]):
+    def figures(self) -> Sequence[Figure]:
+        """Return the stability curves of all metrics."""
+        series = [
+            Series(
+                metric.metric,
+                [point.proportion_of_ties for point in metric.curve],
+                [point.minority_rate for point in metric.curve],
+            )
+            for metric in self.metrics
+        ]
+        panel = Panel(
+            Axis("proportion of ties", limits=(0, None)),
+            Axis("minority rate", limits=(0, None)),
+            series,
+            (Reference(0.05, "5 %"),),
+        )
+        caption = f"Minority rate against proportion of ties, {self.trials} subsets of {self.subset_size} topics."
+        return (Figure("curves", caption, (panel,)),)
+
+
+@enter
+class Stability(PairsOverHalves[StabilityParams, StabilityResult, StabilityCounts]):
     """Each metric's curve of proportion of ties and minority rate, over one family of topic subsets."""
+
+    name = "stability"
+    title = "Stability over topics"
+    question = "which-metric"
+    summary = "How often the order of two runs turns round when other topics are drawn, for each metric."
+    # metrics that do not cross 5 % are groups of their own, all are compared at an equal rate; parts have blocks of
+    # pairs
+    changes = 2
 
     def __init__(self, matrices: Matrices, params: StabilityParams) -> None:
         self.fuzziness = sorted(params.fuzziness)
@@ -130,8 +180,8 @@ class Stability(PairsOverHalves[StabilityParams, StabilityCounts]):
 
     def parts(self) -> list[float]:
         means = self.matrices.run_count * self.trials * self.topics.count * SECONDS_A_COMPARISON
-        each = [means + (block.stop - block.start) * self.seconds_a_pair for block in self.blocks]
-        return each * len(self.metrics)
+        of_metric = [means + (block.stop - block.start) * self.seconds_a_pair for block in self.blocks]
+        return of_metric * len(self.metrics)
 
     def work(self, part: int) -> Arrays:
         metric, block = divmod(part, len(self.blocks))
@@ -141,24 +191,25 @@ class Stability(PairsOverHalves[StabilityParams, StabilityCounts]):
         return {"greater": counts.greater, "less": counts.less}
 
     def join(self, blocks: Sequence[Arrays]) -> StabilityCounts:
-        greater, less = (np.concatenate([each[name] for each in blocks], axis=1) for name in ("greater", "less"))
+        greater, less = (np.concatenate([block[name] for block in blocks], axis=1) for name in ("greater", "less"))
         return StabilityCounts(greater, less, self.trials)
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        counts = self.counts(found)
-        equal = shared_rate(np.array([each.minority_rate for each in counts]))
-        metrics = [self._metric(label, each, equal) for label, each in zip(self.metrics, counts, strict=True)]
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        counts = self.counts(findings)
+        # It depends on all metrics: it is the rate that the most of their curves have.
+        equal = shared_rate(np.array([of_metric.minority_rate for of_metric in counts]))
+        metrics = [self._metric(*of_metric, equal) for of_metric in zip(self.metrics, counts, strict=True)]
         return {
             **self.topics.described(),
             "seed": self.params.seed,
             "trials": self.trials,
             "subset_size": self.subset_size,
             "metrics": metrics,
-            "by_ties_at_5_percent": _sorted([each for each in metrics if each.crossed], "ties_at_5_percent"),
-            "below_5_percent": [each.metric for each in metrics if side(each) == BELOW],
-            "above_5_percent": [each.metric for each in metrics if side(each) == ABOVE],
+            "by_ties_at_5_percent": _sort([metric for metric in metrics if metric.crossed], "ties_at_5_percent"),
+            "below_5_percent": [metric.metric for metric in metrics if side(metric) == BELOW],
+            "above_5_percent": [metric.metric for metric in metrics if side(metric) == ABOVE],
             "equal_minority_rate": equal,
-            "by_ties_at_equal_rate": _sorted(metrics, "ties_at_equal_rate"),
+            "by_ties_at_equal_rate": _sort(metrics, "ties_at_equal_rate"),
         }
 
     def _metric(self, label: str, counts: StabilityCounts, equal: float) -> StabilityOfMetric:
@@ -184,15 +235,9 @@ class Stability(PairsOverHalves[StabilityParams, StabilityCounts]):
         return metric
 
 
-def _sorted(metrics: Sequence[StabilityOfMetric], column: str) -> list[str]:
-    known = [(ties, metric.metric) for metric in metrics if not is_undefined(ties := getattr(metric, column))]
-    return [label for _, label in sorted(known, key=itemgetter(0))]
-
-
-def tables(result: StabilityResult) -> Sequence[Table]:
-    """Return each metric's curve, and its value where the minority rate is 5 %."""
-    caption = f"Minority rate and proportion of ties over {result.trials} subsets of {result.subset_size} topics."
-    return (_at_5_percent(result), table(FuzzinessPoint, "curves", caption, result.metrics, each="curve"))
+def _sort(metrics: Sequence[StabilityOfMetric], column: str) -> list[str]:
+    defined = [(ties, metric.metric) for metric in metrics if (ties := getattr(metric, column)) is not None]
+    return [label for _, label in sorted(defined, key=itemgetter(0))]
 
 
 CROSSES, BELOW, ABOVE = "crosses 5 %", "below 5 % at every fuzziness", "above 5 % at every fuzziness"
@@ -202,7 +247,7 @@ def side(metric: StabilityOfMetric) -> str:
     """Return on which side of a minority rate of 5 % the curve of a metric lies."""
     if metric.crossed:
         return CROSSES
-    return ABOVE if is_undefined(metric.ties_at_5_percent) else BELOW
+    return ABOVE if metric.ties_at_5_percent is None else BELOW
 
 
 def by_ties(metrics: Sequence[StabilityOfMetric]) -> list[StabilityOfMetric]:
@@ -214,28 +259,6 @@ def by_ties(metrics: Sequence[StabilityOfMetric]) -> list[StabilityOfMetric]:
         return group, math.inf if ties is None else ties
 
     return sorted(metrics, key=key)
-
-
-def _at_5_percent(result: StabilityResult) -> Table:
-    equal = result.equal_minority_rate
-    heading = "equal rate" if equal is None else _percent(equal)
-    rows = [
-        (
-            side(metric),
-            metric.metric,
-            metric.ties_at_5_percent if metric.crossed else None,
-            metric.ties_at_equal_rate,
-        )
-        for metric in by_ties(result.metrics)
-    ]
-    columns = (
-        Column("minority rate", section=True),
-        Column("metric"),
-        Column("at 5 %", digits=3, group="proportion of ties"),
-        Column(f"at {heading} (all)", digits=3, group="proportion of ties"),
-    )
-    caption = "Proportion of ties at a minority rate of 5 %, the most discriminative metric first."
-    return Table("ties-at-5-percent", caption, columns, rows, notes=equal_rate(result))
 
 
 def equal_rate(result: StabilityResult) -> list[str]:
@@ -261,41 +284,3 @@ def incomparable(result: StabilityResult) -> str:
 
 def _percent(rate: float) -> str:
     return f"{100 * rate:.2f} %"
-
-
-def figures(result: StabilityResult) -> Sequence[Figure]:
-    """Return the stability curves of all metrics."""
-    series = [
-        Series(
-            metric.metric,
-            [point.proportion_of_ties for point in metric.curve],
-            [point.minority_rate for point in metric.curve],
-        )
-        for metric in result.metrics
-    ]
-    panel = Panel(
-        Axis("proportion of ties", limits=(0, None)),
-        Axis("minority rate", limits=(0, None)),
-        series,
-        (Reference(0.05, "5 %"),),
-    )
-    caption = f"Minority rate against proportion of ties, {result.trials} subsets of {result.subset_size} topics."
-    return (Figure("curves", caption, (panel,)),)
-
-
-STABILITY = enter(
-    JobKind(
-        name="stability",
-        title="Stability over topics",
-        question="which-metric",
-        summary="How often the order of two runs turns round when other topics are drawn, for each metric.",
-        # metrics that do not cross 5 % are groups of their own, all are compared at an equal rate; parts have blocks of
-        # pairs
-        changes=2,
-        params=StabilityParams,
-        result=StabilityResult,
-        analysis=Stability,
-        tables=tables,
-        figures=figures,
-    )
-)

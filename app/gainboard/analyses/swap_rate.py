@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Arrays
 from gainboard.analyses.common import (
     MOST_KEPT,
     PAIRS,
@@ -16,7 +15,7 @@ from gainboard.analyses.common import (
     require_at_most,
     subsets,
 )
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Arrays, enter
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed, Seeds
 from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
 from gainboard.analyses.result_tables import METRIC, METRIC_SECTION, Shown, fields, table
@@ -136,12 +135,63 @@ class SwapRateResult(TopicsResult):
     rule: Rule
     metrics: list[SwapRateOfMetric]
 
+    def tables(self) -> Sequence[Table]:
+        """Return the four columns of the papers' tables, the rates by bin, and the difference by each rule."""
+        columns = (
+            *(METRIC_SECTION, Column("rule")),
+            fields(SwapsByRule, "absolute_difference_required"),
+            fields(SwapRateOfMetric, "maximum_performance"),
+            fields(SwapsByRule, "relative_difference_required", "discrimination_power"),
+            fields(SwapsByRule, "exceptions", "comparisons_in_exceptions"),
+        )
+        rules = [
+            (metric.metric, rule, difference, metric, difference, difference)
+            for metric in self.metrics
+            for rule, difference in metric.by_rule.items()
+        ]
+        about_bins = f"Swap rate by the size of the difference, {self.trials} trials."
+        about_rules = "Difference required for a swap rate of at most 5 %, by each rule."
+        return (
+            required(self),
+            table(SwapBin, "bins", about_bins, self.metrics, each="bins"),
+            table(columns, "rules", about_rules, rules),
+        )
 
-class SwapRate(PairsOverHalves[SwapRateParams, SwapCounts]):
+    def figures(self) -> Sequence[Figure]:
+        """Return the swap-rate curves of all metrics."""
+        series = [
+            Series(
+                metric.metric,
+                [swaps.from_ for swaps in metric.bins],
+                [swaps.swap_rate for swaps in metric.bins],
+            )
+            for metric in self.metrics
+        ]
+        panel = Panel(
+            Axis("performance difference", unit="lower edge of the bin"),
+            Axis("swap rate", limits=(0, None)),
+            series,
+            (Reference(0.05, "5 %"),),
+        )
+        return (Figure("curves", "Swap rate by the size of the difference between two runs.", (panel,)),)
+
+
+@enter
+class SwapRate(PairsOverHalves[SwapRateParams, SwapRateResult, SwapCounts]):
     """Each metric's swap rate by the size of the difference, and the difference at which it falls to 5 %.
 
     The counts are those of all metrics under each seed in turn.
     """
+
+    name = "swap-rate"
+    title = "Swap rate"
+    question = "which-metric"
+    summary = (
+        "How likely two runs swap places on other topics, by the size of their difference, and the "
+        "difference that is enough."
+    )
+    # the first bin at or below 5 % decides, and bins with few comparisons do not; parts have blocks of pairs
+    changes = 2
 
     def __init__(self, matrices: Matrices, params: SwapRateParams) -> None:
         super().__init__(matrices, params, trials=params.trials, seconds_a_pair=params.trials * SECONDS_A_COMPARISON)
@@ -152,16 +202,17 @@ class SwapRate(PairsOverHalves[SwapRateParams, SwapCounts]):
         self.subset_size = self.topics.subset_size(params.subset_size, most)
 
     def parts(self) -> list[float]:
-        each = [(block.stop - block.start) * self.seconds_a_pair for block in self.blocks]
-        return each * (len(self.seeds) * len(self.metrics))
+        of_metric = [(block.stop - block.start) * self.seconds_a_pair for block in self.blocks]
+        return of_metric * (len(self.seeds) * len(self.metrics))
 
     def work(self, part: int) -> Arrays:
-        place, block = divmod(part, len(self.blocks))
-        seed, metric = divmod(place, len(self.metrics))
+        number, block = divmod(part, len(self.blocks))
+        seed, metric = divmod(number, len(self.metrics))
         size, topics, draws = self.subset_size, self.topics.count, Draws(self.seeds[seed], PURPOSE)
         if self.params.replacement:
             first, second = (draws.resamples(self.trials, topics)[:, :size] for _ in range(2))
         else:
+            # One draw of twice the size, cut in two: the two sets of a trial then share no topic.
             both = subsets(self.seeds[seed], PURPOSE, self.trials, topics, 2 * size)
             first, second = both[:, :size], both[:, size:]
         scores = self.topics.scores(self.metrics[metric])
@@ -174,12 +225,12 @@ class SwapRate(PairsOverHalves[SwapRateParams, SwapCounts]):
         }
 
     def join(self, blocks: Sequence[Arrays]) -> SwapCounts:
-        comparisons, swaps = (np.sum([each[name] for each in blocks], axis=0) for name in ("comparisons", "swaps"))
-        by_pair = np.concatenate([each["by_pair"] for each in blocks])
-        return SwapCounts(comparisons, swaps, by_pair, max(float(each["maximum"]) for each in blocks))
+        comparisons, swaps = (np.sum([counts[name] for counts in blocks], axis=0) for name in ("comparisons", "swaps"))
+        by_pair = np.concatenate([counts["by_pair"] for counts in blocks])
+        return SwapCounts(comparisons, swaps, by_pair, max(float(counts["maximum"]) for counts in blocks))
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        counts = self.counts(found)
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        counts = self.counts(findings)
         return {
             **self.topics.described(),
             "seed": self.seeds[0],
@@ -190,7 +241,7 @@ class SwapRate(PairsOverHalves[SwapRateParams, SwapCounts]):
             "strict": self.params.strict,
             "rule": self.rule,
             "metrics": [
-                self._metric(label, counts[place :: len(self.metrics)]) for place, label in enumerate(self.metrics)
+                self._metric(label, counts[row :: len(self.metrics)]) for row, label in enumerate(self.metrics)
             ],
         }
 
@@ -204,7 +255,7 @@ class SwapRate(PairsOverHalves[SwapRateParams, SwapCounts]):
             for start, end, comparisons, swaps, rate in zip(BIN_EDGES, (*BIN_EDGES[1:], None), *columns, strict=True)
         ]
         by_rule: dict[str, SwapsByRule] = {rule: _required(counts, rule, bins) for rule in RULES}
-        by_seed = [SwapsBySeed(**each.sensitivity(self.rule)._asdict()) for each in under_each_seed]
+        by_seed = [SwapsBySeed(**swaps.sensitivity(self.rule)._asdict()) for swaps in under_each_seed]
         chosen = dict(by_seed[0]) | dict(by_rule[self.rule])
         return SwapRateOfMetric(metric=label, bins=bins, by_rule=by_rule, by_seed=by_seed, **chosen)
 
@@ -213,12 +264,12 @@ def _required(counts: SwapCounts, rule: Rule, bins: Sequence[SwapBin]) -> SwapsB
     """Return the columns by a rule; either the higher bins that exceed 5 %, or why there is no difference."""
     columns = counts.sensitivity(rule)._asdict()
     del columns["maximum_performance"]  # the same by every rule
-    place = counts.deciding_bin(rule)
-    exceptions = [bins[each] for each in counts.exceptions(place)] if place is not None else []
+    deciding = counts.deciding_bin(rule)
+    exceptions = [bins[number] for number in counts.exceptions(deciding)] if deciding is not None else []
     return SwapsByRule(
-        no_difference_because=why_none(counts, rule) if place is None else None,
+        no_difference_because=why_none(counts, rule) if deciding is None else None,
         exceptions=exceptions,
-        comparisons_in_exceptions=sum(each.comparisons for each in exceptions),
+        comparisons_in_exceptions=sum(swaps.comparisons for swaps in exceptions),
         **columns,
     )
 
@@ -235,29 +286,6 @@ def why_none(counts: SwapCounts, rule: Rule) -> str:
     if not (low & decides).any():
         return f"only bins with fewer than {LEAST_COMPARISONS} comparisons have a swap rate of at most 5 %"
     return "higher bins exceed 5 %"
-
-
-def tables(result: SwapRateResult) -> Sequence[Table]:
-    """Return the four columns of the papers' tables, the rates by bin, and the difference by each rule."""
-    columns = (
-        *(METRIC_SECTION, Column("rule")),
-        fields(SwapsByRule, "absolute_difference_required"),
-        fields(SwapRateOfMetric, "maximum_performance"),
-        fields(SwapsByRule, "relative_difference_required", "discrimination_power"),
-        fields(SwapsByRule, "exceptions", "comparisons_in_exceptions"),
-    )
-    rules = [
-        (metric.metric, rule, difference, metric, difference, difference)
-        for metric in result.metrics
-        for rule, difference in metric.by_rule.items()
-    ]
-    about_bins = f"Swap rate by the size of the difference, {result.trials} trials."
-    about_rules = "Difference required for a swap rate of at most 5 %, by each rule."
-    return (
-        required(result),
-        table(SwapBin, "bins", about_bins, result.metrics, each="bins"),
-        table(columns, "rules", about_rules, rules),
-    )
 
 
 def required(result: SwapRateResult, seed: int = 0) -> Table:
@@ -278,45 +306,8 @@ def exceptions(metrics: Sequence[SwapRateOfMetric]) -> list[str]:
     higher = []
     for metric in metrics:
         if metric.exceptions:
-            edges = ", ".join(f"{each.from_:.2f}" for each in metric.exceptions)
+            edges = ", ".join(f"{swaps.from_:.2f}" for swaps in metric.exceptions)
             count = metric.comparisons_in_exceptions
             noun = "comparison" if count == 1 else "comparisons"
             higher.append(f"{metric.metric} from {edges} ({count:,} {noun})")
     return notes + ([f"Bins above the difference that exceed 5 %: {'; '.join(higher)}."] if higher else [])
-
-
-def figures(result: SwapRateResult) -> Sequence[Figure]:
-    """Return the swap-rate curves of all metrics."""
-    series = [
-        Series(
-            metric.metric,
-            [each.from_ for each in metric.bins],
-            [each.swap_rate for each in metric.bins],
-        )
-        for metric in result.metrics
-    ]
-    panel = Panel(
-        Axis("performance difference", unit="lower edge of the bin"),
-        Axis("swap rate", limits=(0, None)),
-        series,
-        (Reference(0.05, "5 %"),),
-    )
-    return (Figure("curves", "Swap rate by the size of the difference between two runs.", (panel,)),)
-
-
-SWAP_RATE = enter(
-    JobKind(
-        name="swap-rate",
-        title="Swap rate",
-        question="which-metric",
-        summary="How likely two runs swap places on other topics, by the size of their difference, and the "
-        "difference that is enough.",
-        # the first bin at or below 5 % decides, and bins with few comparisons do not; parts have blocks of pairs
-        changes=2,
-        params=SwapRateParams,
-        result=SwapRateResult,
-        analysis=SwapRate,
-        tables=tables,
-        figures=figures,
-    )
-)

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
 from gainboard.analyses.common import LEAST_TO_HALVE, blocks_of_trials, common_topics, refuse, subsets
-from gainboard.analyses.job_kinds import JobKind, enter
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import Alpha
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
@@ -140,9 +139,55 @@ class TopicSetSizeResult(TopicsResult):
     sizes: list[int]
     metrics: list[TopicSetSizeOfMetric]
 
+    @property
+    def _title(self) -> str:
+        runs = f"{self.trials} subsets of each size, {len(self.runs)} runs"
+        return f"{runs}, alpha {self.alpha:g}"
 
-class TopicSetSize(Analysis[TopicSetSizeParams]):
+    def tables(self) -> Sequence[Table]:
+        """Return each metric's curve, and its variances with the designs."""
+        about_curves = f"Rankings and significant pairs by number of topics. {self._title}."
+        about_variances = f"Variance of the scores of {self.topics} topics, within runs and residual."
+        if self.difference is None:
+            variances = table(TopicSetSizeOfMetric, "variances", about_variances, self.metrics)
+        else:
+            about_variances += f" Topics for a difference of {self.difference:g}, power {self.power:g}."
+            columns = (
+                TopicSetSizeOfMetric,
+                fields(Designs, "t_test", "anova", "interval", group="topics needed by scores"),
+                fields(PairedDesigns, group="topics needed by pairs"),
+            )
+            rows = [(metric, metric.designs, metric.paired_designs) for metric in self.metrics]
+            variances = table(columns, "variances", about_variances, rows)
+        return (table(CurvePoint, "curves", about_curves, self.metrics, each="curve"), variances)
+
+    def figures(self) -> Sequence[Figure]:
+        """Return the curves of tau, of tau between disjoint subsets, and of sensitivity."""
+        axis = Axis("topics", limits=(0, None), counts=True)
+        panels = []
+        for name, title in TITLES.items():
+            series = []
+            for metric in self.metrics:
+                points = [point for point in metric.curve if getattr(point, name) is not None]
+                means = [getattr(point, name).mean for point in points]
+                series.append(Series(metric.metric, [point.topics for point in points], means))
+            panels.append(Panel(axis, Axis(title, limits=(None, 1)), series))
+        caption = f"Rankings and significant pairs by number of topics: means. {self._title}."
+        return (Figure("curves", caption, panels),)
+
+
+@enter
+class TopicSetSize(Analysis[TopicSetSizeParams, TopicSetSizeResult]):
     """Each metric's curve over subsets of the topics, its variances, and the topics for a wanted difference."""
+
+    name = "topic-set-size"
+    title = "Number of topics"
+    question = "collection"
+    summary = (
+        "How many topics are enough: rankings and significant pairs over fewer topics, and designs "
+        "for a new collection."
+    )
+    changes = 1  # 1: designs by the variance of pairs
 
     compares_pairs = True
 
@@ -152,6 +197,7 @@ class TopicSetSize(Analysis[TopicSetSizeParams]):
         self.seed, self.difference = params.seed, params.difference
         self.topics = common_topics(matrices, self.metrics, LEAST_TO_HALVE)
         self.topics.require_drawable(self.trials, "trials")
+        # With many topics the step grows, so that a curve has at most `MOST_STEPS` points.
         step = STEP * math.ceil(self.topics.count / (STEP * MOST_STEPS))
         default = {*range(step, self.topics.count + 1, step), self.topics.count}
         self.sizes = sorted(set(params.sizes) if params.sizes else default)
@@ -183,12 +229,12 @@ class TopicSetSize(Analysis[TopicSetSizeParams]):
             if len(disjoint):
                 disjoint[trial] = scores[:, order[size : 2 * size]].mean(axis=1)
         tau = taus_with(scores.mean(axis=1), means)
-        found = (tau, paired_taus(means[: len(disjoint)], disjoint), shares)
-        return dict(zip(FOUND, found, strict=True))
+        statistics = (tau, paired_taus(means[: len(disjoint)], disjoint), shares)
+        return dict(zip(FOUND, statistics, strict=True))
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         joined: dict[tuple[str, int], list[Arrays]] = {}
-        for (label, size, _), arrays in zip(self._blocks, found, strict=True):
+        for (label, size, _), arrays in zip(self._blocks, findings, strict=True):
             joined.setdefault((label, size), []).append(arrays)
         return {
             **self.topics.described(),
@@ -218,8 +264,8 @@ class TopicSetSize(Analysis[TopicSetSizeParams]):
             paired_designs=PairedDesigns.model_validate(self._paired_designs(residual)) if has_designs else None,
         )
 
-    def _point(self, size: int, found: Sequence[Arrays]) -> CurvePoint:
-        tau, disjoint, sensitivity = (np.concatenate([each[name] for each in found]) for name in FOUND)
+    def _point(self, size: int, findings: Sequence[Arrays]) -> CurvePoint:
+        tau, disjoint, sensitivity = (np.concatenate([arrays[name] for arrays in findings]) for name in FOUND)
         return CurvePoint(
             topics=size,
             tau=_spread(tau),
@@ -255,58 +301,3 @@ def _spread(values: Floats) -> SpreadOverSubsets:
 
 def _topics(design: Design | None) -> int | None:
     return design.topics if design is not None else None
-
-
-def tables(result: TopicSetSizeResult) -> Sequence[Table]:
-    """Return each metric's curve, and its variances with the designs."""
-    about_curves = f"Rankings and significant pairs by number of topics. {_title(result)}."
-    about_variances = f"Variance of the scores of {result.topics} topics, within runs and residual."
-    if result.difference is None:
-        variances = table(TopicSetSizeOfMetric, "variances", about_variances, result.metrics)
-    else:
-        about_variances += f" Topics for a difference of {result.difference:g}, power {result.power:g}."
-        columns = (
-            TopicSetSizeOfMetric,
-            fields(Designs, "t_test", "anova", "interval", group="topics needed by scores"),
-            fields(PairedDesigns, group="topics needed by pairs"),
-        )
-        rows = [(metric, metric.designs, metric.paired_designs) for metric in result.metrics]
-        variances = table(columns, "variances", about_variances, rows)
-    return (table(CurvePoint, "curves", about_curves, result.metrics, each="curve"), variances)
-
-
-def _title(result: TopicSetSizeResult) -> str:
-    runs = f"{result.trials} subsets of each size, {len(result.runs)} runs"
-    return f"{runs}, alpha {result.alpha:g}"
-
-
-def figures(result: TopicSetSizeResult) -> Sequence[Figure]:
-    """Return the curves of tau, of tau between disjoint subsets, and of sensitivity."""
-    axis = Axis("topics", limits=(0, None), counts=True)
-    panels = []
-    for name, title in TITLES.items():
-        series = []
-        for metric in result.metrics:
-            points = [point for point in metric.curve if getattr(point, name) is not None]
-            means = [getattr(point, name).mean for point in points]
-            series.append(Series(metric.metric, [point.topics for point in points], means))
-        panels.append(Panel(axis, Axis(title, limits=(None, 1)), series))
-    caption = f"Rankings and significant pairs by number of topics: means. {_title(result)}."
-    return (Figure("curves", caption, panels),)
-
-
-TOPIC_SET_SIZE = enter(
-    JobKind(
-        name="topic-set-size",
-        title="Number of topics",
-        question="collection",
-        summary="How many topics are enough: rankings and significant pairs over fewer topics, and designs "
-        "for a new collection.",
-        changes=1,  # 1: designs by the variance of pairs
-        params=TopicSetSizeParams,
-        result=TopicSetSizeResult,
-        analysis=TopicSetSize,
-        tables=tables,
-        figures=figures,
-    )
-)

@@ -11,14 +11,12 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from gainboard.analyses.analysis import Analysis, Arrays
-from gainboard.analyses.job_kinds import CATALOGUE, JobKind
+from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.params import AnyParams
 from gainboard.analyses.result_models import JobResult, ResultModel
 from gainboard.analyses.result_tables import Shown, fields, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
-from gainboard.exhibits.figures import Figure
 
 TOLERANCE: Final = 1e-12
 """The largest relative difference of two numbers that are equal except in their last digits."""
@@ -80,6 +78,22 @@ class VerifyResult(JobResult):
     environment: str = Field(description="The versions of what computed it again")
     compared: list[ResultComparison]
 
+    def tables(self) -> Sequence[Table]:
+        """Return the table of the results, and the table of the places that differ."""
+        columns = fields(ResultComparison, "kind", "message", "numbers", "differing", "largest", "id")
+        about = f"Stored results, computed again by {self.environment}."
+        verified = table(columns, "verified", about, self.compared)
+        differences = [
+            (comparison.kind, difference, str(difference.stored), str(difference.computed))
+            for comparison in self.compared
+            for difference in comparison.differences
+        ]
+        if not differences:
+            return (verified,)
+        form = (Column("kind"), Difference, Column("stored"), Column("computed"))
+        about = f"The first {MOST_SHOWN} differences of each result."
+        return (verified, table(form, "differences", about, differences))
+
 
 @dataclass(frozen=True)
 class Recomputation:
@@ -94,11 +108,11 @@ class Recomputation:
     result: Callable[[Sequence[Arrays]], bytes] = field(repr=False)
     made_by: str | None = None
 
-    def compare(self, found: Sequence[Arrays]) -> ResultComparison:
+    def compare(self, findings: Sequence[Arrays]) -> ResultComparison:
         """Return the comparison of the stored result with the one of these findings."""
         if self.made_by is not None:
             return self._comparison("not-comparable", self.made_by, Comparing())
-        stored, computed = self.stored(), self.result(found)
+        stored, computed = self.stored(), self.result(findings)
         comparing = Comparing() if stored == computed else compare(json.loads(stored), json.loads(computed))
         return self._comparison(comparing.outcome, comparing.message, comparing)
 
@@ -153,6 +167,7 @@ class Comparing:
                 self.walk(one, other, f"{place}.{index}" if place else str(index))
         elif _is_number(stored) and _is_number(computed):
             self._numbers(stored, computed, place)
+        # In Python, true equals 1.
         elif stored != computed or isinstance(stored, bool) != isinstance(computed, bool):
             self._note(stored, computed, place)
 
@@ -194,69 +209,38 @@ def compare(stored: Any, computed: Any) -> Comparing:
     return comparing
 
 
-class Verification(Analysis[VerifyParams]):
+@enter
+class Verification(Analysis[VerifyParams, VerifyResult]):
     """The parts of all results that are verified, one after the other."""
+
+    name = "verify"
+    title = "Verification"
+    question = "collection"
+    summary = "Computes a stored result again, and tells whether it is the same."
+    is_offered = False
 
     def __init__(self, matrices: Matrices, params: VerifyParams, again: Sequence[Recomputation] = ()) -> None:
         super().__init__(matrices, params)
         self._again = again
-        self._places = [(each, part) for each in again for part in range(len(each.parts))]
+        self._places = [(result, part) for result in again for part in range(len(result.parts))]
 
     def parts(self) -> Sequence[float]:
-        return [cost for each in self._again for cost in each.parts] or [SECONDS_A_COMPARISON]
+        return [cost for result in self._again for cost in result.parts] or [SECONDS_A_COMPARISON]
 
     def work(self, part: int) -> Arrays:
         if not self._places:
             return {"nothing": np.zeros(0)}
-        again, own = self._places[part]
-        return again.work(own)
+        again, part_of_result = self._places[part]
+        return again.work(part_of_result)
 
-    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        parts = iter(found)
-        compared = [each.compare([next(parts) for _ in each.parts]) for each in self._again]
-        worst = max((each.outcome for each in compared), key=_ORDER.index)
-        messages = list(dict.fromkeys(each.message for each in compared if each.outcome == worst))
+    def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
+        parts = iter(findings)
+        compared = [again.compare([next(parts) for _ in again.parts]) for again in self._again]
+        worst = max((comparison.outcome for comparison in compared), key=_ORDER.index)
+        messages = list(dict.fromkeys(comparison.message for comparison in compared if comparison.outcome == worst))
         return {
             "outcome": worst,
             "message": messages[0] if len(messages) == 1 else worst,
             "environment": self.params.environment,
             "compared": compared,
         }
-
-
-def tables(result: VerifyResult) -> Sequence[Table]:
-    """Return the table of the results, and the table of the places that differ."""
-    columns = fields(ResultComparison, "kind", "message", "numbers", "differing", "largest", "id")
-    about = f"Stored results, computed again by {result.environment}."
-    verified = table(columns, "verified", about, result.compared)
-    differences = [
-        (each.kind, difference, str(difference.stored), str(difference.computed))
-        for each in result.compared
-        for difference in each.differences
-    ]
-    if not differences:
-        return (verified,)
-    form = (Column("kind"), Difference, Column("stored"), Column("computed"))
-    about = f"The first {MOST_SHOWN} differences of each result."
-    return (verified, table(form, "differences", about, differences))
-
-
-def figures(result: VerifyResult) -> Sequence[Figure]:
-    """Return no figure: a few numbers are a table."""
-    return ()
-
-
-VERIFY = CATALOGUE.enter(
-    JobKind(
-        name="verify",
-        title="Verification",
-        question="collection",
-        summary="Computes a stored result again, and tells whether it is the same.",
-        params=VerifyParams,
-        result=VerifyResult,
-        analysis=Verification,
-        tables=tables,
-        figures=figures,
-    ),
-    is_offered=False,
-)

@@ -68,13 +68,14 @@ def label_of(entry: Entry) -> str:
 
 def settled_entries(entries: Sequence[Entry], label: Labels) -> list[Entry]:
     """Return the entries with labels instead of expressions. Entries with the same metric and version become one."""
-    found: list[Entry] = []
+    settled: list[Entry] = []
     for entry in entries:
         if isinstance(entry, OnVersion):
-            found += [entry.model_copy(update={"metric": each}) for each in label.each([entry.metric])]
+            settled += [entry.model_copy(update={"metric": metric}) for metric in label.each([entry.metric])]
         else:
-            found += label.each([entry])
-    return list(dict.fromkeys(found))
+            settled += label.each([entry])
+    # A metric that is named twice counts once, as in every request.
+    return list(dict.fromkeys(settled))
 
 
 def settled_entry(entry: Entry | None, label: Labels) -> Entry | None:
@@ -87,8 +88,8 @@ def settled_entry(entry: Entry | None, label: Labels) -> Entry | None:
 def named_versions(entries: Mapping[str, Entry | None]) -> dict[str, VersionName]:
     """Return the versions that entries name, by the location of the entry in the parameters."""
     return {
-        f"{place}.{'qrels' if entry.judgments == OFFICIAL else 'judgments'}": entry.named
-        for place, entry in entries.items()
+        f"{location}.{'qrels' if entry.judgments == OFFICIAL else 'judgments'}": entry.named
+        for location, entry in entries.items()
         if isinstance(entry, OnVersion)
     }
 
@@ -132,8 +133,8 @@ def on_version(metric: str, version: VersionName) -> str:
 
 def read_version(label: str) -> tuple[str, VersionName | None]:
     """Return the metric and the version of a label that `on_version` wrote; the version is None if it names none."""
-    found = _LABEL.fullmatch(label)
-    return (found[1], VersionName(found[2] or OFFICIAL, int(found[3]))) if found else (label, None)
+    parts = _LABEL.fullmatch(label)
+    return (parts[1], VersionName(parts[2] or OFFICIAL, int(parts[3]))) if parts else (label, None)
 
 
 class MixedMatrices:
@@ -157,7 +158,8 @@ class MixedMatrices:
     def version_names(self) -> list[int | str | None]:
         """The versions in use: a number, or "NAME/NUMBER" for another set than the official one."""
         return [
-            each.version if each.judgments == OFFICIAL else f"{each.judgments}/{each.version}" for each in self.versions
+            version.version if version.judgments == OFFICIAL else f"{version.judgments}/{version.version}"
+            for version in self.versions
         ]
 
     def metric(self, label: str) -> BoundMetric:
@@ -209,8 +211,8 @@ class MixedMatrices:
 
     @cached_property
     def _places(self) -> dict[VersionName, NDArray[np.intp]]:
-        found = {}
+        columns = {}
         for version in self.versions:
-            place = {topic: column for column, topic in enumerate(self._matrices.under(version).topics)}
-            found[version] = np.array([place[topic] for topic in self.topics], np.intp)
-        return found
+            column_of = {topic: column for column, topic in enumerate(self._matrices.under(version).topics)}
+            columns[version] = np.array([column_of[topic] for topic in self.topics], np.intp)
+        return columns

@@ -61,7 +61,7 @@ def _answer(
     workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep, asked: _AuditQuery, name: str | None
 ) -> Response | AuditPage:
     if asked.as_lines:
-        export = audit.exported(workspace, principal, name, asked.wanted)
+        export = audit.export_entries(workspace, principal, name, asked.wanted)
         lines = (audit.line(entry) for entry in export.entries)
         return StreamingResponse(lines, media_type=LINES, headers={"ETag": f'"{export.last}"'})
     found = audit.list_entries(workspace, principal, name, asked.wanted, paging.after_number, paging.wanted)

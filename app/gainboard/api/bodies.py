@@ -53,6 +53,8 @@ class JsonRoute(CheckedRoute):
     def get_route_handler(self) -> Handler:
         """Return the handler of requests."""
         handle = super().get_route_handler()
+        if self.body_field is None:  # what streams a file, or reads nothing
+            return handle
 
         async def handle_json(request: Request) -> Response:
             return await handle(JsonRequest(request.scope, request.receive))

@@ -41,12 +41,11 @@ from gainboard.errors import (
     UnsupportedMediaType,
 )
 from gainboard.evaluation import collections
-from gainboard.evaluation.access import policy as policies
 from gainboard.evaluation.collection_settings import Policy, Quotas
 from gainboard.evaluation.collections import TIMES, Described
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.submission import change_order
-from gainboard.store.records import Collection
+from gainboard.store.records import Collection, CollectionPolicy
 from gainboard.vocabulary import Phase, RunOrder
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented(), route_class=JsonRoute)
@@ -90,7 +89,7 @@ def _links(request: Request, name: str) -> CollectionLinks:
 
 
 def _shown_policy(collection: Collection, now: datetime) -> Policy:
-    policy = asdict(policies.CollectionPolicy.of(collection))
+    policy = asdict(CollectionPolicy.of(collection))
     quotas = Quotas(**{name: policy.pop(name) for name in Quotas.model_fields})
     policy["presets"] = list(policy["presets"])
     times = {name: getattr(collection, name) for name in TIMES}
@@ -155,7 +154,7 @@ def read_collection(
     collection: CollectionName, request: Request, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> CollectionAnswer:
     """Return one collection. Principals who may see its judgments also get their counts."""
-    return show(request, collections.described(workspace, principal, collection))
+    return show(request, collections.find_collection(workspace, principal, collection))
 
 
 @router.patch(
@@ -183,7 +182,7 @@ def change_collection(collection: CollectionName, sent: CollectionChange, contex
         changed = collections.change(context.workspace, context.principal, collection, values, seen)
         return answer(show(context.request, changed))
     job = change_order(context.workspace, context.principal, collection, RejudgeParams(**values))
-    shown = show(context.request, collections.described(context.workspace, context.principal, collection))
+    shown = show(context.request, collections.find_collection(context.workspace, context.principal, collection))
     if job is None or job.is_over:
         return answer(shown)
     context.engine.wake()

@@ -15,7 +15,6 @@ from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by, question_of
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.boards.compare import ComparedRuns, compare
 from gainboard.exhibits import csv_line
 from gainboard.notation.queries import CompareQuery
@@ -70,7 +69,7 @@ def show(compared: ComparedRuns) -> dict[str, Any]:
         "metrics": scores.labels,
         "asked": scores.label_by_expression,
         "runs": [
-            {"name": run.name, "team": run.team, "late": is_late(scores.collection, run), "topics_missing": missing}
+            {"name": run.name, "team": run.team, "late": scores.collection.is_late(run), "topics_missing": missing}
             for run, missing in zip(scores.runs, scores.topics_missing, strict=True)
         ],
         "comparisons": [pair.as_json() for pair in compared.pairs],

@@ -14,7 +14,7 @@ from gainboard.api.problems import documented
 from gainboard.api.results import text_answer
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import JudgmentsHidden
-from gainboard.evaluation.releases.feed import Feed, FeedEntry, feed_of
+from gainboard.evaluation.releases.releases import Feed, FeedEntry, feed_of
 
 router = APIRouter(
     prefix="/v1/collections/{collection}", tags=["collections"], responses=documented(), route_class=CheckedRoute

@@ -66,7 +66,7 @@ def _json(found: Impact) -> dict[str, Any]:
         "judgment_set": found.version.judgments,
         "against_set": found.before.judgments,
         "metrics": [each.label for each in found.metrics],
-        "asked": found.asked,
+        "asked": found.labels,
         "judgments": _judgments(found.collection, found.judgments),
         "impact": [
             {

@@ -65,12 +65,12 @@ class JobContext:
 
         Raise JobNotFinished if that takes too long, NoResult if it has failed, and ResultOutdated.
         """
-        found = await run_in_threadpool(ask_for_derived_files, self.workspace, files, work)
-        if not found.is_over:
+        making = await run_in_threadpool(ask_for_derived_files, self.workspace, files, work)
+        if not making.is_over:
             self.engine.wake()
-            found = await self.attended(self.watch.until_over(found, MOST_SECONDS))
+            making = await self.attended(self.watch.until_over(making, MOST_SECONDS))
             await run_in_threadpool(self._require_access, work)
-        return require_done(found)
+        return require_done(making)
 
     def _require_access(self, work: StoredWork) -> None:
         """Raise an error if the principal may no longer see the work: much may have changed while we waited."""
@@ -110,6 +110,8 @@ class WorkAnswers(Generic[W]):
     def asked(self, context: JobContext, identity: str) -> Response:
         """Answer a request for work, and wake the workers."""
         context.engine.wake()
+        # Read again rather than taken from whoever queued it: a job that is damaged, or is seen no more, is told here
+        # alone.
         seen = find_work(context.workspace, context.principal, self.work_type, identity)
         headers = {"Location": self.address(context.request, seen.work), **_wait_headers(is_over=seen.work.is_over)}
         return answer(self._whole(context.request, seen), 200 if seen.work.is_over else 202, **headers)
@@ -155,25 +157,25 @@ class WorkAnswers(Generic[W]):
     def add_routes(self, router: APIRouter, model: type[Model], seen: Callable[..., Seen[W]]) -> None:
         """Add the routes that read, follow and cancel one. `seen` is the dependency that finds it."""
         noun, organisers = self.work_type.noun, self.work_type.organisers
-        own = f"/{noun}s/{{{noun}}}"
-        found: Any = Depends(seen)
+        path = f"/{noun}s/{{{noun}}}"
+        seen_work: Any = Depends(seen)
         named: Any = Path(alias=noun, description=f"The {noun}'s id")
         unchanged: dict[int, dict[str, Any]] = {
             200: {"model": model, "description": f"The {noun} was already over, and is unchanged"}
         }
 
         @router.get(
-            own,
+            path,
             name=f"read_{noun}",
             response_model=model,
             description=f"Return one {noun}. With `wait`, answer as soon as the {noun} is over, or when the time is "
             "up.",
         )
-        async def read(context: JobContextDep, seen: Seen[Any] = found, wait: Wait = 0) -> Response:
+        async def read(context: JobContextDep, seen: Seen[Any] = seen_work, wait: Wait = 0) -> Response:
             return await self.read(context, seen, wait)
 
         @router.get(
-            f"{own}/events",
+            f"{path}/events",
             name=f"follow_{noun}",
             response_class=EventSourceResponse,
             responses=documented(also=documented_events(noun, model.__name__)),
@@ -181,12 +183,12 @@ class WorkAnswers(Generic[W]):
             f"events (`event: {noun}`) until it is over. Close the stream then: otherwise a browser's EventSource "
             "connects again.",
         )
-        async def follow(context: JobContextDep, first: Seen[Any] = found) -> AsyncIterable[ServerSentEvent]:
+        async def follow(context: JobContextDep, first: Seen[Any] = seen_work) -> AsyncIterable[ServerSentEvent]:
             async for event in self.follow(context, first):
                 yield event
 
         @router.delete(
-            own,
+            path,
             name=f"cancel_{noun}",
             status_code=202,
             response_model=model,

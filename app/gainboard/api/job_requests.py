@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from fastapi import Body
 from pydantic import ConfigDict, Field, StringConstraints, create_model
 
-from gainboard.analyses.job_kinds import AnyKind, JobKind, every_kind
+from gainboard.analyses.job_kinds import AnyKind, every_kind
 from gainboard.analyses.params import AnyParams
-from gainboard.analyses.report_kinds import ReportKind, ReportParams, every_report_kind
+from gainboard.analyses.report_kinds import ReportParams, every_report_kind
 from gainboard.jobs.report_planning import MOST_COLLECTIONS
 from gainboard.notation.types import JsonBody
 
@@ -19,8 +19,9 @@ Names = Annotated[
 ]
 
 
+# The models defer their build, and those of single kinds are never built: the union builds its members at once.
 class JobRequest(JsonBody):
-    """A request for a job: its kind and its parameters. The union of all kinds is built at once, and each never."""
+    """A request for a job: its kind and its parameters."""
 
     model_config = ConfigDict(defer_build=True)
 
@@ -40,31 +41,20 @@ class ReportRequest(JsonBody):
     params: ReportParams
 
 
-def _body(
-    base: type[JsonBody], member: str, params: Callable[[Any], Any], summaries: Mapping[AnyKind[Any], str]
-) -> Any:
-    """Make the type of a body: one model for each kind, chosen by the body's `member`."""
-    models = [_asked(base, member, params(kind), kind) for kind in summaries]
-    examples: dict[str, Any] = {
-        kind.name: {"summary": summary, "value": kind.example()} for kind, summary in summaries.items()
-    }
+def _body(base: type[JsonBody], member: str, kinds: Sequence[AnyKind], params: Callable[[AnyKind], Any]) -> Any:
+    """Return the type of a body: one model for each kind, chosen by the body's `member`. `params` makes their field."""
+    models: list[type[JsonBody]] = []
+    examples: dict[str, Any] = {}
+    for kind in kinds:
+        name = "".join(part.capitalize() for part in kind.name.split("-"))
+        fields: dict[str, Any] = {member: (Literal[kind.name], Field()), "params": (kind.params_model, params(kind))}
+        models.append(create_model(f"{name}Request", __base__=base, __doc__=kind.definition, **fields))
+        summary = kind.name if member == "kind" else kind.title
+        examples[kind.name] = {"summary": summary, "value": kind.example()}
     return Annotated[Union[tuple(models)], Body(discriminator=member, openapi_examples=examples)]  # noqa: UP007
 
 
-def _asked(base: type[JsonBody], member: str, params: Any, kind: AnyKind[Any]) -> type[JsonBody]:
-    name = "".join(part.capitalize() for part in kind.name.split("-"))
-    fields: dict[str, Any] = {member: (Literal[kind.name], Field()), "params": (kind.params, params)}
-    return create_model(f"{name}Request", __base__=base, __doc__=kind.definition, **fields)
-
-
-def _of_job(kind: JobKind[Any, Any]) -> Any:
-    return Field(description="The kind of job; `/v1/job-kinds` describes every kind")
-
-
-def _of_report(kind: ReportKind[Any]) -> Any:
-    return Field(kind.params(), description="The report; `/v1/report-kinds` describes every report")
-
-
+# Type checkers cannot read what is made of the catalogue.
 if TYPE_CHECKING:
     KindName = str
     ReportName = str
@@ -73,5 +63,15 @@ if TYPE_CHECKING:
 else:
     KindName = Literal[tuple(kind.name for kind in every_kind())]
     ReportName = Literal[tuple(kind.name for kind in every_report_kind())]
-    NewJob = _body(JobRequest, "kind", _of_job, {kind: kind.name for kind in every_kind()})
-    NewReport = _body(ReportRequest, "name", _of_report, {kind: kind.title for kind in every_report_kind()})
+    NewJob = _body(
+        JobRequest,
+        "kind",
+        every_kind(),
+        lambda kind: Field(description="The kind of job; `/v1/job-kinds` describes every kind"),
+    )
+    NewReport = _body(
+        ReportRequest,
+        "name",
+        every_report_kind(),
+        lambda kind: Field(kind.params_model(), description="The report; `/v1/report-kinds` describes every report"),
+    )

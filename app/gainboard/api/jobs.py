@@ -10,8 +10,8 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from gainboard.analyses.job_kinds import every_kind, find_kind
-from gainboard.analyses.verify import VERIFY
+from gainboard.analyses.job_kinds import every_kind, find_kind, schema_of
+from gainboard.analyses.verify import VerifyResult
 from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
@@ -54,7 +54,7 @@ from gainboard.errors import (
 from gainboard.evaluation.releases.document import FrozenMatrix
 from gainboard.jobs.access import JOBS, JobsWanted, Seen, find_work
 from gainboard.jobs.access import list_jobs as list_seen_jobs
-from gainboard.jobs.pairs import NumberedPair, PairsWanted, find_pairs
+from gainboard.jobs.pairs import PairsWanted, find_pairs
 from gainboard.jobs.results import require_result
 from gainboard.jobs.submission import admit, launch
 from gainboard.jobs.verification import DependedJob, DependedOn, dependencies, verify
@@ -77,13 +77,14 @@ ON_LAUNCH = (
     KeyReused,
     KeyInUse,
 )
-JOB_RESULT: Any = Annotated[Union[tuple(kind.result for kind in (*every_kind(), VERIFY))], Field(discriminator="kind")]  # noqa: UP007
+_RESULT_MODELS = (*(kind.result_model for kind in every_kind()), VerifyResult)
+JOB_RESULT: Any = Annotated[Union[_RESULT_MODELS], Field(discriminator="kind")]  # noqa: UP007
 """The model of every result of a job, told apart by its kind."""
 
 
-def show(request: Request, seen: Seen[StoredJob], made: dict[str, Any] | None) -> JobAnswer:
-    """Return a job, with the tables and figures of its result if `made` names them."""
-    job, own = seen.work, ANSWERS.address(request, seen.work)
+def show(request: Request, seen: Seen[StoredJob], exhibits: dict[str, Any] | None) -> JobAnswer:
+    """Return a job, with the tables and figures of its result if `exhibits` names them."""
+    job, url = seen.work, ANSWERS.address(request, seen.work)
     return JobAnswer(
         id=job.id,
         collection=seen.collections[0].name,
@@ -96,12 +97,12 @@ def show(request: Request, seen: Seen[StoredJob], made: dict[str, Any] | None) -
         created_at=job.created_at,
         started_at=job.started_at,
         finished_at=job.finished_at,
-        result_url=f"{own}/result" if job.result_sha256 else None,
-        pairs_url=f"{own}/pairs" if job.exhibits and job.exhibits.get("pairs") else None,
+        result_url=f"{url}/result" if job.result_sha256 else None,
+        pairs_url=f"{url}/pairs" if job.exhibits and job.exhibits.get("pairs") else None,
         error=job.error,
         origin=job.origin,
-        tables=[TableAnswer.below(own, **each) for each in made["tables"]] if made else None,
-        figures=[FigureAnswer.below(own, **each) for each in made["figures"]] if made else None,
+        tables=[TableAnswer.below(url, **exhibit) for exhibit in exhibits["tables"]] if exhibits else None,
+        figures=[FigureAnswer.below(url, **exhibit) for exhibit in exhibits["figures"]] if exhibits else None,
     )
 
 
@@ -125,9 +126,9 @@ def list_job_kinds() -> KindsAnswer:
             KindAnswer(
                 name=kind.name,
                 definition=kind.definition,
-                params=kind.schema,
+                params=schema_of(kind.params_model),
                 example=kind.example(),
-                result=kind.result_schema,
+                result=schema_of(kind.result_model, "serialization"),
             )
             for kind in every_kind()
         ]
@@ -179,8 +180,8 @@ def list_jobs(
 ) -> Page[JobAnswer]:
     """List the jobs that this token may see, newest first, without their tables and figures."""
     wanted = JobsWanted(collection, kind, state)
-    found = list_seen_jobs(workspace, principal, wanted, paging.after_number, paging.wanted)
-    return paging.page(found, lambda each: each.work.number, lambda each: show(request, each, None))
+    listed = list_seen_jobs(workspace, principal, wanted, paging.after_number, paging.wanted)
+    return paging.page(listed, lambda seen: seen.work.number, lambda seen: show(request, seen, None))
 
 
 ANSWERS.add_routes(router, JobAnswer, _seen_job)
@@ -200,7 +201,12 @@ async def read_job_result(
     ] = None,
 ) -> Response:
     """Return the result, or one of its tables as CSV or LaTeX. Equal requests on equal data have equal results."""
-    form = format or _accepted(context.request)
+    accepted: Literal["json", "csv", "latex"] = "json"
+    if accepts(context.request, CSV):
+        accepted = "csv"
+    elif accepts(context.request, LATEX):
+        accepted = "latex"
+    form = format or accepted
     if form == "json" and table is not None:
         raise InvalidRequest.at(
             "query.table",
@@ -210,12 +216,6 @@ async def read_job_result(
     if form == "json":
         return await run_in_threadpool(json_answer, context.request, context.workspace, seen.work)
     return await table_answer(context, seen.work, table, form)
-
-
-def _accepted(request: Request) -> Literal["json", "csv", "latex"]:
-    if accepts(request, CSV):
-        return "csv"
-    return "latex" if accepts(request, LATEX) else "json"
 
 
 @router.get("/jobs/{job}/pairs", responses=documented(JobNotFinished, NoResult))
@@ -238,12 +238,11 @@ def read_job_pairs(
     """List the pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric."""
     require_result(seen.work)
     wanted = PairsWanted(metric, run, significant)
-    found = find_pairs(workspace, seen.work, wanted, paging.after_number, paging.limit)
-    return paging.short_page([_show_pair(each) for each in found.pairs], found.more_after)
-
-
-def _show_pair(found: NumberedPair) -> PairAnswer:
-    return PairAnswer(metric=found.metric, **found.pair.as_json(found.is_corrected))
+    page = find_pairs(workspace, seen.work, wanted, paging.after_number, paging.limit)
+    shown = [
+        PairAnswer(metric=numbered.metric, **numbered.pair.as_json(numbered.is_corrected)) for numbered in page.pairs
+    ]
+    return paging.short_page(shown, page.more_after)
 
 
 add_exhibit_routes(router, "job", _seen_job)
@@ -257,34 +256,35 @@ def read_job_dependencies(seen: SeenJobDep, workspace: WorkspaceDep, principal: 
     return show_dependencies(dependencies(workspace, principal, seen.work))
 
 
-def show_dependencies(found: DependedJob) -> Dependencies:
+def show_dependencies(depended: DependedJob) -> Dependencies:
     """Return what the result of a job depends on."""
-    own = found.job
+    job = depended.job
     return Dependencies(
-        job=own.id,
-        kind=own.kind,
-        params=found.params,
-        engine_version=own.engine_version or 0,
-        result_sha256=require_result(own),
-        **depended_files(found),
+        job=job.id,
+        kind=job.kind,
+        params=depended.params,
+        engine_version=job.engine_version or 0,
+        result_sha256=require_result(job),
+        **depended_files(depended),
     )
 
 
-def depended_files(found: DependedOn) -> dict[str, Any]:
+def depended_files(depended: DependedOn) -> dict[str, Any]:
     """Return the files of a collection that results depend on, with its settings."""
     return {
-        "collection": DependedSettings.model_validate(found.collection, from_attributes=True),
-        "qrels": [DependedQrels.model_validate(each, from_attributes=True) for each in found.qrels],
-        "runs": [DependedRun.model_validate(each, from_attributes=True) for each in found.runs],
+        "collection": DependedSettings.model_validate(depended.collection, from_attributes=True),
+        "qrels": [DependedQrels.model_validate(version, from_attributes=True) for version in depended.qrels],
+        "runs": [DependedRun.model_validate(run, from_attributes=True) for run in depended.runs],
         "score_matrices": [
-            FrozenMatrix(**{name: each[name] for name in FrozenMatrix.model_fields}) for each in found.score_matrices
+            FrozenMatrix(**{name: matrix[name] for name in FrozenMatrix.model_fields})
+            for matrix in depended.score_matrices
         ],
     }
 
 
 def add_verification_route(router: APIRouter, noun: str, seen: Callable[..., Seen[Any]]) -> None:
     """Add the route that verifies a job or report. `seen` is the dependency that finds one."""
-    found: Any = Depends(seen)
+    seen_work: Any = Depends(seen)
 
     @router.post(
         f"/{noun}s/{{{noun}}}/verify",
@@ -299,7 +299,7 @@ def add_verification_route(router: APIRouter, noun: str, seen: Callable[..., See
         "`not-comparable` (made by another version). An equal request returns the job that exists, until the service "
         "computes with other libraries.",
     )
-    def verify_result(context: JobContextDep, seen: Seen[Any] = found) -> Response:
+    def verify_result(context: JobContextDep, seen: Seen[Any] = seen_work) -> Response:
         return ANSWERS.asked(context, verify(context.workspace, context.principal, seen.work).id)
 
 

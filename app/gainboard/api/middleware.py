@@ -198,11 +198,14 @@ class BoundedBody:
             return
         is_form = not is_of_api(scope)
         most, what = (FORM_BYTES, "forms") if is_form else (JSON_BYTES, "JSON")
-        refusal = TooLarge(f"The body is larger than {most:,} bytes, the limit for {what}. Send less in one request.")
+
+        def too_large() -> TooLarge:
+            return TooLarge(f"The body is larger than {most:,} bytes, the limit for {what}. Send less in one request.")
+
         # A declared size is refused before anything is read. It may be wrong or missing, so bytes are counted, too.
         declared = headers_of(scope).get("content-length", "0")
         if declared.isdecimal() and int(declared) > most:
-            await problem(refusal)(scope, receive, send)
+            await problem(too_large())(scope, receive, send)
             return
         read, is_known = 0, is_form or scope["method"] not in CHANGING
 
@@ -216,7 +219,7 @@ class BoundedBody:
             message = await receive()
             read += len(message.get("body", b""))
             if read > most:
-                raise refusal
+                raise too_large()
             return message
 
         await self.app(scope, bounded, send)

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
-from gainboard.analyses.judge import JUDGE, JudgeParams
+from gainboard.analyses.judge import JudgeParams, JudgingRuns
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
@@ -31,6 +31,7 @@ from gainboard.errors import (
     ResultOutdated,
     TooManyJobs,
 )
+from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.evaluation.judgments import publication, qrels
 from gainboard.evaluation.runs.receipts import QRELS, receipt_of
 from gainboard.jobs.pools import find_pool, pool_warnings
@@ -85,7 +86,7 @@ def _judged_by_job(
 ) -> Response:
     """Start the job that judges all runs by a draft, and return the answer that says so."""
     asked = JudgeParams(judgments=version.judgments, qrels=version.version, publish=publish)
-    job = launch(context.workspace, context.principal, collection, JUDGE, asked)
+    job = launch(context.workspace, context.principal, collection, JudgingRuns, asked)
     context.engine.wake()
     location = address(context.request, f"/v1/jobs/{job.id}")
     return answer(show(version, in_use=False, job=job.id, also=also), 202, Location=location, Retry_After="1")
@@ -129,11 +130,11 @@ async def put_qrels(
     before stays in use until that job has judged all runs.
     """
     workspace, principal = context.workspace, context.principal
-    await run_in_threadpool(qrels.admit, workspace, principal, collection)
+    await run_in_threadpool(require_organiser, workspace, principal, collection)
     async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
-        columns, draft = sent.asked.columns, sent.asked.draft
-        judgments = sent.asked.judgments
-        pool = sent.asked.pool
+        columns, draft = sent.query.columns, sent.query.draft
+        judgments = sent.query.judgments
+        pool = sent.query.pool
         made = (
             await run_in_threadpool(find_pool, workspace, principal, collection, pool, "query.pool") if pool else None
         )
@@ -206,10 +207,10 @@ def read_qrels(
     judgments: JudgmentsDep = OFFICIAL,
 ) -> Response:
     """Return one version; with `Accept: text/plain` the file as it was uploaded."""
-    found = qrels.version(workspace, principal, collection, VersionName(judgments, version))
+    found = qrels.find_version(workspace, principal, collection, VersionName(judgments, version))
     if accepts(request, "text/plain"):
         name = f"{collection}-{judgments}-{version}"
-        return uploaded_file(qrels.file(workspace, found.qrels), found.qrels.sha256, name)
+        return uploaded_file(qrels.read_file(workspace, found.qrels), found.qrels.sha256, name)
     return answer(show(found.qrels, in_use=found.in_use))
 
 
@@ -228,7 +229,7 @@ def publish_qrels(
     """
     workspace, principal, named = context.workspace, context.principal, VersionName(judgments, version)
     if publication.takes_job(workspace, principal, collection, named):
-        found = qrels.version(workspace, principal, collection, named).qrels
+        found = qrels.find_version(workspace, principal, collection, named).qrels
         return _judged_by_job(context, collection, found, publish=True)
     return answer(show(publication.publish(workspace, principal, collection, named), in_use=True))
 

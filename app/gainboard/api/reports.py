@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
+from gainboard.analyses.job_kinds import schema_of
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.analyses.result_models import ReportResult
 from gainboard.api.answers import address
@@ -45,10 +46,10 @@ from gainboard.store.job_records import Chapter, StoredReport
 router = APIRouter(prefix="/v1", tags=["reports"], responses=documented(), route_class=JsonRoute)
 
 
-def show(request: Request, seen: Seen[StoredReport], made: dict[str, Any] | None) -> ReportAnswer:
-    """Return a report, with its tables and figures if `made` names them."""
-    report, own = seen.work, ANSWERS.address(request, seen.work)
-    chapters = list(zip([each.name for each in seen.collections], report.chapters, strict=True))
+def show(request: Request, seen: Seen[StoredReport], exhibits: dict[str, Any] | None) -> ReportAnswer:
+    """Return a report, with its tables and figures if `exhibits` names them."""
+    report, url = seen.work, ANSWERS.address(request, seen.work)
+    chapters = list(zip([collection.name for collection in seen.collections], report.chapters, strict=True))
     return ReportAnswer(
         id=report.id,
         name=report.name,
@@ -60,7 +61,7 @@ def show(request: Request, seen: Seen[StoredReport], made: dict[str, Any] | None
         created_at=report.created_at,
         started_at=report.started_at,
         finished_at=report.finished_at,
-        result_url=f"{own}/result" if report.state == "succeeded" else None,
+        result_url=f"{url}/result" if report.state == "succeeded" else None,
         error=report.error,
         origin=report.origin,
         jobs=[
@@ -76,12 +77,12 @@ def show(request: Request, seen: Seen[StoredReport], made: dict[str, Any] | None
             for key, job in chapter.jobs.items()
         ],
         left_out=[
-            NotThere(collection=name, what=each["what"], why=each["why"])
+            NotThere(collection=name, what=entry["what"], why=entry["why"])
             for name, chapter in chapters
-            for each in chapter.left_out
+            for entry in chapter.left_out
         ],
-        tables=[PaperTable.below(own, **each) for each in made["tables"]] if made else None,
-        figures=[PaperFigure.below(own, **each) for each in made["figures"]] if made else None,
+        tables=[PaperTable.below(url, **exhibit) for exhibit in exhibits["tables"]] if exhibits else None,
+        figures=[PaperFigure.below(url, **exhibit) for exhibit in exhibits["figures"]] if exhibits else None,
     )
 
 
@@ -111,7 +112,7 @@ def list_report_kinds() -> ReportKindsAnswer:
                 title=kind.title,
                 reference=kind.reference,
                 definition=kind.definition,
-                params=kind.schema,
+                params=schema_of(kind.params_model),
                 example=kind.example(),
             )
             for kind in every_report_kind()
@@ -163,8 +164,8 @@ def list_reports(
     name: Annotated[ReportName | None, Query(description="Only reports of this name")] = None,
 ) -> Page[ReportAnswer]:
     """List the reports that this token may see, newest first, without their tables and figures."""
-    found = list_seen_reports(workspace, principal, collection, name, paging.after_number, paging.wanted)
-    return paging.page(found, lambda each: each.work.number, lambda each: show(request, each, None))
+    listed = list_seen_reports(workspace, principal, collection, name, paging.after_number, paging.wanted)
+    return paging.page(listed, lambda seen: seen.work.number, lambda seen: show(request, seen, None))
 
 
 ANSWERS.add_routes(router, ReportAnswer, _seen_report)
@@ -205,15 +206,15 @@ def read_report_dependencies(
     return show_report_dependencies(report_dependencies(workspace, principal, seen.work))
 
 
-def show_report_dependencies(found: DependedReport) -> ReportDependencies:
+def show_report_dependencies(depended: DependedReport) -> ReportDependencies:
     """Return what a report depends on."""
-    own = found.report
-    chapters = zip(found.chapters, own.chapters, strict=True)
+    report = depended.report
+    chapters = zip(depended.chapters, report.chapters, strict=True)
     return ReportDependencies(
-        report=own.id,
-        name=own.name,
-        params=found.params,
-        result_sha256=require_result(own),
+        report=report.id,
+        name=report.name,
+        params=depended.params,
+        result_sha256=require_result(report),
         chapters=[_depended_chapter(depended, chapter) for depended, chapter in chapters],
     )
 
@@ -222,7 +223,7 @@ def _depended_chapter(depended: DependedOn, chapter: Chapter) -> DependedChapter
     every = chapter.jobs.values()
     groups = [job.params["topics"] for job in every if isinstance(job.params.get("topics"), dict)]
     return DependedChapter(
-        topic_groups={each["group"]: each["topics"] for each in groups},
+        topic_groups={group["group"]: group["topics"] for group in groups},
         published=chapter.about["versions"],
         engine_versions={job.kind: job.engine_version or 0 for job in every},
         **depended_files(depended),

@@ -42,7 +42,7 @@ QUICK = 1
 
 def text_answer(*media_types: str) -> dict[int, dict[str, Any]]:
     """Return the OpenAPI responses of a route that answers with text of these types."""
-    content = {each: {"schema": {"type": "string"}} for each in media_types}
+    content = {media_type: {"schema": {"type": "string"}} for media_type in media_types}
     return {200: {"description": "The result, or the part of it that was asked for", "content": content}}
 
 
@@ -51,15 +51,6 @@ def result_answer(model: Any, *media_types: str) -> dict[int, dict[str, Any]]:
     described = text_answer(*media_types)
     described[200]["model"] = model
     return described
-
-
-def _streamed(pieces: Iterable[bytes], media_type: str, sha256: str, request: Request) -> Response:
-    """Answer with a stream, compressed if the client accepts gzip."""
-    if not takes_gzip(request.headers):
-        return StreamingResponse(pieces, media_type=media_type, headers={"ETag": f'"{sha256}"'})
-    # The compressed form is another representation, which needs an ETag of its own.
-    headers = {"ETag": f'"{sha256}-gzip"', "Content-Encoding": "gzip"}
-    return StreamingResponse(_gzipped(pieces), media_type=media_type, headers=headers)
 
 
 def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -72,11 +63,16 @@ def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def json_answer(request: Request, workspace: Workspace, work: StoredWork) -> Response:
     """Answer with a result. Raise JobNotFinished or NoResult if there is none."""
     sha256, pieces = require_result(work), content(workspace, work)
+    # A second piece is asked for before the answer begins, because only then is its size known to be small.
     first, second = next(pieces, b""), next(pieces, None)
     if second is None and len(first) <= IN_ONE_PIECE:
         return Response(first, media_type="application/json")
     rest = chain([first], [second] if second is not None else [], pieces)
-    return _streamed(rest, "application/json", sha256, request)
+    if not takes_gzip(request.headers):
+        return StreamingResponse(rest, media_type="application/json", headers={"ETag": f'"{sha256}"'})
+    # The compressed form is another representation, which needs an ETag of its own.
+    headers = {"ETag": f'"{sha256}-gzip"', "Content-Encoding": "gzip"}
+    return StreamingResponse(_gzipped(rest), media_type="application/json", headers=headers)
 
 
 def _file(request: Request, workspace: Workspace, file: StoredFile, media_type: str) -> Response:
@@ -122,24 +118,16 @@ def _there(file: StoredFile | None, path: str) -> StoredFile:
     return file
 
 
-async def _figure(context: JobContext, work: StoredWork, name: str) -> Response:
-    """Answer with a figure. The first request for a figure draws all figures of the result, and waits for them."""
-    named = _named("figure", work, name)
-    path, drawn = f"figures/{named['name']}.svg", await context.derived_files_made("figures", work)
-    file = _there(await run_in_threadpool(find_file, context.workspace, drawn, path), path)
-    return await run_in_threadpool(_file, context.request, context.workspace, file, SVG)
-
-
 def _named(what: Literal["table", "figure"], work: StoredWork, name: str | None) -> dict[str, Any]:
     """Return the named table or figure of a result, or the first one. Raise NotFound, or as `require_result` does."""
     require_result(work)
-    if (known := exhibits(work)) is None:
+    if (named := exhibits(work)) is None:
         require_current(work)
-    among: list[dict[str, Any]] = (known or {}).get(f"{what}s", [])
-    for each in among:
-        if name in (None, each["name"]):
-            return each
-    there_are = ", ".join(each["name"] for each in among) or "none"
+    among: list[dict[str, Any]] = (named or {}).get(f"{what}s", [])
+    for exhibit in among:
+        if name in (None, exhibit["name"]):
+            return exhibit
+    there_are = ", ".join(exhibit["name"] for exhibit in among) or "none"
     whole = "result" if isinstance(work, StoredJob) else "report"
     raise NotFound(
         f"The {whole} has no {what} {name!r}. Available: {there_are}." if name else f"The {whole} has no {what}."
@@ -149,8 +137,8 @@ def _named(what: Literal["table", "figure"], work: StoredWork, name: str | None)
 def add_exhibit_routes(router: APIRouter, noun: str, seen: Callable[..., Seen[Any]]) -> None:
     """Add the routes of tables and figures of jobs or of reports. `seen` is the dependency that finds one."""
     described = f"One of the names in the {noun}'s `tables` and `figures`"
-    own = f"/{noun}s/{{{noun}}}"
-    found: Any = Depends(seen)
+    address = f"/{noun}s/{{{noun}}}"
+    seen_work: Any = Depends(seen)
     # FastAPI writes the name of a parameter into its Path, so each parameter has one of its own.
     csv, latex, svg = (Path(description=described) for _ in range(3))
 
@@ -158,19 +146,22 @@ def add_exhibit_routes(router: APIRouter, noun: str, seen: Callable[..., Seen[An
         answers = documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(media_type))
         return {"response_class": Response, "responses": answers}
 
-    @router.get(f"{own}/tables/{{table}}.csv", name=f"read_{noun}_table_as_csv", **answering(CSV))
-    async def read_table_as_csv(context: JobContextDep, seen: Seen[Any] = found, table: str = csv) -> Response:
+    @router.get(f"{address}/tables/{{table}}.csv", name=f"read_{noun}_table_as_csv", **answering(CSV))
+    async def read_table_as_csv(context: JobContextDep, seen: Seen[Any] = seen_work, table: str = csv) -> Response:
         """Return a table of the result as CSV: a header row, numbers in full precision."""
         return await table_answer(context, seen.work, table, "csv")
 
-    @router.get(f"{own}/tables/{{table}}.tex", name=f"read_{noun}_table_as_latex", **answering(LATEX))
-    async def read_table_as_latex(context: JobContextDep, seen: Seen[Any] = found, table: str = latex) -> Response:
+    @router.get(f"{address}/tables/{{table}}.tex", name=f"read_{noun}_table_as_latex", **answering(LATEX))
+    async def read_table_as_latex(context: JobContextDep, seen: Seen[Any] = seen_work, table: str = latex) -> Response:
         r"""Return a table of the result as LaTeX with booktabs, ready for `\input`."""
         return await table_answer(context, seen.work, table, "latex")
 
-    @router.get(f"{own}/figures/{{figure}}.svg", name=f"read_{noun}_figure", **answering(SVG))
-    async def read_figure(context: JobContextDep, seen: Seen[Any] = found, figure: str = svg) -> Response:
+    @router.get(f"{address}/figures/{{figure}}.svg", name=f"read_{noun}_figure", **answering(SVG))
+    async def read_figure(context: JobContextDep, seen: Seen[Any] = seen_work, figure: str = svg) -> Response:
         """Return a figure of the result as SVG (needs the `figures` extra). The first request draws it, and waits
         for it.
         """
-        return await _figure(context, seen.work, figure)
+        named = _named("figure", seen.work, figure)
+        path, drawn = f"figures/{named['name']}.svg", await context.derived_files_made("figures", seen.work)
+        file = _there(await run_in_threadpool(find_file, context.workspace, drawn, path), path)
+        return await run_in_threadpool(_file, context.request, context.workspace, file, SVG)

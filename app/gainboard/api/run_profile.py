@@ -14,7 +14,6 @@ from gainboard.api.queries import asked_by, version_of
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.runs import RunName
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.boards.rankings import RunProfile, run_profile
 from gainboard.evaluation.judgments.judged_shares import judged_shares
 from gainboard.metrics import RECALL_STEPS
@@ -85,7 +84,7 @@ def show(found: RunProfile) -> dict[str, Any]:
         "judgment_set": found.qrels.judgments,
         "name": found.run.name,
         "team": found.run.team,
-        "late": is_late(found.collection, found.run),
+        "late": found.collection.is_late(found.run),
         "gains": found.gains,
         "rel": found.rel,
         "depth": len(found.gain),

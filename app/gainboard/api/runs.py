@@ -50,8 +50,7 @@ from gainboard.errors import (
     UploadAfterRelease,
     WithdrawalAfterRelease,
 )
-from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import require_organiser
+from gainboard.evaluation.access.visibility import View, require_organiser
 from gainboard.evaluation.runs import run_metadata, runs
 from gainboard.evaluation.runs.receipts import RUN, Receipt, receipt_of, receipt_of_run
 from gainboard.evaluation.runs.run_metadata import MOST_METADATA, MetadataFile
@@ -139,56 +138,60 @@ async def submit_run(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    asked: Annotated[RunUploadQuery, Query()],
+    query: Annotated[RunUploadQuery, Query()],
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Submit a run file in TREC's format. It is stored whole or not at all; the answer lists all its faults."""
-    may_follow = uploads.is_form(request)  # a form may have the team as a field
-    await run_in_threadpool(runs.admit, workspace, principal, collection, asked.team, team_may_follow=may_follow)
+    # A form may have the team as a field, which comes with the body.
+    may_follow = uploads.is_form(request)
+    view = await run_in_threadpool(runs.admit, workspace, principal, collection, query.team, team_may_follow=may_follow)
     async with (
         # A place is taken first: the count of a team's uploads writes to the database.
         readers.reading(principal),
-        in_slot(workspace, principal, collection),
-        uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
+        in_slot(workspace, view),
+        uploads.received(request, workspace.limits.compressed_bytes, query) as sent,
     ):
-        details = RunDetails(**dict(sent.asked))
+        details = RunDetails(**dict(sent.query))
 
         def act() -> Response:
             seen = runs.submit(workspace, principal, collection, sent.body, details)
             location = address(request, f"/v1/collections/{collection}/runs/{seen.run.name}")
+            # After the transaction, at whose end the entry of the audit log was made.
             receipt = receipt_of(workspace, seen.run.collection_id, RUN, seen.run.name, seen.run.sha256)
             return answer(show(seen, receipt), 201 if seen.created else 200, Location=location)
 
         permit = partial(runs.admit, workspace, principal, collection, details.team)
 
         def again(earlier: Response) -> Response:
-            return earlier if permit().sees_judgments else _without_judging(earlier)
+            if permit().sees_judgments:
+                return earlier
+            # The judgments may have been hidden since, and what they tell of the run with them.
+            shown = RunAnswer.model_validate_json(bytes(earlier.body))
+            if shown.unjudged_share is None:
+                return earlier
+            rest = shown.model_copy(update={"unjudged_share": None, "warnings": []})
+            return answer(rest, earlier.status_code, Location=earlier.headers["location"])
 
         asking = partial(once, workspace, principal, request, idempotency_key, sent.fingerprint, act)
         return await run_in_threadpool(asking, permit=permit, again=again)
 
 
-def _without_judging(earlier: Response) -> Response:
-    """Return the answer to an upload without what the judgments tell, which may have been hidden since."""
-    shown = RunAnswer.model_validate_json(bytes(earlier.body))
-    if shown.unjudged_share is None:
-        return earlier
-    rest = shown.model_copy(update={"unjudged_share": None, "warnings": []})
-    return answer(rest, earlier.status_code, Location=earlier.headers["location"])
-
-
 @asynccontextmanager
-async def in_slot(workspace: Workspace, principal: Principal, collection: str) -> AsyncIterator[None]:
-    """Count an upload while a participant's file arrives."""
-    slot = await run_in_threadpool(take_slot, workspace, principal, collection)
+async def in_slot(workspace: Workspace, view: View) -> AsyncIterator[None]:
+    """Count an upload while a participant's file arrives, if the number of uploads at once is limited."""
+    # Most collections have no limit, so nothing is written before each upload. A limit that is set at this moment holds
+    # from the next upload on.
+    if not view.counts_uploads:
+        yield
+        return
+    slot = await run_in_threadpool(take_slot, workspace, view)
     try:
         yield
     finally:
-        if slot is not None:
-            # This needs no database and cannot be interrupted, so the slot is free however the upload ends.
-            workspace.upload_slots.leave(slot)
-            with suppress(Unavailable):
-                await run_in_threadpool(workspace.upload_slots.sweep)
+        # This needs no database and cannot be interrupted, so the slot is free however the upload ends.
+        workspace.upload_slots.leave(slot)
+        with suppress(Unavailable):
+            await run_in_threadpool(workspace.upload_slots.sweep)
 
 
 @router.get("/runs")
@@ -200,8 +203,8 @@ def list_runs(
     late: Annotated[LateShown, Query(description=LATE_QUERY)] = "include",
 ) -> Page[RunAnswer]:
     """List the runs that this token may see, by name."""
-    found = runs.list_runs(workspace, principal, collection, paging.after, paging.wanted, late)
-    return paging.page(found, lambda each: each.run.name, show)
+    seen_runs = runs.list_runs(workspace, principal, collection, paging.after, paging.wanted, late)
+    return paging.page(seen_runs, lambda seen: seen.run.name, show)
 
 
 @router.get("/runs/{run}", response_model=RunAnswer, responses=documented(JudgmentsHidden, also=TEXT))
@@ -210,9 +213,9 @@ def read_run(
 ) -> Response:
     """Return one run; with `Accept: text/plain` the uploaded file, decompressed and otherwise unchanged."""
     is_file = accepts(request, "text/plain")
-    seen = runs.described(workspace, principal, collection, run, for_file=is_file)
+    seen = runs.find_run(workspace, principal, collection, run, for_file=is_file)
     if is_file:
-        return uploaded_file(runs.file(workspace, seen.run), seen.run.sha256, seen.run.name)
+        return uploaded_file(runs.read_file(workspace, seen.run), seen.run.sha256, seen.run.name)
     return answer(show(seen))
 
 
@@ -256,14 +259,15 @@ async def put_run_metadata(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    asked: Annotated[PlainUpload, Query()],
+    query: Annotated[PlainUpload, Query()],
 ) -> Response:
     """Store a file of ir_metadata beside a run, in place of an earlier one: YAML of at most 64 KiB, as tirex-tracker
     writes it (its team until the release, organisers). Once a release holds the run, the file stays as it is.
     """
     principal.require_token()
-    most, why = 2 * MOST_METADATA, run_metadata.too_large()  # a form has more than its file
-    async with readers.reading(principal), uploads.received(request, most, asked, why) as sent:
+    # A form has more than its file.
+    most, why = 2 * MOST_METADATA, run_metadata.too_large()
+    async with readers.reading(principal), uploads.received(request, most, query, why) as sent:
         stored = await run_in_threadpool(run_metadata.put, workspace, principal, collection, run, sent.body)
     return answer(show_metadata(stored))
 

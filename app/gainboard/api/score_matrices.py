@@ -26,6 +26,7 @@ from gainboard.errors import (
     HeldByRelease,
     JudgmentsHidden,
 )
+from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.evaluation.runs.receipts import MATRIX, receipt_of
 from gainboard.evaluation.scoring import score_matrices
 from gainboard.evaluation.scoring.score_matrices import MatrixSettings, csv_of_matrix
@@ -122,9 +123,9 @@ async def put_score_matrix(
     """Upload the scores of stored runs under a metric that was computed elsewhere, as the next version of a matrix
     (organisers): CSV with a header, the text of `trec_eval -q`, or JSON. Then `custom:NAME` is a metric.
     """
-    await run_in_threadpool(score_matrices.admit, workspace, principal, collection)
+    await run_in_threadpool(require_organiser, workspace, principal, collection)
     async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
-        settings = sent.asked.settings()
+        settings = sent.query.settings()
         made, created = await run_in_threadpool(
             score_matrices.put_matrix, workspace, principal, collection, matrix, sent.body, settings
         )

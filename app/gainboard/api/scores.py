@@ -28,7 +28,6 @@ from gainboard.errors import (
     NotPreset,
     TooManyDearRequests,
 )
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.cache_validity import origin_of
 from gainboard.evaluation.scoring.binding import scale_of
@@ -120,7 +119,7 @@ def _accepted(request: Request) -> Literal["json", "csv", "trec_eval"]:
 def _json(scores: StoredScores, per_topic: bool, ties: Sequence[ScoredTies] = ()) -> dict[str, Any]:
     runs: list[dict[str, Any]] = []
     for column, (run, missing) in enumerate(zip(scores.runs, scores.topics_missing, strict=True)):
-        shown = {"name": run.name, "team": run.team, "late": is_late(scores.collection, run), "topics_missing": missing}
+        shown = {"name": run.name, "team": run.team, "late": scores.collection.is_late(run), "topics_missing": missing}
         shown |= scores.run_as_json(column, per_topic=per_topic)
         if ties:
             shown["ties"] = as_json(*ties[column], scores.labels, scores.topics, per_topic)

@@ -57,7 +57,7 @@ def read_readiness(workspace: WorkspaceDep, engine: EngineDep, response: Respons
     workspace.database.require_room()
     response.headers["Cache-Control"] = NEVER
     with workspace.database.reading() as tx:
-        alive = fleet.living_workers(tx)
+        alive = fleet.list_living_workers(tx)
     return Ready(
         jobs=engine.works,
         job_slots=engine.slots,

@@ -15,7 +15,6 @@ from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by, parameters_of, question_of
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.scoring.sweep import Grid, SweptScores, sweep
 from gainboard.exhibits import csv_line
 from gainboard.notation.queries import SweepQuery
@@ -71,7 +70,7 @@ def _json(found: SweptScores, grid: Grid) -> dict[str, Any]:
             {
                 "name": run.name,
                 "team": run.team,
-                "late": is_late(found.collection, run),
+                "late": found.collection.is_late(run),
                 "means": found.means[:, column].tolist(),
             }
             for column, run in enumerate(found.runs)

@@ -96,7 +96,7 @@ class Telemetry:
         with workspace.database.reading() as tx:
             backup = audit.last(tx, audit.AuditWanted(action="backup-taken"))
             by_state, oldest = jobs.count_by_state(tx), jobs.oldest_open(tx)
-            (ready, running), alive = claims.count(tx), fleet.living_workers(tx)
+            (ready, running), alive = claims.count(tx), fleet.list_living_workers(tx)
         for state in get_args(JobState):  # none is stored as damaged, so that is always 0
             self._jobs.labels(state).set(by_state.get(state, 0))
         self.note_now(

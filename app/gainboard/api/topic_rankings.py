@@ -13,7 +13,6 @@ from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by, version_of
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import JudgmentsHidden, NoQrels
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.boards.rankings import TopicRankings, topic_rankings
 from gainboard.notation.queries import TopicRankingsQuery, completed
 
@@ -62,7 +61,7 @@ def show(found: TopicRankings) -> dict[str, Any]:
             {
                 "name": each.run.name,
                 "team": each.run.team,
-                "late": is_late(here, each.run),
+                "late": here.is_late(each.run),
                 "retrieved": each.retrieved,
                 "ranks": each.ranks.tolist(),
                 "levels": each.levels.tolist(),

@@ -49,9 +49,9 @@ class PlainUpload(BaseModel):
     """The query of an upload without parameters."""
 
 
-def openapi(asked: type[BaseModel]) -> dict[str, Any]:
-    """Return the description of the body of an upload whose query is `asked`."""
-    fields = asked.model_json_schema().get("properties", {})
+def openapi(query: type[BaseModel]) -> dict[str, Any]:
+    """Return the description of the body of an upload with this query."""
+    fields = query.model_json_schema().get("properties", {})
     file = {"type": "string", "format": "binary"}
     form = {
         "type": "object",
@@ -78,21 +78,20 @@ def openapi(asked: type[BaseModel]) -> dict[str, Any]:
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a field, which is left out instead of null."""
-    (own,) = (each for each in schema.get("anyOf", [{}]) if each.get("type") != "null")
-    return {**{key: value for key, value in schema.items() if key != "anyOf" and value is not None}, **own}
+    (kept,) = (kind for kind in schema.get("anyOf", [{}]) if kind.get("type") != "null")
+    return {**{key: value for key, value in schema.items() if key != "anyOf" and value is not None}, **kept}
 
 
 @dataclass(frozen=True)
 class Received(Generic[QueryT]):
-    """A body that has arrived, and what was asked, with a fingerprint of both for idempotency keys."""
+    """A body that has arrived, and its query, with a fingerprint of both for idempotency keys."""
 
     body: Body
-    asked: QueryT
+    query: QueryT
     fingerprint: str
 
 
 def is_form(request: Request) -> bool:
-    """Return whether the body is a form."""
     return request.headers.get("content-type", "").lower().startswith("multipart/form-data")
 
 
@@ -103,8 +102,13 @@ async def watched(request: Request) -> AsyncIterator[Callable[[], None]]:
     What the client asked for then ends, and its place is free for others.
     """
     left = asyncio.create_task(until_left(request))
+
+    def require_client() -> None:
+        if left.done():
+            raise ClientDisconnect
+
     try:
-        yield lambda: _require_client(left)
+        yield require_client
     finally:
         left.cancel()
 
@@ -115,30 +119,29 @@ async def until_left(request: Request) -> None:
         pass
 
 
-def _require_client(left: asyncio.Task[None]) -> None:
-    if left.done():
-        raise ClientDisconnect
-
-
 @asynccontextmanager
 async def received(
-    request: Request, most_bytes: int, asked: QueryT, refusal: TooLarge | None = None
+    request: Request, most_bytes: int, query: QueryT, refusal: TooLarge | None = None
 ) -> AsyncIterator[Received[QueryT]]:
     """Yield the request's file, and its query with the fields of its form.
 
     Raise TooLarge as soon as the body exceeds the limit: `refusal`, or one that tells of runs. Raise NotAuthenticated
     if the token or session has ended. A refusal of a file that lost its line ends on the way says so.
     """
-    bounded = _bounded(request, most_bytes, refusal)
+    bounded = _bound_body(request, most_bytes, refusal)
     encoding = request.headers.get("content-encoding")
     if is_form(request):
-        _refuse_encoded_form(encoding)
-        form = await _form(bounded, len(type(asked).model_fields))
+        if (encoding or "identity").strip().lower() != "identity":
+            raise UnsupportedEncoding(
+                "Compress the file inside the form, not the form itself: the file's first bytes tell how it is "
+                "compressed."
+            )
+        form = await _form(bounded, len(type(query).model_fields))
         try:
             part = _file_of(form)
-            fields = _fields(form, asked)
-            whole = _completed(asked, fields)
-            yield await run_in_threadpool(_finished, part, None, request, whole, fields)
+            fields = _fields(form, query)
+            whole = _complete_query(query, fields)
+            yield await run_in_threadpool(_finish, part, None, request, whole, fields)
         finally:
             await form.close()
     else:
@@ -146,22 +149,24 @@ async def received(
             async for chunk in bounded.stream():
                 file.write(chunk)
             try:
-                yield await run_in_threadpool(_finished, cast(BinaryIO, file), encoding, request, asked, {})
+                yield await run_in_threadpool(_finish, cast(BinaryIO, file), encoding, request, query, {})
             except (FaultyFile, TooLarge) as error:
                 if await run_in_threadpool(_lost_line_ends, cast(BinaryIO, file), encoding, request, error):
                     raise InvalidRequest.at("body", "no-line-ends", _NO_LINE_ENDS) from error
                 raise
 
 
-def _bounded(request: Request, most_bytes: int, refusal: TooLarge | None) -> Request:
-    refusal = refusal or TooLarge(
-        f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip or "
-        "zstd, or split the run."
-    )
+def _bound_body(request: Request, most_bytes: int, refusal: TooLarge | None) -> Request:
+    def too_large() -> TooLarge:
+        return refusal or TooLarge(
+            f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip or "
+            "zstd, or split the run."
+        )
+
     # A declared size is refused before anything is read. It may be wrong or missing, so bytes are counted, too.
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > most_bytes:
-        raise refusal
+        raise too_large()
     count = 0
 
     async def counted() -> Message:
@@ -169,17 +174,10 @@ def _bounded(request: Request, most_bytes: int, refusal: TooLarge | None) -> Req
         message = await request.receive()
         count += len(message.get("body", b""))
         if count > most_bytes:
-            raise refusal
+            raise too_large()
         return message
 
     return Request(request.scope, counted)
-
-
-def _refuse_encoded_form(encoding: str | None) -> None:
-    if (encoding or "identity").strip().lower() != "identity":
-        raise UnsupportedEncoding(
-            "Compress the file inside the form, not the form itself: the file's first bytes tell how it is compressed."
-        )
 
 
 _NO_LINE_ENDS = (
@@ -209,7 +207,8 @@ async def _form(request: Request, most_fields: int) -> FormData:
     try:
         return await request.form(max_files=1, max_fields=most_fields)
     except HTTPException as error:
-        if isinstance(error.__cause__, GainboardError):  # the body is over a limit
+        # The body is over a limit, and the error says so.
+        if isinstance(error.__cause__, GainboardError):
             raise
         detail = str(error.detail)
         said = next((ours for theirs, ours in _FORM_FAULTS.items() if detail.startswith(theirs)), "")
@@ -224,29 +223,29 @@ async def _form(request: Request, most_fields: int) -> FormData:
         ) from error
 
 
-def _fields(form: FormData, asked: BaseModel) -> dict[str, str]:
+def _fields(form: FormData, query: BaseModel) -> dict[str, str]:
     """Return the fields of a form. Raise BadInput for one that the query does not have, or that is given twice."""
     fields: dict[str, str] = {}
     for name, value in form.multi_items():
         if name == "file" or not isinstance(value, str):
             continue
-        if name not in type(asked).model_fields:
-            has = ", ".join(sorted(type(asked).model_fields))
+        if name not in type(query).model_fields:
+            has = ", ".join(sorted(type(query).model_fields))
             raise UnknownParameter(f"There is no field {name!r} here. Available: file, {has}.")
-        if name in fields or name in asked.model_fields_set:
+        if name in fields or name in query.model_fields_set:
             raise InvalidRequest.at(f"body.{name}", "repeated", f"{name} is given more than once. Give it once.")
         fields[name] = value
     return fields
 
 
-def _completed(asked: QueryT, fields: Mapping[str, str]) -> QueryT:
+def _complete_query(query: QueryT, fields: Mapping[str, str]) -> QueryT:
     """Return what was asked, with the fields of the form. Raise RequestValidationError for fields of a wrong form."""
     try:
-        given = type(asked).model_validate(dict(fields))
+        from_form = type(query).model_validate(dict(fields))
     except ValidationError as error:
-        faults = [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
+        faults = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
         raise RequestValidationError(faults, body=dict(fields)) from error
-    return asked.model_copy(update={name: getattr(given, name) for name in fields})
+    return query.model_copy(update={name: getattr(from_form, name) for name in fields})
 
 
 _WITHOUT_NAME = (
@@ -283,18 +282,20 @@ def _file_of(form: FormData) -> BinaryIO:
     raise InvalidRequest.at("body.file", "missing", said)
 
 
-def _finished(
-    file: BinaryIO, encoding: str | None, request: Request, asked: QueryT, fields: Mapping[str, str]
+def _finish(
+    file: BinaryIO, encoding: str | None, request: Request, query: QueryT, fields: Mapping[str, str]
 ) -> Received[QueryT]:
-    ask_again(request)  # a body may take hours to arrive, and the token may have been revoked meanwhile
+    # A body may take hours to arrive, and the token may have been revoked meanwhile.
+    ask_again(request)
     digest = hashlib.sha256(request.url.query.encode() + b"\n")
     if fields:
         digest.update(json.dumps(fields, sort_keys=True).encode() + b"\n")
-    if "idempotency-key" in request.headers:  # only then is the digest needed
+    # Without a key nobody compares bodies, so a large one is not read once more.
+    if "idempotency-key" in request.headers:
         file.seek(0)
         while chunk := file.read(1 << 20):
             digest.update(chunk)
-    return Received(Body(file, encoding), asked, digest.hexdigest())
+    return Received(Body(file, encoding), query, digest.hexdigest())
 
 
 MOST_OF_A_TEAM = 4
@@ -331,7 +332,8 @@ class Readers:
             yield
         finally:
             self._reading[who] -= 1
-            self._reading += Counter()  # a team without uploads is not remembered
+            # A team without uploads is not remembered.
+            self._reading += Counter()
 
 
 def _too_many(who: str, most: int) -> TooManyUploads:
@@ -342,8 +344,8 @@ def _too_many(who: str, most: int) -> TooManyUploads:
 
 
 async def _readers(request: Request) -> Readers:
-    found: Readers = request.app.state.readers
-    return found
+    readers: Readers = request.app.state.readers
+    return readers
 
 
 ReadersDep = Annotated[Readers, Depends(_readers)]

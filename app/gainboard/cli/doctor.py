@@ -298,7 +298,7 @@ def jobs(subject: Subject) -> Iterator[Finding]:
     if subject.current is None or subject.database is None or subject.settings is None:
         return
     states = inspection.jobs_by_state(subject.current)
-    owner = inspection.owner(subject.database, subject.current)
+    owner = inspection.find_owner(subject.database, subject.current)
     slots = subject.settings.slots
     counted = ", ".join(f"{count:,} {state}" for state, count in sorted(states.items())) or "none yet"
     yield Finding("ok", f"{counted}; run by {owner or 'no server'}; slots of a server here: {slots}")

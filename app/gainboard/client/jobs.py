@@ -207,8 +207,7 @@ class JobWork(BackgroundWork["JobAnswer"]):
         from gainboard.analyses.job_kinds import find_kind  # noqa: PLC0415  # imports all that computes
 
         found = yield from self._result_json()
-        result: JobResult = find_kind(self.latest.kind).result.model_validate(found, extra="ignore")
-        return result
+        return find_kind(self.latest.kind).result_model.model_validate(found, extra="ignore")
 
     def _model(self) -> type[JobAnswer]:
         return JobAnswer

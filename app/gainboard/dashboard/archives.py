@@ -23,7 +23,7 @@ from markupsafe import Markup
 from pydantic_core import to_json
 
 from gainboard import __version__
-from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.job_kinds import find_kind, schema_of
 from gainboard.analyses.report_kinds import find_report_kind
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.jobs import show_dependencies
@@ -194,14 +194,17 @@ class Archive:
             if run["sha256"] in there:
                 yield ArchivedFile(run_path(run), blobs.get(database, run["sha256"]))
                 with database.reading() as tx:
-                    metadata = runs.metadata_of(tx, self._collection.id, run.get("metadata_sha256") or "")
+                    metadata = runs.find_metadata_by_hash(tx, self._collection.id, run.get("metadata_sha256") or "")
                 if metadata is not None:
                     yield ArchivedFile(metadata_path(run), [metadata])
 
     def _matrices(self) -> Iterator[ArchivedFile]:
         database = self._workspace.database
         with database.reading() as tx:
-            stored = {(matrix.name, matrix.version): matrix for matrix in score_matrices.every(tx, self._collection.id)}
+            stored = {
+                (matrix.name, matrix.version): matrix
+                for matrix in score_matrices.list_versions(tx, self._collection.id)
+            }
         for frozen in self._document.get("score_matrices", ()):
             if (matrix := stored.get((frozen["name"], frozen["version"]))) is None:
                 continue  # an organiser of the instance has deleted it
@@ -230,7 +233,7 @@ class Archive:
         tables = maker.exhibits.get("tables", ()) if maker is not None and maker.exhibits else ()
         return ShownWork(
             work.id,
-            kind.shown_title,
+            kind.title,
             f"results/{work.id[:16]}.html",
             f"data/results/{work.id}",
             [(table, table_on_page(self._workspace, maker, table)) for table in tables] if maker is not None else [],
@@ -245,7 +248,7 @@ class Archive:
             f"{shown.files}/depends_on.json", [self._dependencies(work).model_dump_json(indent=1).encode()]
         )
         if isinstance(work, StoredJob):
-            schema = find_kind(work.kind).result_schema
+            schema = schema_of(find_kind(work.kind).result_model, "serialization")
             yield ArchivedFile(f"{shown.files}/schema.json", [to_json(schema, indent=1)])
         yield ArchivedFile(f"{shown.files}/exhibits.json", [to_json(maker.exhibits, indent=1)])
         with self._workspace.database.reading() as tx:
@@ -279,8 +282,7 @@ class Archive:
             return []
         if isinstance(work, StoredReport):
             return [placed.exhibit for placed in lay_out(self._workspace, work).figures]
-        figures: Iterable[Figure] = find_kind(work.kind).figures(read_back(self._workspace, work))
-        return figures
+        return read_back(self._workspace, work).figures()
 
     def _pages(self, shown: list[ShownWork], run_paths: set[str]) -> Iterator[ArchivedFile]:
         from scipy.stats import t  # noqa: PLC0415 (no other page needs it)

@@ -26,20 +26,18 @@ from gainboard.dashboard.rendering import (
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import Forbidden, NoQrels
 from gainboard.evaluation.access import score_budget
-from gainboard.evaluation.access.disclosure import presets
-from gainboard.evaluation.access.policy import CollectionPolicy
+from gainboard.evaluation.access.disclosure import list_presets
 from gainboard.evaluation.access.teams import list_teams
 from gainboard.evaluation.boards.adjusted_boards import CorrectedMetric
 from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.boards.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.judgments.judged_shares import whole_shares
 from gainboard.evaluation.judgments.qrels import list_versions
-from gainboard.evaluation.judgments.topic_groups import list_groups
-from gainboard.evaluation.judgments.versions import list_sets
+from gainboard.evaluation.judgments.versions import list_choices
 from gainboard.evaluation.runs.runs import list_runs
-from gainboard.evaluation.scoring.score_matrices import list_matrices, names_of
 from gainboard.metrics import notes_on_names, short_labels
 from gainboard.notation.queries import BoardOptions, LeaderboardQuery, MetricsQuery, Said, completed
+from gainboard.store.records import CollectionPolicy
 from gainboard.vocabulary import OFFICIAL
 
 router = pages()
@@ -82,7 +80,8 @@ def board_values(place: Place, asked: BoardQuery) -> dict[str, Any]:
     """Return what a board shows: the ranked runs, what the setting changes, and the form."""
     question = question_of(asked)
     board = leaderboard(place.workspace, place.sender, place.name, question, **columns_of(asked) | {"standard": None})
-    judgment_sets = _judgment_sets(place)
+    choices = list_choices(place.workspace, place.view)
+    judgment_sets = choices.judgment_sets if len(choices.judgment_sets) > 1 else []
     effect = setting_effect(place.workspace, place.sender, place.name, question, board)
     judged = whole_shares(place.workspace, place.view, board.scores)
     is_rationed = board.scores.is_rationed
@@ -98,45 +97,23 @@ def board_values(place: Place, asked: BoardQuery) -> dict[str, Any]:
         "notes": notes_on_names(board.scores.metrics),
         # Where each setting counts, a page asks for no scores unasked.
         "is_live": not is_rationed,
-        "presets": presets(place.view) if is_rationed else (),
+        "presets": list_presets(place.view) if is_rationed else (),
         "answers": allowance.answers if allowance else None,
         "seconds": SECONDS,
         **_table(place, asked, board, effect, judged),
-        **form_of_board(place, asked, board, _uploaded_metrics(place), judgment_sets),
+        **form_of_board(place, asked, board, choices.uploaded_metrics, judgment_sets),
         **links_of_board(place, asked, board),
         "columns": [label for label in board.scores.labels if label != board.by],
         "short": short_labels(board.scores.labels),
-        "groups_of_topics": _topic_groups(place),
+        "groups_of_topics": choices.topic_groups,
         "judgment_sets": judgment_sets,
         "correction": correction_of(board),
     }
 
 
-def _topic_groups(place: Place) -> list[str]:
-    """Return the names of the topic groups that the visitor may choose."""
-    if not place.view.sees_free_scores:
-        return []
-    return [each.group.name for each in list_groups(place.workspace, place.principal, place.name)]
-
-
-def _judgment_sets(place: Place) -> list[str]:
-    """Return the judgment sets that the visitor may choose; none if there is only the official one."""
-    if not (place.view.sees_judgments and place.view.sees_free_scores):
-        return []
-    names = [each.name for each in list_sets(place.workspace, place.principal, place.name) if each.in_use]
-    return names if len(names) > 1 else []
-
-
 def correction_of(board: Board) -> CorrectedMetric | None:
     """Return the correction of the metric that ranks the board; None without one."""
     return board.corrected.by_metric[board.place] if board.corrected else None
-
-
-def _uploaded_metrics(place: Place) -> list[str]:
-    """Return the expressions of uploaded scores, for those who may see them."""
-    if not place.view.sees_judgments:
-        return []
-    return names_of(list_matrices(place.workspace, place.principal, place.name))
 
 
 def shown_digits(board: Board) -> int:

@@ -12,7 +12,7 @@ from fastapi import Depends, Path, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, every_kind, find_kind
+from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, every_kind, find_kind, schema_of
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.api.answers import address
 from gainboard.api.dependencies import EngineDep, WatchDep, WorkspaceDep
@@ -23,7 +23,7 @@ from gainboard.dashboard.rendering import page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
 from gainboard.dashboard.sessions import FormDep, VisitorDep
 from gainboard.errors import GainboardError, NotFound
-from gainboard.evaluation.judgments.versions import list_sets
+from gainboard.evaluation.judgments.versions import list_choices
 from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import bounded_levels
@@ -66,6 +66,7 @@ def show_analyses(place: PlaceDep) -> Response:
     """Show what can be analysed, and what has been."""
     place.view.require_free_scores()
     workspace, principal, collection = place.workspace, place.principal, place.name
+    kinds: Sequence[AnyKind] = (*every_kind(), *every_report_kind())
     offered = [kind for kind in every_kind() if not kind.is_for_organisers or place.view.organises]
     by_question = [(text, [kind for kind in offered if kind.question == key]) for key, text in QUESTIONS.items()]
     return page_of(
@@ -74,7 +75,7 @@ def show_analyses(place: PlaceDep) -> Response:
         f"Analyses of {place.title}",
         "Analyses",
         groups=[(question, kinds) for question, kinds in by_question if kinds],
-        titles={kind.name: kind.shown_title for kind in (*every_kind(), *every_report_kind())},
+        titles={kind.name: kind.title for kind in kinds},
         reports=every_report_kind(),
         most=LISTED,
         done_jobs=list_jobs(workspace, principal, JobsWanted(collection), None, LISTED),
@@ -82,8 +83,8 @@ def show_analyses(place: PlaceDep) -> Response:
     )
 
 
-def _find_kind(noun: Noun, name: str) -> AnyKind[Any]:
-    kinds: Sequence[AnyKind[Any]] = every_kind() if noun == "job" else every_report_kind()
+def _find_kind(noun: Noun, name: str) -> AnyKind:
+    kinds: Sequence[AnyKind] = every_kind() if noun == "job" else every_report_kind()
     if (kind := next((kind for kind in kinds if kind.name == name), None)) is None:
         raise NotFound(f"There is no {noun} {name!r}. The page of analyses lists all.")
     return kind
@@ -97,9 +98,9 @@ def show_form(noun: Noun, kind: str, place: PlaceDep) -> Response:
     return _show_form(place, noun, chosen, _fields(chosen, place))
 
 
-def _fields(kind: AnyKind[Any], place: Place) -> list[Field]:
+def _fields(kind: AnyKind, place: Place) -> list[Field]:
     """Return the fields of a kind. Those that every request must fill are filled with the collection's own."""
-    schema = kind.schema
+    schema = schema_of(kind.params_model)
     required, values = schema.get("required", ()), {}
     if "metrics" in required:
         bound, label_by_expression = bind(place.view.collection, Question())
@@ -109,14 +110,14 @@ def _fields(kind: AnyKind[Any], place: Place) -> list[Field]:
         if metrics := [expression for expression, label in label_by_expression.items() if label in labels]:
             values["metrics"] = metrics
     if "sets" in required:
-        sets = list_sets(place.workspace, place.principal, place.name) if place.view.sees_judgments else ()
-        values["sets"] = [each.name for each in sets if each.name != OFFICIAL and each.in_use is not None]
+        sets = list_choices(place.workspace, place.view).judgment_sets
+        values["sets"] = [name for name in sets if name != OFFICIAL]
     return fields_of(schema, values)
 
 
-def _show_form(place: Place, noun: Noun, kind: AnyKind[Any], fields: Sequence[Field], fault: str = "") -> Response:
+def _show_form(place: Place, noun: Noun, kind: AnyKind, fields: Sequence[Field], fault: str = "") -> Response:
     part = f"{noun}s.html#{kind.name}"
-    title, values = f"{kind.shown_title} of {place.title}", {"noun": noun, "kind": kind, "fields": fields}
+    title, values = f"{kind.title} of {place.title}", {"noun": noun, "kind": kind, "fields": fields}
     status = 422 if fault else 200
     return page_of(place, "analysis_form.html", title, "Analyses", status=status, help=part, fault=fault, **values)
 
@@ -137,7 +138,7 @@ def launch(noun: Noun, kind: str, context: JobContextDep, form: FormDep, place: 
     }
     work: StoredWork
     try:
-        params = chosen.params.model_validate(changed)
+        params: Any = chosen.params_model.model_validate(changed)
         if noun == "job":
             work = submission.launch(workspace, principal, collection, find_kind(kind), params)
         else:
@@ -159,7 +160,7 @@ def show_job(job: str, request: Request, workspace: WorkspaceDep, visitor: Visit
     kind = find_kind(work.kind)
     figures = []
     if work.state == "succeeded":
-        figures = [FigureOnPage.of(figure) for figure in kind.figures(read_back(workspace, work))]
+        figures = [FigureOnPage.of(figure) for figure in read_back(workspace, work).figures()]
     place = enter(request, workspace, visitor, seen.collections[0].name)
     return _show_work(place, work, work, "job", kind, figures=figures, params=work.params)
 
@@ -189,14 +190,14 @@ def show_report(report: str, request: Request, workspace: WorkspaceDep, visitor:
 
 
 def _show_work(
-    place: Place, work: StoredWork, maker: StoredJob | None, noun: Noun, kind: AnyKind[Any], **values: Any
+    place: Place, work: StoredWork, maker: StoredJob | None, noun: Noun, kind: AnyKind, **values: Any
 ) -> Response:
     named = maker.exhibits.get("tables", ()) if maker and maker.exhibits and work.state == "succeeded" else ()
     visitor = place.visitor
     return page_of(
         place,
         "work.html",
-        kind.shown_title,
+        kind.title,
         "Analyses",
         help=f"{noun}s.html#{kind.name}",
         **{"reference": "", "left_out": (), "remarks": ()} | values,

@@ -100,7 +100,7 @@ def show_impact(
     workspace, principal, collection = place.workspace, place.principal, place.name
     judgments = asked.get("judgments", OFFICIAL)
     name = VersionName(judgments, version)
-    seen, title = qrels.version(workspace, principal, collection, name), str(name)
+    seen, title = qrels.find_version(workspace, principal, collection, name), str(name)
     versions_of_set = qrels.list_versions(workspace, principal, collection, judgments, None, MOST)
     in_use = next((each.qrels.version for each in versions_of_set if each.in_use), None)
     against, change, moved = asked.get("against") or in_use, None, []
@@ -136,8 +136,8 @@ def download(
 ) -> Response:
     """Return the file of a version, as it was uploaded."""
     name = VersionName(asked.get("judgments", OFFICIAL), version)
-    stored = qrels.version(workspace, visitor.principal, collection, name).qrels
-    return uploaded_file(qrels.file(workspace, stored), stored.sha256, f"{collection}-{name.judgments}-{version}")
+    stored = qrels.find_version(workspace, visitor.principal, collection, name).qrels
+    return uploaded_file(qrels.read_file(workspace, stored), stored.sha256, f"{collection}-{name.judgments}-{version}")
 
 
 class NamedMatrixQuery(ScoreMatrixUploadQuery):

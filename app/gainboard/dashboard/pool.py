@@ -9,8 +9,8 @@ import numpy as np
 from fastapi import Query, Response
 from fastapi.responses import StreamingResponse
 
-from gainboard.analyses.pool import POOL
-from gainboard.analyses.pool import figures as figures_of_pool
+from gainboard.analyses.job_kinds import schema_of
+from gainboard.analyses.pool import Pooling
 from gainboard.dashboard.figures import FigureOnPage
 from gainboard.dashboard.places import Place, PlaceDep
 from gainboard.dashboard.rendering import page_of, pages
@@ -40,15 +40,15 @@ def show_pool(place: PlaceDep, job: Annotated[str | None, Query()] = None) -> Re
 def _pools(place: Place, job: str | None) -> dict[str, Any]:
     """Return what organisers see: the pools that there are, the one that is shown, and the form for another."""
     workspace, principal = place.workspace, place.principal
-    jobs = [seen.work for seen in list_jobs(workspace, principal, JobsWanted(place.name, POOL.name), None, LISTED)]
+    jobs = [seen.work for seen in list_jobs(workspace, principal, JobsWanted(place.name, Pooling.name), None, LISTED)]
     shown = job or next((work.id for work in jobs if work.state == "succeeded"), None)
-    fields = fields_of(POOL.schema, {})
+    fields = fields_of(schema_of(Pooling.params_model), {})
     values = {"jobs": jobs, "shown": shown, "fields": fields, "first_fields": FIRST_FIELDS, "pool": None}
     if shown is None:
         return values
     pool = find_pool(workspace, principal, place.name, shown, "query.job")
     progress = judging_progress(workspace, principal, place.name, pool)
-    figures = [FigureOnPage.of(figure) for figure in figures_of_pool(pool)]
+    figures = [FigureOnPage.of(figure) for figure in pool.figures()]
     rows = [(topic, [version.by_topic[number] for version in progress]) for number, topic in enumerate(pool.topics)]
     return values | {"pool": pool, "figures": figures, "progress": progress, "rows": rows}
 

@@ -39,7 +39,7 @@ def show_run(
 ) -> Response:
     """Show a run as far as this visitor may see it."""
     workspace, principal, collection = place.workspace, place.principal, place.name
-    seen = runs.described(workspace, principal, collection, run)
+    seen = runs.find_run(workspace, principal, collection, run)
     board, why, receipt, profile = None, None, None, None
     try:
         board = leaderboard(workspace, place.sender, collection, question_of(asked), asked.get("by"))

@@ -81,7 +81,7 @@ def _show_page(
     status: int = 200,
 ) -> Response:
     workspace, principal, name = place.workspace, place.principal, place.name
-    described = collections.described(workspace, principal, name)
+    described = collections.find_collection(workspace, principal, name)
     shown = fields or _fields(place, described)
     listed = tokens.list_tokens(workspace, principal, name, None, MOST)
     # The release has a form of its own, which asks twice.
@@ -105,7 +105,7 @@ def _show_page(
         secret=shown_once(place.request),
         tokens=listed,
         holders={token.id: token.holder for token in listed if token.holder},
-        entries=[*audit.exported(workspace, principal, name, AuditWanted()).entries][: -ENTRIES - 1 : -1],
+        entries=[*audit.export_entries(workspace, principal, name, AuditWanted()).entries][: -ENTRIES - 1 : -1],
     )
     forget_once(place.request, answer)
     return answer
@@ -116,7 +116,7 @@ def change_settings(form: FormDep, place: PlaceDep) -> Response:
     """Change the settings that differ from those that the page showed, all or none of them."""
     place.view.require_organiser()
     workspace, principal = place.workspace, place.principal
-    fields = _fields(place, collections.described(workspace, principal, place.name))
+    fields = _fields(place, collections.find_collection(workspace, principal, place.name))
     editable = [field for field in fields if field.name != "policy.phase"]
     before = Form(tuple(_read_seen(form.get("seen")).items()))
     try:
@@ -170,7 +170,7 @@ def _token_fields() -> list[Field]:
 @router.get("/c/{collection}/audit.ndjson")
 def read_audit(collection: CollectionName, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
     """Return the whole audit log, as the API does."""
-    export = audit.exported(workspace, visitor.principal, collection, AuditWanted())
+    export = audit.export_entries(workspace, visitor.principal, collection, AuditWanted())
     return StreamingResponse((audit.line(entry) for entry in export.entries), media_type=LINES)
 
 

@@ -24,10 +24,10 @@ from gainboard.dashboard.sessions import (
 )
 from gainboard.errors import NotAuthenticated, NotFound
 from gainboard.evaluation.access import invitations
-from gainboard.evaluation.access.policy import CollectionPolicy
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.sessions import list_sessions, sign_in, sign_out
 from gainboard.evaluation.access.visibility import require_participation
+from gainboard.store.records import CollectionPolicy
 
 router = pages()
 

@@ -58,7 +58,7 @@ def show_submissions(place: PlaceDep, team: str | None = None) -> Response:
     shown.sort(key=lambda each: each.run.created_at, reverse=True)
     _, every_team = list_teams(workspace, principal, collection, None, MOST)
     teams = [each for each in every_team if own_team in (None, each.id)]
-    left = runs_left(workspace, principal, collection, teams)
+    left = runs_left(workspace, place.view, teams)
     closed = None
     try:
         runs.admit(workspace, principal, collection, None, team_may_follow=True)
@@ -113,22 +113,22 @@ def _scores_changed_at(place: Place) -> datetime | None:
 
 @router.post("/c/{collection}/check")
 async def check(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
     visitor: UploaderDep,
+    place: PlaceDep,
+    request: Request,
     readers: ReadersDep,
     asked: Annotated[RunUploadQuery, Query()],
 ) -> Response:
     """Check a run file, and store nothing. Problems are the same as those of an upload."""
-    principal = visitor.principal
+    workspace, principal = place.workspace, place.principal
     async with (
         readers.reading(principal),
-        in_slot(workspace, principal, collection),
+        in_slot(workspace, place.view),
         uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
     ):
         details = RunDetails(**asked.model_dump())
-        return answer(asdict(await run_in_threadpool(runs.check, workspace, principal, collection, sent.body, details)))
+        checked = await run_in_threadpool(runs.check, workspace, principal, place.name, sent.body, details)
+    return answer(asdict(checked))
 
 
 @router.post("/c/{collection}/runs/{run}/withdraw")

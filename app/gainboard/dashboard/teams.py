@@ -57,7 +57,7 @@ def _show_page(place: Place, wanted: str = "", fault: str = "") -> Response:
     assert session is not None, "only organisers come here"
     workspace, principal, name = place.workspace, place.principal, place.name
     _, counted = list_teams(workspace, principal, name, None, MOST)
-    left = runs_left(workspace, principal, name, counted)
+    left = runs_left(workspace, place.view, counted)
     last: dict[str, datetime] = {}
     for seen in runs.list_runs(workspace, principal, name, None, MOST_RUNS):
         last[seen.run.team] = max(seen.run.created_at, last.get(seen.run.team, seen.run.created_at))

@@ -67,12 +67,13 @@ def record(
         subject=subject,
         details={name: _brief(value) for name, value in (team | details).items()},
     )
+    # All entries wait for the lock of one chain, so it is taken last and held as briefly as possible.
     at_the_end(tx, entry)
 
 
 def _brief(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _brief(each) for key, each in value.items()}
+        return {str(key): _brief(item) for key, item in value.items()}
     value = plain(value)
     text = canonical(value)
     return value if len(text) <= LONGEST else {"sha256": hashlib.sha256(text.encode()).hexdigest()}
@@ -83,9 +84,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return stamp(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     # 1.0 and 1 are the same number in JSON, and only 1 is canonical.
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -96,6 +97,7 @@ def differences(old: Collection, new: Collection) -> dict[str, dict[str, Any]]:
     A setting of the policy is named `policy.NAME`, so that an entry has only those that differ.
     """
     before, after = settings_of(asdict(old)), settings_of(asdict(new))
+    # The revision changes with every change, and damage with none, so neither is a setting.
     names = [name for name in after if before.get(name) != after[name] and name not in ("revision", "damage")]
     return {name: {"old": _brief(before.get(name)), "new": _brief(after[name])} for name in names}
 
@@ -112,11 +114,11 @@ def list_entries(
 ) -> list[AuditEntry]:
     """List the entries about a collection (its organisers) or, without a name, all (the instance's), oldest first."""
     with workspace.database.reading() as tx:
-        wanted = _admitted(tx, principal, name, wanted)
+        wanted = _admit(tx, principal, name, wanted)
         return audit.page(tx, wanted, after=after, limit=limit)
 
 
-def _admitted(tx: Transaction, principal: Principal, name: str | None, wanted: AuditWanted) -> AuditWanted:
+def _admit(tx: Transaction, principal: Principal, name: str | None, wanted: AuditWanted) -> AuditWanted:
     if name is None:
         principal.require_instance_organiser()
         return wanted
@@ -133,13 +135,13 @@ class Export:
     entries: Iterator[AuditEntry]
 
 
-def exported(workspace: Workspace, principal: Principal, name: str | None, wanted: AuditWanted) -> Export:
+def export_entries(workspace: Workspace, principal: Principal, name: str | None, wanted: AuditWanted) -> Export:
     """Return all entries that `list_entries` would list.
 
     Raise errors before the first entry; later entries are left out.
     """
     with workspace.database.reading() as tx:
-        wanted = _admitted(tx, principal, name, wanted)
+        wanted = _admit(tx, principal, name, wanted)
         newest = audit.last(tx, wanted)
     if newest is None:
         return Export(NOTHING, iter(()))
@@ -215,22 +217,22 @@ def verify(entries: Iterable[Any], *, has_gaps: bool = False) -> Verdict:
 def _fault(entry: Any, number: int, last: str, has_gaps: bool) -> str | None:
     if isinstance(entry, ValueError):
         return f"the line after entry {number} is not an entry of an audit log: {entry}"
+    # Not `isinstance` for the number, because true is a number to Python.
     if not isinstance(entry, dict) or set(entry) != set(FIELDS) or type(entry["number"]) is not int:
         return f"the line after entry {number} is not an entry of an audit log"
-    own = f"entry {entry['number']}"
+    this_entry = f"entry {entry['number']}"
     if entry["number"] <= number or (entry["number"] > number + 1 and not has_gaps):
-        return f"{own} was found where entry {number + 1} should be"
+        return f"{this_entry} was found where entry {number + 1} should be"
     if not _is_whole(entry):
-        return f"{own} was changed: its hash does not match its fields"
+        return f"{this_entry} was changed: its hash does not match its fields"
     if entry["number"] == number + 1 and entry["previous"] != last:
-        return f"{own} does not follow the entry before it: that entry and its hash were changed"
+        return f"{this_entry} does not follow the entry before it: that entry and its hash were changed"
     return None
 
 
 def _is_whole(entry: Mapping[str, Any]) -> bool:
     try:
         return bool(digest(entry) == entry["hash"])
-    except (
-        ValueError
-    ):  # Halves of surrogate pairs or invalid numbers raise ValueError. Gainboard never hashed such an entry.
+    # Halves of surrogate pairs and invalid numbers raise it, and Gainboard never hashed such an entry.
+    except ValueError:
         return False

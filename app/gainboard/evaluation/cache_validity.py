@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gainboard.evaluation.access.principals import Sender, behind, is_use_noted
+from gainboard.evaluation.access.principals import Sender, identify, is_use_noted
 from gainboard.evaluation.access.visibility import look
 from gainboard.evaluation.scoring.binding import customs_of
 from gainboard.evaluation.scoring.requests import StoredScores
@@ -43,7 +43,7 @@ def is_current(workspace: Workspace, origin: Origin, sender: Sender, now: Standi
     collection = origin.collection
     if now is None or (now.collection_id, now.revision) != (collection.id, collection.revision):
         return False
-    principal = behind(workspace, sender, now.token)
+    principal = identify(workspace, sender, now.token)
     # Only the normal way notes the use of a token, so it must be taken from time to time.
     if principal.token is not None and not is_use_noted(workspace, principal.token):
         return False

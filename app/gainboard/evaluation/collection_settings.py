@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, PlainSerializer, WithJsonSchema
 
 from gainboard.notation.types import JsonBody, LevelName, Text, Time
-from gainboard.store.access_records import MOST_PRESETS, PolicySettings
+from gainboard.store.records import MOST_PRESETS, CollectionPolicy
 from gainboard.vocabulary import Late, Parameters, Phase, ScoresShown
 
 LevelNames = Annotated[list[LevelName], Field(min_length=1, max_length=127)]
@@ -17,7 +17,7 @@ Topics = Annotated[list[Text], Field(min_length=1, max_length=100_000, fail_fast
 Metrics = Annotated[list[Text], Field(min_length=1, max_length=100)]
 Limit = Annotated[int, Field(ge=0, le=1_000_000)]
 Bytes = Annotated[int, Field(ge=0, le=1 << 50)]
-_DEFAULTS = PolicySettings()
+_DEFAULTS = CollectionPolicy()
 
 
 def _as_set(share: float) -> int | float:
@@ -29,7 +29,8 @@ Coverage = Annotated[
     float,
     Field(ge=0, le=1),
     PlainSerializer(_as_set),
-    WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1}),  # the serializer's would be two types
+    # The serializer's own schema would have two types, integer and number.
+    WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1}),
 ]
 
 

@@ -7,20 +7,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from gainboard.errors import BadGains, Forbidden, GainboardError, InvalidRequest, SettingFixed, SettingsChanged
 from gainboard.evaluation import audit
-from gainboard.evaluation.access import policy as policies
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, damage_of, look, open_collection, open_locked
+from gainboard.evaluation.access.visibility import View, damage_of, look, open_collection, open_locked, unscorable
 from gainboard.evaluation.judgments.versions import judged_topics, select
 from gainboard.evaluation.releases.releases import held_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.store import collections, jobs, qrels, runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import FIXED_BY_DATA, NEWEST, Collection, Qrels
+from gainboard.store.records import FIXED_BY_DATA, NEWEST, Collection, CollectionPolicy, Qrels
 from gainboard.trec import FileWarning
 from gainboard.trec.findings import RESERVED_TOPIC
 from gainboard.vocabulary import FROM_QRELS, Action, RunOrder
@@ -28,6 +28,8 @@ from gainboard.vocabulary import FROM_QRELS, Action, RunOrder
 TIMES = ("opens_at", "closes_at", "releases_at")
 CHECKED = ("gains", "metrics", "policy", *TIMES, *FIXED_BY_DATA)
 """The settings that are checked together if any of them changes."""
+QUOTAS = ("per_day", "total", "concurrent", "bytes")
+"""The settings of the policy that the API has under `quotas`."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +55,12 @@ def require_creator(principal: Principal) -> None:
 def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -> Described:
     """Create a collection for an organiser of the instance. Raise CollectionExists, or BadInput for its settings."""
     require_creator(principal)
-    values = values | {"policy": policies.merged(None, values.get("policy") or {})}
+    values = values | {"policy": merged_policy(None, values.get("policy") or {})}
     check(values)
     with workspace.database.writing() as tx:
-        made = collections.create(tx, workspace.now(), **values)
-        audit.record(tx, principal, "collection-created", made.name, made, settings=values)
-        return Described(made, None, None, _warnings(made, workspace.now()))
+        collection = collections.create(tx, workspace.now(), **values)
+        audit.record(tx, principal, "collection-created", collection.name, collection, settings=values)
+        return Described(collection, None, None, _warnings(collection, workspace.now()))
 
 
 def change(
@@ -73,12 +75,14 @@ def change(
         view = open_locked(tx, principal, name)
         view.require_organiser()
         old = view.collection
+        # A form sends all settings back. What its sender has only read is no change, and undoes nobody else's.
         values = _own_changes(old, values, seen or {})
         _refuse_fixed(tx, old, values)
         if "policy" in values:
-            values = values | {"policy": policies.merged(old.policy, values["policy"])}
+            values = values | {"policy": merged_policy(old.policy, values["policy"])}
         if values.get("topics") == FROM_QRELS:
             values = values | {"topics": judged_topics(workspace, tx, select(tx, view, NEWEST)).topics}
+        # With the settings that stay: a new depth, for example, may not fit an old metric.
         check({field: getattr(old, field) for field in CHECKED} | values)
         new = collections.change(tx, old.id, **values, released_at=_released_at(old, values, workspace.now()))
         if changed := audit.differences(old, new):
@@ -88,23 +92,42 @@ def change(
         return _describe(workspace, tx, replace(view, collection=new))
 
 
+def merged_policy(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stored form of a policy with new values. Values that are not named stay."""
+    defaults = asdict(CollectionPolicy())
+    values = {**(old or {}), **new}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in (defaults | values).items()}
+
+
+def setting_name(setting: str) -> str:
+    """Return the name that the API gives a stored setting: times and the phase are of the policy, quotas of a part."""
+    name = setting.removeprefix("policy.")
+    if setting in ("phase", "opens_at", "closes_at", "releases_at"):
+        return f"policy.{name}"
+    if setting in ("level_names", "highest_level"):
+        return "levels"
+    return f"policy.quotas.{name}" if setting != name and name in QUOTAS else setting
+
+
 def _own_changes(old: Collection, values: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values without those that the sender has only read."""
-    own, conflicts = {}, []
-    now = audit.settings_of(asdict(old) | {"policy": policies.merged(old.policy, {})})
+    changes, conflicts = {}, []
+    now = audit.settings_of(asdict(old) | {"policy": merged_policy(old.policy, {})})
     read = audit.settings_of(seen)
-    for place, value in audit.settings_of(values).items():
-        if place not in read or (value != read[place] and now[place] in (value, read[place])):
-            own[place] = value
-        elif value != read[place]:
-            states = {"seen": read[place], "sent": value, "now": now[place]}
-            conflicts.append({"setting": policies.setting_name(place), **audit.plain(states)})
+    for setting, value in audit.settings_of(values).items():
+        if setting not in read or (value != read[setting] and now[setting] in (value, read[setting])):
+            changes[setting] = value
+        elif value != read[setting]:
+            states = {"seen": read[setting], "sent": value, "now": now[setting]}
+            conflicts.append({"setting": setting_name(setting), **audit.plain(states)})
     if conflicts:
-        named = ", ".join(f"{each['setting']} (now {json.dumps(each['now'])})" for each in conflicts)
+        named = ", ".join(f"{conflict['setting']} (now {json.dumps(conflict['now'])})" for conflict in conflicts)
         message = f"Somebody else changed what you change: {named}. Nothing was changed. Read the settings again."
         raise SettingsChanged(message, conflicts=conflicts)
-    policy = {place.removeprefix("policy."): own.pop(place) for place in [*own] if place.startswith("policy.")}
-    return own | ({"policy": policy} if policy else {})
+    policy = {
+        setting.removeprefix("policy."): changes.pop(setting) for setting in [*changes] if setting.startswith("policy.")
+    }
+    return changes | ({"policy": policy} if policy else {})
 
 
 def _released_at(old: Collection, values: Mapping[str, Any], now: datetime) -> datetime | None:
@@ -118,6 +141,7 @@ def _released_at(old: Collection, values: Mapping[str, Any], now: datetime) -> d
 def delete(workspace: Workspace, principal: Principal, name: str) -> None:
     """Delete the collection. Its name may be used again; the data stay in the database, and nobody sees them."""
     with workspace.database.writing() as tx:
+        # To delete a collection is one of the two ways out if its settings cannot be read.
         view = open_locked(tx, principal, name, even_damaged=True)
         view.require_organiser()
         held = held_collection(tx, principal, view.collection)
@@ -130,7 +154,7 @@ def list_collections(workspace: Workspace, principal: Principal, after: str | No
     """List the collections that exist for this principal, by name: without a token, the public ones once released."""
     everything, now = principal.organises_instance, workspace.now()
     with workspace.database.reading() as tx:
-        found = collections.page(
+        page = collections.page(
             tx,
             after=after,
             limit=limit,
@@ -138,11 +162,12 @@ def list_collections(workspace: Workspace, principal: Principal, after: str | No
             collection_id=principal.collection_id,
             everything=everything,
         )
-        views = [view for collection in found if (view := look(principal, collection, now))]
+        # The query only saves rows. What this principal sees is decided by `look` alone.
+        views = [view for collection in page if (view := look(principal, collection, now))]
         return [_describe(workspace, tx, view) for view in views]
 
 
-def described(workspace: Workspace, principal: Principal, name: str) -> Described:
+def find_collection(workspace: Workspace, principal: Principal, name: str) -> Described:
     """Return a collection, with the counts of its judgments if the principal may know them."""
     with workspace.database.reading() as tx:
         return _describe(workspace, tx, open_collection(tx, principal, name))
@@ -165,9 +190,9 @@ def _warnings(collection: Collection, now: datetime) -> list[FileWarning]:
     """Return what the organisers should mend: damaged settings, and teams that are promised scores and get none."""
     if collection.damage:
         return [FileWarning("damaged", damage_of(collection))]
-    has_presets = bool(policies.CollectionPolicy.of(collection).presets)
+    has_presets = bool(CollectionPolicy.of(collection).presets)
     hides_scores = has_presets and not collection.topics and not collection.is_released(now)
-    return [policies.unscorable(collection)] if hides_scores else []
+    return [unscorable(collection)] if hides_scores else []
 
 
 def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -> None:
@@ -193,17 +218,33 @@ def check(values: Mapping[str, Any]) -> None:
     """Raise BadInput unless these settings fit each other: `CHECKED`, and those that a collection is made with."""
     scale = Scale(values["highest_level"], values["depth"], values.get("intents", False))
     _check_levels(values.get("level_names") or ())
-    _check_gains(values["gains"], values, scale)
-    defaults = {"gains": values["gains"]}
-    for position, expression in enumerate(values.get("metrics") or ()):
-        try:
-            for each in expand([expression], scale.highest_level):
-                resolve(each, scale, collection=defaults)
-        except GainboardError as error:
-            raise InvalidRequest.at(f"body.metrics.{position}", error.slug, error.message) from error
+    gains = values["gains"]
+    try:
+        parse_gains(gains, scale.highest_level)
+    except BadGains as error:
+        names: Sequence[str] = values.get("level_names") or [f"L{n + 1}" for n in range(scale.highest_level)]
+        both = f"gains has the highest level first ({gains}), levels has the lowest first ({', '.join(names)})"
+        raise BadGains(f"{error.message}; {both}", **error.details) from error
+    _check_metrics(values.get("metrics") or (), scale, gains, "body.metrics")
     _check_topics(values.get("topics") or ())
-    policies.check(values.get("policy") or {}, scale, values["gains"])
-    policies.check_times(*(values.get(name) for name in TIMES))
+    _check_metrics((values.get("policy") or {}).get("presets") or (), scale, gains, "body.policy.presets")
+    times = [(name, time) for name in TIMES if (time := values.get(name)) is not None]
+    for (first, earlier), (second, later) in pairwise(times):
+        if later < earlier:
+            message = (
+                f"{second} ({later.isoformat()}) is before {first} ({earlier.isoformat()}). Choose a later {second}."
+            )
+            raise InvalidRequest.at(f"body.policy.{second}", "out-of-order", message)
+
+
+def _check_metrics(expressions: Sequence[str], scale: Scale, gains: str, location: str) -> None:
+    """Raise InvalidRequest for an expression that names no metric of this collection."""
+    for position, expression in enumerate(expressions):
+        try:
+            for metric in expand([expression], scale.highest_level):
+                resolve(metric, scale, collection={"gains": gains})
+        except GainboardError as error:
+            raise InvalidRequest.at(f"{location}.{position}", error.slug, error.message) from error
 
 
 def _check_levels(names: Sequence[str]) -> None:
@@ -217,15 +258,6 @@ def _check_levels(names: Sequence[str]) -> None:
         if re.fullmatch("L?[+-]?[0-9]+", name) and name.removeprefix("L") != str(level):
             message = f"{name!r} means another level in files, but here it names L{level}. Choose another name."
             raise InvalidRequest.at(f"body.levels.{level - 1}", "misleading-level", message)
-
-
-def _check_gains(gains: str, values: Mapping[str, Any], scale: Scale) -> None:
-    try:
-        parse_gains(gains, scale.highest_level)
-    except BadGains as error:
-        names: Sequence[str] = values.get("level_names") or [f"L{n + 1}" for n in range(scale.highest_level)]
-        both = f"gains has the highest level first ({gains}), levels has the lowest first ({', '.join(names)})"
-        raise BadGains(f"{error.message}; {both}", **error.details) from error
 
 
 def _check_topics(topics: Sequence[str]) -> None:

@@ -51,8 +51,8 @@ class LRUCache(Generic[K, V]):
 
     def get(self, key: K, make: Callable[[], V]) -> V:
         """Return the value, made if it is missing. Two threads may make it at the same time; both get an equal one."""
-        if (found := self.find(key)) is not None:
-            return found
+        if (value := self.find(key)) is not None:
+            return value
         may_take_long()
         # The value is made outside of the lock: it may take seconds, and others want other values.
         return self.keep(key, make())
@@ -70,11 +70,11 @@ class WorkspaceCache(Generic[K, V]):
 
     def of(self, workspace: Workspace) -> LRUCache[K, V]:
         """Return the cache of this workspace."""
-        found: LRUCache[K, V] | None = workspace.kept.get(self)
-        if found is None:
+        cache: LRUCache[K, V] | None = workspace.kept.get(self)
+        if cache is None:
             # If two threads come first at the same time, setdefault gives both the same cache.
-            found = workspace.kept.setdefault(self, LRUCache(self._size, self._weigh))
-        return found
+            cache = workspace.kept.setdefault(self, LRUCache(self._size, self._weigh))
+        return cache
 
 
 @dataclass

@@ -16,7 +16,6 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from gainboard.analyses.job_kinds import find_kind
 from gainboard.errors import JobNotFinished, NoResult, NotFound
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits.latex import as_latex
@@ -52,7 +51,7 @@ def enqueue_derived_files(tx: Transaction, now: datetime, files: DerivedKind, wo
 
 def enqueue_layouts(tx: Transaction, now: datetime, job_number: int) -> None:
     """Queue the layout of those reports whose last job has just succeeded: the job with this number."""
-    for report in reports.needing(tx, job_number):
+    for report in reports.list_needing(tx, job_number):
         if all(job.state == "succeeded" for job in report.jobs):
             enqueue_derived_files(tx, now, "layout", report)
 
@@ -104,34 +103,35 @@ def make_derived_files(workspace: Workspace, claim: Claim, making: StoredJob) ->
     if subject is None:
         raise NotFound("The job or report of these tables and figures does not exist any more.")
     require_current(subject)  # it may have been queued before an upgrade
-    made = _MAKERS[making.kind](workspace, writer, subject)
+    files = _MAKERS[making.kind](workspace, writer, subject)
     prepared: AbstractContextManager[blobs.Content | None] = nullcontext()
-    if made.result is not None:
-        sha256 = hashlib.sha256(made.result).hexdigest()
-        prepared = blobs.prepared(workspace.database, sha256, len(made.result), compress(made.result))
+    if files.result is not None:
+        sha256 = hashlib.sha256(files.result).hexdigest()
+        prepared = blobs.prepared(workspace.database, sha256, len(files.result), compress(files.result))
+    # Content that is kept outside of the database is written before the transaction.
     with prepared as content, workspace.database.writing() as tx:
         if not claims.holds(tx, claim):
             return
         if content is not None:
             blobs.put(tx, content)
         writer.keep(tx)
-        claims.finish(tx, claim, content.sha256 if content else None, workspace.now(), made.exhibits)
+        claims.finish(tx, claim, content.sha256 if content else None, workspace.now(), files.exhibits)
 
 
 def _draw_figures(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Made:
     if isinstance(work, StoredJob):
-        figures = find_kind(work.kind).figures(read_back(workspace, work))
+        figures = read_back(workspace, work).figures()
     else:
-        figures = [each.exhibit for each in lay_out(workspace, work).figures]
+        figures = [figure.exhibit for figure in lay_out(workspace, work).figures]
     write_figures(writer, figures)
-    return _Made({"figures": [{"name": each.name, "caption": each.caption} for each in figures]})
+    return _Made({"figures": [{"name": figure.name, "caption": figure.caption} for figure in figures]})
 
 
 def _lay_out(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Made:
     assert isinstance(work, StoredReport), "only reports are laid out"
     answer = lay_out(workspace, work)
-    write_tables(writer, [each.exhibit for each in answer.tables])
-    latex = BETWEEN_TABLES.join(as_latex(each.exhibit) for each in answer.tables)
+    write_tables(writer, [placed.exhibit for placed in answer.tables])
+    latex = BETWEEN_TABLES.join(as_latex(placed.exhibit) for placed in answer.tables)
     writer.write(REPORT_LATEX, [latex.encode()])
     body = to_json(answer_as_json(work, answer), inf_nan_mode="null")
     return _Made(names_of_answer(answer), body)

@@ -173,7 +173,7 @@ class FleetEngine:
     def _prepare(self) -> None:
         with self._workspace.database.writing() as tx:
             made_by = install_tickets(tx, procrastinate.__version__, SchemaManager.get_schema())
-            here, workers = gainboard.__version__, fleet.workers(tx)
+            here, workers = gainboard.__version__, fleet.list_workers(tx)
             other = next(
                 (worker for worker in workers if worker.release != here and worker.silent < self._pace.dead_after), None
             )
@@ -218,7 +218,7 @@ class FleetEngine:
         here = FleetWorker(number, socket.gethostname(), os.getpid(), gainboard.__version__, count, now)
         with self._workspace.database.writing() as tx:
             fleet.register(tx, here)
-        self._processes.owner = fleet.owner(number)
+        self._processes.owner = fleet.name_of_owner(number)
         log.info("worker %d works with %d slots", number, len(self._processes))
 
     def _is_well(self, number: int) -> bool:
@@ -227,7 +227,7 @@ class FleetEngine:
             return False
         # The database's clock decides who lives, not the hosts' clocks, which may differ by more than a heartbeat.
         with self._workspace.database.reading() as tx:
-            living = fleet.living(tx, self._pace.dead_after)
+            living = fleet.list_living(tx, self._pace.dead_after)
         if number not in living:
             log.warning("this worker was taken for dead, and begins anew")
             return False

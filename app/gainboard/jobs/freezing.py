@@ -5,20 +5,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic_core import to_json
 
 from gainboard.analyses.job_kinds import find_kind
-from gainboard.analyses.verify import VERIFY
+from gainboard.analyses.verify import Verification
 from gainboard.errors import Conflict, InvalidRequest
 from gainboard.evaluation import audit
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.access.principals import Principal, Sender
 from gainboard.evaluation.access.visibility import View, open_collection, open_locked
 from gainboard.evaluation.boards.leaderboard import ALPHA, BOARDS_VERSION, Board, leaderboard
@@ -88,14 +85,15 @@ def freeze(
         now = workspace.now()
         collection = _open(tx, principal, name, now).collection
         number = releases.last_number(tx, collection.id) + 1
-        held = _held(tx, collection)
-        frozen = _frozen(tx, collection, held)
-    about = _describe(collection, number, wanted, now)
+        held = _select_rows(tx, collection)
+        frozen = _describe_rows(tx, collection, held)
+    about = _describe_release(collection, number, wanted, now)
     # Scoring may read runs, so it happens between the two transactions.
-    boards = _boards(workspace, sender, name, wanted)
+    boards = _compute_boards(workspace, sender, name, wanted)
     versions = {"scoring_version": SCORING_VERSION, "boards_version": BOARDS_VERSION}
     made_by = {"environment": environment(), **versions}
     document = {"form": FORM, "release": about, "made_by": made_by, **frozen, **boards}
+    # The hash of the last entry proves all earlier ones, because each entry holds the hash of the one before.
     newest = deque(history(audit.entries_of(workspace, collection), document), maxlen=1)
     document["audit"] = {"hash": newest[0]["hash"]} if newest else None
     body = to_json(document, inf_nan_mode="null")
@@ -107,6 +105,7 @@ def freeze(
     ):
         view = open_locked(tx, principal, name)
         view.require_organiser()
+        # The rows were read in another transaction, so a change in between would be in some of them only.
         if view.collection.revision != collection.revision or releases.last_number(tx, collection.id) >= number:
             raise Conflict(f"{name!r} was changed while it was frozen. Nothing was stored. Send the request again.")
         blobs.put(tx, content)
@@ -126,7 +125,7 @@ def freeze(
     return collection, release
 
 
-def _describe(collection: Collection, number: int, wanted: Wanted, now: datetime) -> dict[str, Any]:
+def _describe_release(collection: Collection, number: int, wanted: Wanted, now: datetime) -> dict[str, Any]:
     """Return what a release says of itself, with the text by which it is cited."""
     name, title = name_of(collection, number), wanted.title or collection.title or collection.name
     by = f"{', '.join(wanted.creators)} ({now.year}). " if wanted.creators else ""
@@ -161,7 +160,7 @@ def _open(tx: Transaction, principal: Principal, name: str, now: datetime) -> Vi
     return view
 
 
-def _held(tx: Transaction, collection: Collection) -> Held:
+def _select_rows(tx: Transaction, collection: Collection) -> Held:
     sets = [OFFICIAL] + [row.name for row in qrels.page_sets(tx, collection.id, hidden=False)]
     versions = [
         row
@@ -176,24 +175,25 @@ def _held(tx: Transaction, collection: Collection) -> Held:
         for job in succeeded
         if run_ids.issuperset(job.run_ids) and version_ids.issuperset(jobs.versions_of(tx, job))
     ]
-    matrices = score_matrices.every(tx, collection.id)
+    matrices = score_matrices.list_versions(tx, collection.id)
     labels = {CustomMetric(matrix).label for matrix in matrices}
     verifiable = {job.id for job in kept if _is_current(job) and labels.issuperset(custom_labels(job.params))}
     every = reports.page(tx, before=None, limit=MOST, collection_id=collection.id)
     alone = [row for row in every if len(row.chapters) == 1 and row.state == "succeeded"]
+    # A report whose jobs are not in the release could not be laid out again.
     whole = [row for row in alone if verifiable.issuperset(job.id for job in row.jobs)]
     return Held(versions, stored, [job for job in kept if job.id in verifiable], whole, matrices)
 
 
 def _is_current(job: StoredJob) -> bool:
     """Return whether a job's result is of this version, and can be computed again from files."""
-    if job.kind in DERIVED_KINDS or job.kind == VERIFY.name:
+    if job.kind in DERIVED_KINDS or job.kind == Verification.name:
         return False
     kind = find_kind(job.kind)
     return not kind.is_for_organisers and kind.engine_version == job.engine_version
 
 
-def _frozen(tx: Transaction, collection: Collection, held: Held) -> dict[str, Any]:
+def _describe_rows(tx: Transaction, collection: Collection, held: Held) -> dict[str, Any]:
     names = {run.id: run.name for run in held.runs}
     versions = {version.id: version for version in held.qrels}
     beside = runs.metadata_hashes(tx, collection.id)
@@ -202,16 +202,16 @@ def _frozen(tx: Transaction, collection: Collection, held: Held) -> dict[str, An
         "judgments": [{name: getattr(version, name) for name in OF_VERSION} for version in held.qrels],
         "runs": [
             {name: getattr(run, name) for name in OF_RUN}
-            | {"late": is_late(collection, run), "metadata_sha256": beside.get(run.id)}
+            | {"late": collection.is_late(run), "metadata_sha256": beside.get(run.id)}
             for run in held.runs
         ],
-        "score_matrices": [matrix_as_json(tx, each) for each in held.matrices],
+        "score_matrices": [matrix_as_json(tx, matrix) for matrix in held.matrices],
         "topic_groups": {group.name: group.topics for group in collections.page_groups(tx, collection.id)},
         "results": [
             {
                 "id": job.id,
                 "kind": job.kind,
-                "title": find_kind(job.kind).shown_title,
+                "title": find_kind(job.kind).title,
                 "params": job.params,
                 "sha256": job.result_sha256,
                 "engine_version": job.engine_version,
@@ -225,21 +225,21 @@ def _frozen(tx: Transaction, collection: Collection, held: Held) -> dict[str, An
         ],
         "reports": [
             {
-                "id": each.id,
-                "name": each.name,
-                "params": each.params,
-                "sha256": each.result_sha256,
-                "finished_at": each.finished_at,
-                "about": each.chapters[0].about,
-                "left_out": each.chapters[0].left_out,
-                "jobs": {key: job.id for key, job in each.chapters[0].jobs.items()},
+                "id": report.id,
+                "name": report.name,
+                "params": report.params,
+                "sha256": report.result_sha256,
+                "finished_at": report.finished_at,
+                "about": report.chapters[0].about,
+                "left_out": report.chapters[0].left_out,
+                "jobs": {key: job.id for key, job in report.chapters[0].jobs.items()},
             }
-            for each in held.reports
+            for report in held.reports
         ],
     }
 
 
-def _boards(workspace: Workspace, sender: Sender, name: str, wanted: Wanted) -> dict[str, Any]:
+def _compute_boards(workspace: Workspace, sender: Sender, name: str, wanted: Wanted) -> dict[str, Any]:
     first = leaderboard(workspace, sender, name, Question(tuple(wanted.metrics)), None)
     table = first.scores
     labels = table.labels
@@ -249,21 +249,19 @@ def _boards(workspace: Workspace, sender: Sender, name: str, wanted: Wanted) -> 
     return {
         "metrics": labels,
         "board_version": {"judgments": table.qrels.judgments, "version": table.qrels.version},
-        "boards": [_board(each) for each in (first, *others.values())],
+        "boards": [_describe_board(board) for board in (first, *others.values())],
         "topics": list(table.topics),
         "scores": {
-            label: dict(zip(table.names, _numbers(scores), strict=True))
+            label: {
+                run: [None if math.isnan(score) else score for score in row]
+                for run, row in zip(table.names, scores.tolist(), strict=True)
+            }
             for label, scores in zip(labels, table.by_topic, strict=True)
         },
     }
 
 
-def _numbers(scores: NDArray[np.float64]) -> Iterator[list[float | None]]:
-    for row in scores.tolist():
-        yield [None if math.isnan(score) else score for score in row]
-
-
-def _board(board: Board) -> dict[str, Any]:
+def _describe_board(board: Board) -> dict[str, Any]:
     labels, tested = board.scores.labels, board.tested
     return {
         "by": board.by,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from gainboard.analyses.job_kinds import JobKind, find_kind
+from gainboard.analyses.job_kinds import Kind, find_kind
 from gainboard.analyses.pair_tests import ComparedPairs
 from gainboard.analyses.report_kinds import find_report_kind
 from gainboard.analyses.result_models import JobResult
@@ -46,7 +46,7 @@ from gainboard.jobs.derived_files import enqueue_derived_files
 from gainboard.jobs.files import write_parts
 from gainboard.jobs.pairs import write_pairs
 from gainboard.jobs.release_folders import DOCUMENT, MOST_DOCUMENT, Folder, first_faults, opened, require_same, unusable
-from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
+from gainboard.jobs.results import exhibits_of, names_of, read_result, result_body, write_summary, write_tables
 from gainboard.jobs.submission import identity
 from gainboard.notation.texts import read_time
 from gainboard.store import blobs, files, imports, jobs, releases, reports, score_matrices
@@ -113,7 +113,7 @@ class _Result(NamedTuple):
     """A result that may be imported: its kind, its bytes and what they say."""
 
     frozen: FrozenResult
-    kind: JobKind[Any, JobResult]
+    kind: Kind
     body: bytes
     read: JobResult
     tested: Sequence[ComparedPairs]
@@ -157,8 +157,8 @@ class Importing:
                     "here. Import the folder into another instance."
                 )
             self._refuse_name(tx)
-            there = jobs.among(tx, [each.id for each in self.document.results])
-            there |= reports.among(tx, [each.id for each in self.document.reports])  # type: ignore[arg-type]
+            there = jobs.among(tx, [entry.id for entry in self.document.results])
+            there |= reports.among(tx, [entry.id for entry in self.document.reports])  # type: ignore[arg-type]
         if there:
             raise Conflict(f"The result {min(there)} of this folder is in this instance already.")
 
@@ -200,49 +200,49 @@ class Importing:
     def _create(self) -> Collection:
         settings = self._settings()
         names = ("level_names", "highest_level", "gains", "depth", "intents", "order_by", "ignore_identical_ids")
-        first = {name: settings[name] for name in names}
+        # The last transaction sets the rest, and before it nobody sees the collection.
         hidden = {"title": "", "topics": None, "metrics": None, "phase": "hidden", "public": False}
-        values = {"name": self.hidden_name, **first, **hidden}
+        values = {"name": self.hidden_name, **{name: settings[name] for name in names}, **hidden}
         return collections.create(self.workspace, self.principal, values).collection
 
-    def _upload(self, made: Collection) -> None:
-        for version in sorted(self.document.judgments, key=lambda each: (_time(each.created_at), each.version)):
+    def _upload(self, collection: Collection) -> None:
+        for version in sorted(self.document.judgments, key=lambda judged: (_time(judged.created_at), judged.version)):
             self.require_client()
-            self._publish(made, version)
+            self._publish(collection, version)
         settings = self.document.settings
         with self.workspace.database.writing() as tx:
             order = {name: getattr(settings, name) for name in RunOrder._fields}
-            stored_collections.change(tx, made.id, **order)
+            stored_collections.change(tx, collection.id, **order)
         for run in self.document.runs:
             self.require_client()
             details = RunDetails(run.team, run.name, run.description, run.type, run.pooled, run.priority)
             path, beside = f"data/runs/{run.name}.txt", f"data/runs/{run.name}.ir_metadata.yml"
             with self._opened(path) as file:
-                stored_run = runs.submit(self.workspace, self.importer, made.name, Body(file), details).run
+                stored_run = runs.submit(self.workspace, self.importer, collection.name, Body(file), details).run
             require_same(path, stored_run.sha256, run.sha256)
             if run.metadata_sha256 is not None:
                 with self._opened(beside) as file:
-                    put = run_metadata.put(self.workspace, self.importer, made.name, run.name, Body(file))
+                    put = run_metadata.put(self.workspace, self.importer, collection.name, run.name, Body(file))
                 require_same(beside, put.sha256, run.metadata_sha256)
         for name, topics in self.document.topic_groups.items():
-            put_group(self.workspace, self.importer, made.name, name, topics)
+            put_group(self.workspace, self.importer, collection.name, name, topics)
 
-    def _publish(self, made: Collection, version: FrozenJudgments) -> None:
+    def _publish(self, collection: Collection, version: FrozenJudgments) -> None:
         """Publish a version under the order that it has. Before there are runs, that joins nothing."""
         judgments, order = version.judgments, {name: getattr(version, name) for name in RunOrder._fields}
         with self.workspace.database.writing() as tx:
-            stored_collections.change(tx, made.id, **order)
-            newest = stored_qrels.find(tx, made.id, VersionName(judgments))
+            stored_collections.change(tx, collection.id, **order)
+            newest = stored_qrels.find(tx, collection.id, VersionName(judgments))
             if newest and (newest.sha256, newest.columns) == (version.sha256, version.columns):
                 # The same judgments under another order, which no upload makes.
                 now = self.workspace.now()
-                times = {"created_at": now, "published_at": after_all(tx, made, judgments, now)}
+                times = {"created_at": now, "published_at": after_all(tx, collection, judgments, now)}
                 stored_qrels.add_again(tx, newest, **order, **times)
                 return
         path = f"data/qrels/{judgments}-{version.version}.txt"
         with self._opened(path) as file:
             stored = qrels.publish(
-                self.workspace, self.importer, made.name, Body(file), version.columns, judgments=judgments
+                self.workspace, self.importer, collection.name, Body(file), version.columns, judgments=judgments
             ).qrels
         require_same(path, stored.sha256, version.sha256)
 
@@ -254,32 +254,32 @@ class Importing:
             file.seek(0)
             yield cast(BinaryIO, file)
 
-    def _finish(self, made: Collection) -> tuple[Collection, Release]:
+    def _finish(self, collection: Collection) -> tuple[Collection, Release]:
         """Make the collection what it is, with all that came of it, in one transaction."""
         frozen, settings = self.document.release, self._settings()
         document = self.folder.read(DOCUMENT, MOST_DOCUMENT)
         log = self.folder.read_log(document)
-        by_version = sorted(self.document.score_matrices, key=lambda each: (each.name, each.version))
-        matrices = [(each, *self.folder.read_score_matrix(each)) for each in by_version]
+        by_version = sorted(self.document.score_matrices, key=lambda matrix: (matrix.name, matrix.version))
+        matrices = [(matrix, *self.folder.read_score_matrix(matrix)) for matrix in by_version]
         results = list(self._results())
         with ExitStack() as stack:
             contents = [
                 stack.enter_context(
                     blobs.prepared(self.workspace.database, hashlib.sha256(body).hexdigest(), len(body), compress(body))
                 )
-                for body in (document, log, *(each.body for each in results))
+                for body in (document, log, *(result.body for result in results))
             ]
             tx = stack.enter_context(self.workspace.database.writing())
             for content in contents:
                 blobs.put(tx, content)
-            versions = self._set_versions(tx, made)
-            stored = {run.name: run for run in stored_runs.page(tx, made.id)}
+            versions = self._set_versions(tx, collection)
+            stored = {run.name: run for run in stored_runs.page(tx, collection.id)}
             for run in self.document.runs:
                 imports.set_arrival(tx, stored[run.name].id, _time(run.created_at))
-            matrix_ids = [self._add_matrix(tx, made, *each) for each in matrices]
+            matrix_ids = [self._add_matrix(tx, collection, *matrix) for matrix in matrices]
             self._refuse_name(tx)
             changed = stored_collections.change(
-                tx, made.id, **settings, name=frozen.collection, uuid=frozen.uuid, phase="released"
+                tx, collection.id, **settings, name=frozen.collection, uuid=frozen.uuid, phase="released"
             )
             numbers = self._add_jobs(tx, changed, versions, stored, results)
             self._add_reports(tx, changed, numbers)
@@ -288,13 +288,17 @@ class Importing:
                 [run.id for run in stored.values()],
                 [version.id for version in versions.values()],
                 matrix_ids,
-                collection_id=made.id,
+                collection_id=collection.id,
                 **{name: getattr(frozen, name) for name in ("number", "title", "doi", "corrects", "citation")},
                 sha256=contents[0].sha256,
                 evidence_sha256=contents[1].sha256,
                 created_at=_time(frozen.created_at),
             )
-            details = {"sha256": release.sha256, "uuid": frozen.uuid, "left_out": [each.id for each in self.left_out]}
+            details = {
+                "sha256": release.sha256,
+                "uuid": frozen.uuid,
+                "left_out": [result.id for result in self.left_out],
+            }
             audit.record(tx, self.principal, "collection-imported", frozen.name, changed, **details)
         return changed, release
 
@@ -303,33 +307,39 @@ class Importing:
         for report in self.document.reports:  # which are laid out again
             path = f"data/results/{report.id}/result.json"
             require_same(path, hashlib.sha256(self.folder.read(path, MOST_RESULT)).hexdigest(), report.sha256)
-        for each in self.document.results:
+        for frozen in self.document.results:
             self.require_client()
-            path = f"data/results/{each.id}/result.json"
+            path = f"data/results/{frozen.id}/result.json"
             body = self.folder.read(path, MOST_RESULT)
-            require_same(path, hashlib.sha256(body).hexdigest(), each.sha256)
-            if because := _unknown(each):
-                self.left_out.append(NotImported(each.id, each.kind, because))
+            require_same(path, hashlib.sha256(body).hexdigest(), frozen.sha256)
+            if because := _unknown(frozen):
+                self.left_out.append(NotImported(frozen.id, frozen.kind, because))
                 continue
-            kind: JobKind[Any, JobResult] = find_kind(each.kind)
+            kind = find_kind(frozen.kind)
             try:
-                read = read_result(kind.result, body)
+                read = read_result(kind.result_model, body)
             except ValidationError as error:
-                raise unusable(f"{path} is no result of the kind {each.kind}: {first_faults(error)}") from error
+                raise unusable(f"{path} is no result of the kind {frozen.kind}: {first_faults(error)}") from error
             # A number as text, or a field that nobody knows, would be read and not written again.
-            if read.model_dump_json(exclude_unset=True).encode() != body:
-                raise unusable(f"{path} is not as the kind {each.kind} writes it")
+            if result_body(read) != body:
+                raise unusable(f"{path} is not as the kind {frozen.kind} writes it")
             said = (read.kind, read.collection, read.judgment_set, read.qrels_version, read.engine_version)
-            named = (each.kind, self.document.release.collection, each.judgments, each.version, each.engine_version)
-            if said != named or not set(read.runs) <= set(each.runs):
+            named = (
+                frozen.kind,
+                self.document.release.collection,
+                frozen.judgments,
+                frozen.version,
+                frozen.engine_version,
+            )
+            if said != named or not set(read.runs) <= set(frozen.runs):
                 raise unusable(f"{path} is about something else than {DOCUMENT} says")
-            yield _Result(each, kind, body, read, self.folder.read_pairs(each.id, read))
+            yield _Result(frozen, kind, body, read, self.folder.read_pairs(frozen.id, read))
 
     def _add_matrix(
         self,
         tx: Transaction,
-        made: Collection,
-        each: FrozenScores,
+        collection: Collection,
+        frozen: FrozenScores,
         names: Sequence[str],
         topics: Sequence[str],
         scores: NDArray[np.float64],
@@ -339,25 +349,25 @@ class Importing:
         stored = score_matrices.add(
             tx,
             scores,
-            collection_id=made.id,
-            **{name: getattr(each, name) for name in same},
+            collection_id=collection.id,
+            **{name: getattr(frozen, name) for name in same},
             runs=names,
             topics=topics,
-            created_at=_time(each.created_at),
+            created_at=_time(frozen.created_at),
         )
-        imports.set_matrix(tx, stored.id, each.version)
+        imports.set_matrix(tx, stored.id, frozen.version)
         return stored.id
 
-    def _set_versions(self, tx: Transaction, made: Collection) -> dict[VersionName, Qrels]:
+    def _set_versions(self, tx: Transaction, collection: Collection) -> dict[VersionName, Qrels]:
         """Give each version its number and times, and return them by name."""
         by_set: dict[str, list[FrozenJudgments]] = {}
         for version in self.document.judgments:
             by_set.setdefault(version.judgments, []).append(version)
         by_name: dict[VersionName, Qrels] = {}
         for judgments, versions in by_set.items():
-            stored = stored_qrels.page(tx, made.id, judgments, drafts=False, after=None, limit=len(versions))
-            in_order = sorted(versions, key=lambda each: (_time(each.created_at), each.version))
-            numbers = [each.version for each in in_order]
+            stored = stored_qrels.page(tx, collection.id, judgments, drafts=False, after=None, limit=len(versions))
+            in_order = sorted(versions, key=lambda frozen: (_time(frozen.created_at), frozen.version))
+            numbers = [frozen.version for frozen in in_order]
             if len(stored) != len(in_order) or numbers != sorted(set(numbers)):
                 raise unusable(f"the versions of the judgments {judgments!r} are not in the order of their numbers")
             for one, version in reversed(list(zip(stored, in_order, strict=True))):
@@ -365,7 +375,7 @@ class Importing:
                 imports.set_version(tx, one.id, version.version, *times)
                 by_name[VersionName(judgments, version.version)] = replace(one, version=version.version)
             if judgments != OFFICIAL:
-                imports.set_released(tx, made.id, judgments, _time(in_order[0].published_at))
+                imports.set_released(tx, collection.id, judgments, _time(in_order[0].published_at))
         return by_name
 
     def _add_jobs(
@@ -378,72 +388,75 @@ class Importing:
     ) -> dict[str, int]:
         """Add the jobs with their tables, which are made anew, and return their numbers by id."""
         numbers = {}
-        for each, kind, body, read, tested in results:
-            named = [VersionName(each.judgments or "", each.version), *(VersionName(*other) for other in each.others)]
-            if unknown := [name for name in (*named, *each.runs) if name not in versions and name not in stored]:
-                raise unusable(f"the result {each.id} is about {unknown[0]}, which is not there")
+        for frozen, kind, _, read, tested in results:
+            named = [
+                VersionName(frozen.judgments or "", frozen.version),
+                *(VersionName(*other) for other in frozen.others),
+            ]
+            if unknown := [name for name in (*named, *frozen.runs) if name not in versions and name not in stored]:
+                raise unusable(f"the result {frozen.id} is about {unknown[0]}, which is not there")
             version, *others = (versions[name] for name in named)
-            candidates = [stored[name] for name in each.runs]
-            params = kind.params.model_validate(each.params)
-            if identity(kind, params, collection, version, candidates, others) != each.id:
-                raise unusable(f"the id {each.id} is not that of the request that it stands beside")
+            candidates = [stored[name] for name in frozen.runs]
+            params = kind.params_model.model_validate(frozen.params)
+            if identity(kind, params, collection, version, candidates, others) != frozen.id:
+                raise unusable(f"the id {frozen.id} is not that of the request that it stands beside")
             try:
-                made = exhibits_of(kind, with_pairs(read, tested))
-                exhibits = names_of(made, tested)
+                shown = exhibits_of(read, tested)
+                exhibits = names_of(shown, tested)
             except (LookupError, ValueError, TypeError, ArithmeticError) as error:
-                raise unusable(f"no tables can be made of the result {each.id}: {error}") from error
-            numbers[each.id] = imports.add_job(
+                raise unusable(f"no tables can be made of the result {frozen.id}: {error}") from error
+            numbers[frozen.id] = imports.add_job(
                 tx,
-                _time(each.finished_at),
+                _time(frozen.finished_at),
                 sorted(other.id for other in others),
-                id=each.id,
+                id=frozen.id,
                 collection_id=collection.id,
-                kind=each.kind,
-                params=each.params,
+                kind=frozen.kind,
+                params=frozen.params,
                 qrels_id=version.id,
                 run_ids=[run.id for run in candidates],
-                engine_version=each.engine_version,
-                result_sha256=each.sha256,
+                engine_version=frozen.engine_version,
+                result_sha256=frozen.sha256,
                 exhibits=exhibits,
                 origin="imported",
             )
-            writer = _WrittenAtOnce(tx, numbers[each.id])
-            write_tables(writer, made.tables)
+            writer = _WrittenAtOnce(tx, numbers[frozen.id])
+            write_tables(writer, shown.tables)
             write_pairs(writer, tested)
-            write_summary(writer, body, tested)
+            write_summary(writer, read)
             files.add(tx, writer.files)
         return numbers
 
     def _add_reports(self, tx: Transaction, collection: Collection, numbers: Mapping[str, int]) -> None:
         """Add the reports whose plans come out as they were. A worker lays them out."""
         view = open_collection(tx, self.principal, collection.name)
-        for each in self.document.reports:
-            if because := self._not_planned(tx, view, each, numbers):
-                self.left_out.append(NotImported(each.id, each.name, because))
+        for frozen in self.document.reports:
+            if because := self._not_planned(tx, view, frozen, numbers):
+                self.left_out.append(NotImported(frozen.id, frozen.name, because))
                 continue
-            chapter = {"about": each.about, "left_out": each.left_out}
-            needed = {key: numbers[job] for key, job in each.jobs.items()}
-            named = {"id": each.id, "name": each.name, "params": each.params}
-            imports.add_report(tx, _time(each.finished_at), collection.id, chapter, needed, **named)
-            report = reports.among(tx, [each.id])[each.id]
+            chapter = {"about": frozen.about, "left_out": frozen.left_out}
+            needed = {key: numbers[job] for key, job in frozen.jobs.items()}
+            named = {"id": frozen.id, "name": frozen.name, "params": frozen.params}
+            imports.add_report(tx, _time(frozen.finished_at), collection.id, chapter, needed, **named)
+            report = reports.among(tx, [frozen.id])[frozen.id]
             enqueue_derived_files(tx, self.workspace.now(), "layout", report)
 
-    def _not_planned(self, tx: Transaction, view: View, each: FrozenReport, numbers: Mapping[str, int]) -> str | None:
+    def _not_planned(self, tx: Transaction, view: View, frozen: FrozenReport, numbers: Mapping[str, int]) -> str | None:
         """Return why a report is left out; None if its plan is the same here."""
-        if lacking := [job for job in each.jobs.values() if job not in numbers]:
+        if lacking := [job for job in frozen.jobs.values() if job not in numbers]:
             return f"its job {lacking[0][:12]} is left out"
         # The version is not among the parameters of a report, but among the facts about its collection.
-        name, about = view.collection.name, each.about
+        name, about = view.collection.name, frozen.about
         named = {"qrels": {name: about.get("qrels_version")}, "judgments": {name: about.get("judgment_set", OFFICIAL)}}
         try:
-            kind = find_report_kind(each.name)
-            params = kind.params.model_validate(each.params | named)
+            kind = find_report_kind(frozen.name)
+            params = kind.params_model.model_validate(frozen.params | named)
             plan = report_planning.planned(self.workspace, tx, view, kind, params)
         except (KeyError, ValidationError, GainboardError) as error:
             return f"this version cannot plan it: {getattr(error, 'message', str(error))[:200]}"
         facts = asdict(plan.about) | {"versions": list(plan.about.versions)}
-        is_same = facts == about and [asdict(one) for one in plan.left_out] == each.left_out
-        if not is_same or report_planning.identity(kind, params, [plan]) != each.id:
+        is_same = facts == about and [asdict(one) for one in plan.left_out] == frozen.left_out
+        if not is_same or report_planning.identity(kind, params, [plan]) != frozen.id:
             return "its plan is another one here: ask for the report again"
         return None
 
@@ -459,23 +472,23 @@ class _WrittenAtOnce:
         self.files.append(write_parts(self._tx, self._number, path, pieces))
 
 
-def _unknown(each: FrozenResult) -> str | None:
+def _unknown(frozen: FrozenResult) -> str | None:
     """Return why this version cannot know a result; None if it can."""
     try:
-        kind = find_kind(each.kind)
+        kind = find_kind(frozen.kind)
     except KeyError:
         return "this version of Gainboard has no such kind"
     if kind.is_for_organisers:
         return "results of this kind are no part of releases"
-    if each.engine_version != kind.engine_version:
-        return f"engine version {each.engine_version} computed it, and here is {kind.engine_version}"
-    if each.judgments is None or each.version is None:
+    if frozen.engine_version != kind.engine_version:
+        return f"engine version {frozen.engine_version} computed it, and here is {kind.engine_version}"
+    if frozen.judgments is None or frozen.version is None:
         return "it is about no version of the judgments"
     try:
-        settled = kind.params.model_validate(each.params)
+        settled = kind.params_model.model_validate(frozen.params)
     except ValidationError as error:
         return f"its parameters are unknown here: {first_faults(error)}"
-    return None if settled.shown() == each.params else "its parameters are written in another way here"
+    return None if settled.shown() == frozen.params else "its parameters are written in another way here"
 
 
 def _time(text: str | None) -> Any:

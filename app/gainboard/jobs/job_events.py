@@ -47,9 +47,9 @@ class Watch:
     def close(self) -> None:
         """Wake all waiting requests with the last known state, because the server stops. From now on nobody waits."""
         self._is_closed = True
-        for future, known in self._waiting.items():
+        for future, before in self._waiting.items():
             if not future.done():
-                future.set_result(known)
+                future.set_result(before)
 
     def wake(self) -> None:
         """Read the table now, if anyone waits, because a job may have changed. Any thread may call this."""
@@ -80,14 +80,14 @@ class Watch:
         """
         yield job
         while not (job.is_over or self._is_closed):
-            known, job = job, await self._next(job, pulse)
-            if job != known or (pulse is not None and not self._is_closed):
+            before, job = job, await self._next(job, pulse)
+            if job != before or (pulse is not None and not self._is_closed):
                 yield job
 
-    async def _next(self, known: W, seconds: float | None) -> W:
+    async def _next(self, before: W, seconds: float | None) -> W:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[W] = loop.create_future()
-        self._waiting[future] = known
+        self._waiting[future] = before
         if self._look is None or self._look.done():
             self._loop, self._news = loop, asyncio.Event()
             self._look = asyncio.create_task(self._keep_looking())
@@ -95,7 +95,7 @@ class Watch:
             async with asyncio.timeout(seconds):
                 return await future
         except TimeoutError:
-            return known
+            return before
         finally:
             del self._waiting[future]
 
@@ -114,14 +114,14 @@ class Watch:
             except Exception:  # otherwise all waiting requests would wait for ever
                 log.exception("unexpected error while jobs were read")
                 continue
-            for future, known in self._waiting.items():
-                now = by_id.get(known.id)
-                if now is not None and now != known and not future.done():
+            for future, before in self._waiting.items():
+                now = by_id.get(before.id)
+                if now is not None and now != before and not future.done():
                     future.set_result(now)
 
     def _read(self, awaited: list[Any]) -> dict[str, Any]:
         identities: dict[type, set[str]] = defaultdict(set)
-        for each in awaited:
-            identities[type(each)].add(each.id)
+        for work in awaited:
+            identities[type(work)].add(work.id)
         with self._workspace.database.reading() as tx:
-            return {key: each for kind, ids in identities.items() for key, each in AMONG[kind](tx, ids).items()}
+            return {key: work for kind, ids in identities.items() for key, work in AMONG[kind](tx, ids).items()}

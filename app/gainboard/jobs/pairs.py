@@ -135,7 +135,7 @@ def _pairs_of_metric(
     limit: int,
 ) -> list[NumberedPair]:
     """Return the next pairs under the metric with this number."""
-    each = pair_count(len(contents["runs"]))
+    count = pair_count(len(contents["runs"]))
     levels = _arrays(workspace, job, f"pairs/{number}/levels")
     pairs = ComparedPairs(
         contents["metrics"][number],
@@ -148,11 +148,11 @@ def _pairs_of_metric(
     )
     selected = pairs.select(wanted.run, wanted.significant)
     if after is not None:
-        selected = selected[selected > after - number * each]
+        selected = selected[selected > after - number * count]
     selected = selected[:limit]
     return [
-        NumberedPair(number * each + own, pairs.metric, pair, pairs.is_corrected)
-        for own, pair in zip(selected.tolist(), pairs.at(selected), strict=True)
+        NumberedPair(number * count + number_in_metric, pairs.metric, pair, pairs.is_corrected)
+        for number_in_metric, pair in zip(selected.tolist(), pairs.at(selected), strict=True)
     ]
 
 
@@ -162,9 +162,9 @@ def _arrays(workspace: Workspace, job: StoredJob, path: str) -> dict[str, NDArra
     return unpack(b"".join(read_file(workspace, file)))
 
 
-def _require_known(what: str, name: str | None, known: Sequence[str]) -> None:
-    if name is not None and name not in known:
-        some = ", ".join(known[:5]) + (f" and {len(known) - 5:,} more" if len(known) > 5 else "")
+def _require_known(what: str, name: str | None, names: Sequence[str]) -> None:
+    if name is not None and name not in names:
+        some = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
         raise InvalidRequest.at(
             f"query.{what}", f"unknown-{what}", f"The job has no {what} {name!r}. Available: {some}."
         )

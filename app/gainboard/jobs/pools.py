@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from gainboard.analyses.params import AnyParams, TopicNotJudged
-from gainboard.analyses.pool import POOL, PoolResult
+from gainboard.analyses.pool import Pooling, PoolResult
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
@@ -27,7 +27,7 @@ def find_pool(workspace: Workspace, principal: Principal, name: str, identity: s
     collection, and what `require_result` raises.
     """
     seen = find_work(workspace, principal, JOBS, identity)
-    if seen.work.kind != POOL.name or seen.collections[0].name != name:
+    if seen.work.kind != Pooling.name or seen.collections[0].name != name:
         message = f"The job {identity!r} has made no pool of {name!r}. Name a job of kind `pool`."
         raise InvalidRequest.at(location, "no-pool", message)
     result = read_back(workspace, seen.work)
@@ -58,7 +58,7 @@ def judging_progress(workspace: Workspace, principal: Principal, name: str, pool
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
-    versions = [each.in_use for each in list_sets(workspace, principal, name)]
+    versions = [judged.in_use for judged in list_sets(workspace, principal, name)]
     return [_progress(workspace, view.collection, pool, version) for version in versions if version is not None]
 
 
@@ -83,14 +83,16 @@ def pool_warnings(workspace: Workspace, principal: Principal, name: str, pool: P
     """
     with workspace.database.reading() as tx:
         collection = open_collection(tx, principal, name).collection
-        before = [qrels.find(tx, collection.id, each.named()) for each in pool.without]
+        before = [qrels.find(tx, collection.id, named.named()) for named in pool.without]
     levels = index_of(workspace, collection, version).levels
-    before_levels = [index_of(workspace, collection, each).levels for each in before if each is not None]
-    pooled = {(each.topic, document.encode()) for each in pool.pool for document in each.documents}
+    before_levels = [index_of(workspace, collection, other).levels for other in before if other is not None]
+    pooled = {(topic.topic, document.encode()) for topic in pool.pool for document in topic.documents}
     judged = {(topic, document) for topic, row in levels.items() for document in row}
     missing = sorted(pooled - judged)
     others = sorted(
-        pair for pair in judged - pooled if not any(pair[1] in each.get(pair[0], ()) for each in before_levels)
+        pair
+        for pair in judged - pooled
+        if not any(pair[1] in levels_before.get(pair[0], ()) for levels_before in before_levels)
     )
     warnings = []
     if missing:
@@ -106,30 +108,28 @@ def _shown(pair: tuple[str, bytes]) -> str:
     return f"{pair[1].decode()!r} of topic {pair[0]!r}"
 
 
-def with_pool(workspace: Workspace, principal: Principal, name: str, params: AnyParams) -> AnyParams:
+def with_pool(workspace: Workspace, principal: Principal, name: str, params: AnyParams, identity: str) -> AnyParams:
     """Return a request that names a pool as one about its depth, its runs, and the topics whose pool is judged.
 
     A topic's pool is judged if the budget has cut nothing, and the version judges every document. The request names the
     other topics with the reason. Raise errors as `find_pool` does, and InvalidRequest if no topic's pool is judged.
     """
-    if (identity := params.pool_asked()) is None:
-        return params
     pool = find_pool(workspace, principal, name, identity, "body.params.pool")
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         version = select(tx, view, params.version())
     judged = _progress(workspace, view.collection, pool, version).by_topic
     complete, others = [], []
-    for each, count in zip(pool.topics, judged, strict=True):
-        if not each.found:
-            others.append(TopicNotJudged(topic=each.topic, because="no-documents"))
-        elif each.pooled < each.found - each.left_out:
-            others.append(TopicNotJudged(topic=each.topic, because="cut-by-budget"))
-        elif count < each.pooled:
-            others.append(TopicNotJudged(topic=each.topic, because="not-judged"))
+    for topic, count in zip(pool.topics, judged, strict=True):
+        if not topic.found:
+            others.append(TopicNotJudged(topic=topic.topic, because="no-documents"))
+        elif topic.pooled < topic.found - topic.left_out:
+            others.append(TopicNotJudged(topic=topic.topic, because="cut-by-budget"))
+        elif count < topic.pooled:
+            others.append(TopicNotJudged(topic=topic.topic, because="not-judged"))
         else:
-            complete.append(each.topic)
+            complete.append(topic.topic)
     if not complete:
         message = f"Qrels {version.named} judge no topic of the pool completely. Judge the rest of a topic first."
         raise InvalidRequest.at("body.params.pool", "pool-not-judged", message)
-    return params.about_pool([each.run for each in pool.pooled_runs], pool.depth, complete, others)
+    return params.about_pool([run.run for run in pool.pooled_runs], pool.depth, complete, others)

@@ -92,6 +92,7 @@ class Folder:
                 pairs.require_whole(read.topics)
             except (ValueError, TypeError, LookupError, AttributeError) as error:
                 raise unusable(f"{path} has not the pairs of its result: {error}") from error
+            # The pairs are there twice, and a stranger wrote both.
             if metric.pairs is not None and metric.pairs != [pair.as_json(pairs.is_corrected) for pair in pairs]:
                 raise unusable(f"{path} has other pairs than its result")
             tested.append(pairs)

@@ -63,26 +63,28 @@ def make_again(
     not_made = _queue(workspace, collection, document)
     _run_all(workspace, slots, told)
     with workspace.database.reading() as tx:
-        every: list[StoredWork] = [*jobs.among(tx, [each["id"] for each in document["results"]]).values()]
-        every += reports.among(tx, [each["id"] for each in document["reports"]]).values()
+        every: list[StoredWork] = [*jobs.among(tx, [entry["id"] for entry in document["results"]]).values()]
+        every += reports.among(tx, [entry["id"] for entry in document["reports"]]).values()
     for work in every:
         if work.state != "succeeded":
             raise Conflict(f"The result {work.id} could not be computed again: {work.error or work.state}")
     wanted = Wanted(metrics=tuple(document["metrics"]))
     collection, frozen = freeze(workspace, principal, sender, collection.name, wanted)
-    made = json.loads(b"".join(blobs.get(workspace.database, frozen.sha256)))
+    remade = json.loads(b"".join(blobs.get(workspace.database, frozen.sha256)))
     # What cannot be made again stays as it was.
     for name in ("results", "reports"):
-        again = {each["id"]: each for each in made[name]}
-        made[name] = [{**again.get(each["id"], each), "finished_at": each["finished_at"]} for each in document[name]]
+        again = {entry["id"]: entry for entry in remade[name]}
+        remade[name] = [
+            {**again.get(entry["id"], entry), "finished_at": entry["finished_at"]} for entry in document[name]
+        ]
     if not document["release"]["run_files"]:  # the folder has no files beside runs, either
         beside = {run["name"]: run["metadata_sha256"] for run in document["runs"]}
-        made["runs"] = [{**run, "metadata_sha256": beside[run["name"]]} for run in made["runs"]]
-    made |= {name: document[name] for name in GIVEN}
+        remade["runs"] = [{**run, "metadata_sha256": beside[run["name"]]} for run in remade["runs"]]
+    remade |= {name: document[name] for name in GIVEN}
     # The order of members has no meaning, but pages show the hash of the document.
-    is_same = compare(document, made).outcome == "identical"
+    is_same = compare(document, remade).outcome == "identical"
     hashes = [
-        _stored(workspace, written if is_same else to_json(made)),
+        _stored(workspace, written if is_same else to_json(remade)),
         NO_LOG if log is None else _stored(workspace, log),
     ]
     created_at = datetime.fromisoformat(document["release"]["created_at"])
@@ -106,44 +108,49 @@ def _queue(workspace: Workspace, collection: Collection, document: Mapping[str, 
     not_made, rows = {}, {}
     with workspace.database.reading() as tx:
         stored = {run.name: run.id for run in runs.page(tx, collection.id)}
-    for each in document["results"]:
+    for frozen in document["results"]:
         try:
-            rows[each["id"]] = _row(workspace, collection, stored, each)
+            rows[frozen["id"]] = _row(workspace, collection, stored, frozen)
         except (GainboardError, ValueError, KeyError, TypeError) as error:
-            not_made[each["id"]] = str(error)
+            not_made[frozen["id"]] = str(error)
     numbers = {}
     with workspace.database.writing() as tx:
         # A release lists the newest first. Reports come before the first job can end, as each waits for its jobs.
         for key in reversed(rows):
             numbers[key] = jobs.add(tx, workspace.now(), **rows[key])[0].number
-        for each in reversed(document["reports"]):
-            if lacking := [job for job in each["jobs"].values() if job not in numbers]:
-                not_made[each["id"]] = f"its job {lacking[0][:12]} is not: {not_made.get(lacking[0], 'there is none')}"
+        for frozen in reversed(document["reports"]):
+            if lacking := [job for job in frozen["jobs"].values() if job not in numbers]:
+                not_made[frozen["id"]] = (
+                    f"its job {lacking[0][:12]} is not: {not_made.get(lacking[0], 'there is none')}"
+                )
                 continue
-            chapter = {"about": each["about"], "left_out": each["left_out"]}
-            needed = {key: numbers[job] for key, job in each["jobs"].items()}
-            own = {name: each[name] for name in ("id", "name", "params")}
-            imports.add_report(tx, workspace.now(), collection.id, chapter, needed, **own)
+            chapter = {"about": frozen["about"], "left_out": frozen["left_out"]}
+            needed = {key: numbers[job] for key, job in frozen["jobs"].items()}
+            named = {name: frozen[name] for name in ("id", "name", "params")}
+            imports.add_report(tx, workspace.now(), collection.id, chapter, needed, **named)
     return not_made
 
 
 def _row(
-    workspace: Workspace, collection: Collection, stored: Mapping[str, int], each: Mapping[str, Any]
+    workspace: Workspace, collection: Collection, stored: Mapping[str, int], frozen: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the row of a job. Raise an error if this version cannot compute its result."""
-    if each["engine_version"] != (here := find_kind(each["kind"]).engine_version):
-        raise ValueError(f"made by engine version {each['engine_version']!r} (here {here}), not comparable")
+    if frozen["engine_version"] != (here := find_kind(frozen["kind"]).engine_version):
+        raise ValueError(f"made by engine version {frozen['engine_version']!r} (here {here}), not comparable")
     with workspace.database.reading() as tx:
-        names = [VersionName(each["judgments"], each["version"]), *(VersionName(*other) for other in each["others"])]
+        names = [
+            VersionName(frozen["judgments"], frozen["version"]),
+            *(VersionName(*other) for other in frozen["others"]),
+        ]
         main, *others = (qrels.find(tx, collection.id, name) for name in names)
     if main is None or None in others:
         raise ValueError("it is about a version of the judgments that is not there")
-    run_ids = [stored[name] for name in each["runs"]]
-    analysis = open_analysis(workspace, each["kind"], each["params"], collection.id, main.id, run_ids)
+    run_ids = [stored[name] for name in frozen["runs"]]
+    analysis = open_analysis(workspace, frozen["kind"], frozen["params"], collection.id, main.id, run_ids)
     return {
         "sizes": sizes_of_chunks(analysis.parts()),
         "other_qrels": {other.id for other in others if other is not None},
-        **{name: each[name] for name in ("id", "kind", "params", "engine_version")},
+        **{name: frozen[name] for name in ("id", "kind", "params", "engine_version")},
         "collection_id": collection.id,
         "qrels_id": main.id,
         "run_ids": run_ids,

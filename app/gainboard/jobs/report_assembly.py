@@ -56,8 +56,8 @@ class Answer:
     @property
     def cells(self) -> int:
         """The approximate size of the answer: its cells and points."""
-        points = sum(len(series.x) for each in self.figures for series in each.exhibit.series)
-        return points + sum(len(each.exhibit.rows) * len(each.exhibit.columns) for each in self.tables)
+        points = sum(len(series.x) for placed in self.figures for series in placed.exhibit.series)
+        return points + sum(len(placed.exhibit.rows) * len(placed.exhibit.columns) for placed in self.tables)
 
 
 def compose(chapters: Chapters, remark: str = "") -> Answer:
@@ -66,22 +66,22 @@ def compose(chapters: Chapters, remark: str = "") -> Answer:
     `tables-3-6a` of collection C becomes `tables-3-6a.C`. The average over several collections has the paper's own
     number for it, or is `average-tables-3-6a`.
     """
-    everything = [(name, each) for name, laid in chapters.items() for each in laid]
-    tables = list(_tables([(name, each) for name, each in everything if isinstance(each, ReportTable)]))
-    drawn = _by_number([(name, each) for name, each in everything if isinstance(each, ReportFigure)])
+    everything = [(name, item) for name, laid in chapters.items() for item in laid]
+    tables = list(_tables([(name, item) for name, item in everything if isinstance(item, ReportTable)]))
+    drawn = _by_number([(name, item) for name, item in everything if isinstance(item, ReportFigure)])
     figures = [
-        Placed(number, name, _named(each.figure, f"{slug(number)}.{name}", f"{number}, {name}"))
+        Placed(number, name, _named(item.figure, f"{slug(number)}.{name}", f"{number}, {name}"))
         for number, of_each in drawn.items()
-        for name, each in of_each.items()
+        for name, item in of_each.items()
     ]
     return Answer(
-        [_captioned(each, remark) for each in tables if isinstance(each, Placed)],
-        [_captioned(each, remark) for each in figures],
+        [_captioned(item, remark) for item in tables if isinstance(item, Placed)],
+        [_captioned(item, remark) for item in figures],
         [
-            *((name, each) for name, each in everything if isinstance(each, LeftOut)),
-            *((None, each) for each in tables if isinstance(each, LeftOut)),
+            *((name, item) for name, item in everything if isinstance(item, LeftOut)),
+            *((None, item) for item in tables if isinstance(item, LeftOut)),
         ],
-        [(name, each) for name, each in everything if isinstance(each, Remark)],
+        [(name, item) for name, item in everything if isinstance(item, Remark)],
     )
 
 
@@ -93,11 +93,11 @@ def _tables(laid: Sequence[tuple[str, ReportTable]]) -> Iterator[Placed[Table] |
     for number, of_each in _by_number(laid).items():
         first = next(iter(of_each.values()))
         if first.is_joined:
-            table = joined([each.table for each in of_each.values()])
+            table = joined([of_collection.table for of_collection in of_each.values()])
             yield Placed(number, None, first.finish(_named(table, slug(first.number), first.number)))
             continue
-        for name, each in of_each.items():
-            yield Placed(number, name, _named(each.finished(), f"{slug(number)}.{name}", f"{number}, {name}"))
+        for name, of_collection in of_each.items():
+            yield Placed(number, name, _named(of_collection.finished(), f"{slug(number)}.{name}", f"{number}, {name}"))
         if len(of_each) > 1 and first.has_average:
             what, mean = first.average or f"{number}, averages", _average(of_each)
             # Tables that share rows may share no column.
@@ -111,7 +111,9 @@ def _average(of_each: Mapping[str, ReportTable]) -> Table:
     first = next(iter(of_each.values()))
     name = slug(first.average) if first.average else f"average-{slug(first.number)}"
     number = first.average or f"{first.number}, averages"
-    under_each_seed = zip(*([each.table, *each.by_seed] for each in of_each.values()), strict=True)
+    under_each_seed = zip(
+        *([of_collection.table, *of_collection.by_seed] for of_collection in of_each.values()), strict=True
+    )
     mean, *others = (average(tables) for tables in under_each_seed)
     caption = f"{first.table.caption} Unweighted averages over {len(of_each)} collections: {', '.join(of_each)}."
     named = _named(replace(mean, caption=caption), name, number)
@@ -141,7 +143,7 @@ def _named(exhibit: E, name: str, before: str) -> E:
 def lay_out(workspace: Workspace, report: StoredReport) -> Answer:
     """Return the tables and figures of the report, whose jobs have succeeded."""
     kind = find_report_kind(report.name)
-    params = kind.params.model_validate(report.params)
+    params = kind.params_model.model_validate(report.params)
     chapters: dict[str, Sequence[ReportItem]] = {}
     for chapter in report.chapters:
         results = {key: read_back(workspace, job) for key, job in chapter.jobs.items()}
@@ -159,6 +161,7 @@ def _remarks(results: Sequence[JobResult]) -> Iterator[Remark]:
         differing = f"except on {', '.join(near.topics)}" if near.topics else "on all topics"
         ranks = f"at the first {near.first_ranks} ranks " if near.first_ranks else ""
         told.append(f"{near.run} repeats {near.repeats} {ranks}{differing}")
+    # Once for the whole report: each of its jobs would say the same.
     if told:
         yield Remark(
             "Runs that repeat another one except on a few topics distort tests and rank correlations: "
@@ -184,10 +187,12 @@ def answer_as_json(report: StoredReport, answer: Answer) -> dict[str, Any]:
             for chapter in report.chapters
             for key, job in chapter.jobs.items()
         ],
-        "tables": [_numbered(each, table_as_json(each.exhibit)) for each in answer.tables],
-        "figures": [_numbered(each, figure_as_json(each.exhibit)) for each in answer.figures],
-        "left_out": [{"collection": name, "what": each.what, "why": each.why} for name, each in answer.left_out],
-        "remarks": [{"collection": name, "text": each.text} for name, each in answer.remarks],
+        "tables": [_numbered(placed, table_as_json(placed.exhibit)) for placed in answer.tables],
+        "figures": [_numbered(placed, figure_as_json(placed.exhibit)) for placed in answer.figures],
+        "left_out": [
+            {"collection": name, "what": omission.what, "why": omission.why} for name, omission in answer.left_out
+        ],
+        "remarks": [{"collection": name, "text": remark.text} for name, remark in answer.remarks],
     }
 
 
@@ -198,8 +203,8 @@ def _numbered(placed: Placed[E], shown: dict[str, Any]) -> dict[str, Any]:
 def names_of_answer(answer: Answer) -> dict[str, list[dict[str, Any]]]:
     """Return the names, captions and numbers of the tables and figures, in the form of a job's `exhibits`."""
     return {
-        "tables": [_name_of(each) for each in answer.tables],
-        "figures": [_name_of(each) for each in answer.figures],
+        "tables": [_name_of(placed) for placed in answer.tables],
+        "figures": [_name_of(placed) for placed in answer.figures],
     }
 
 

@@ -21,7 +21,7 @@ from gainboard.evaluation.judgments.versions import select
 from gainboard.evaluation.scoring.binding import refuse_custom
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_derived_files
-from gainboard.jobs.submission import JobSpec, enqueue, of_type, require_own, require_room, sized, specify
+from gainboard.jobs.submission import JobSpec, enqueue, of_type, plan_chunks, require_own, require_room, specify
 from gainboard.store import qrels, reports, runs
 from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
@@ -81,13 +81,26 @@ def launch(
     for plan in plans:
         for key, spec in list(plan.specs.items()):
             try:
-                plan.sizes[key] = sized(spec)
+                plan.sizes[key] = plan_chunks(spec)
             except InvalidRequest as error:  # too few runs, too few topics, or too costly
                 del plan.specs[key]
                 plan.left_out.append(LeftOut(plan.shows[key], error.message))
     if not any(plan.specs for plan in plans):
-        raise _nothing_to_show(plans)
-    return _stored(workspace, principal, token, kind, params, plans)
+        faults = [
+            {
+                "location": f"body.collections.{number}",
+                "code": "nothing-to-show",
+                "message": f"{plan.about.collection}, {omission.what}: {omission.why}",
+            }
+            for number, plan in enumerate(plans)
+            for omission in plan.left_out
+        ]
+        raise InvalidRequest(
+            "None of the report's tables and figures is available for these collections. `errors` says why for each "
+            "of them.",
+            errors=faults,
+        )
+    return _store(workspace, principal, token, kind, params, plans)
 
 
 def planned(
@@ -95,19 +108,20 @@ def planned(
 ) -> ReportPlan:
     view.require_free_scores()
     plan = ReportPlan(view, _about(workspace, tx, view, params))
-    for each in kind.plan(plan.about, params):
-        if isinstance(each, LeftOut):
-            plan.left_out.append(each)
+    for item in kind.plan(plan.about, params):
+        if isinstance(item, LeftOut):
+            plan.left_out.append(item)
             continue
-        plan.shows[each.key] = each.shows
-        sent = params_of(each, view.collection.name, params)
+        plan.shows[item.key] = item.shows
+        sent = params_of(item, view.collection.name, params)
         try:
-            plan.specs[each.key] = specify(workspace, tx, view, find_kind(each.kind), sent)
+            plan.specs[item.key] = specify(workspace, tx, view, find_kind(item.kind), sent)
+        # A report shows what is possible for its collection, and says why the rest is missing.
         except InvalidRequest as error:
-            plan.left_out.append(LeftOut(each.shows, error.message))
+            plan.left_out.append(LeftOut(item.shows, error.message))
         except (BadExpression, BadGains) as error:
             # the error's location is in a parameter of the job, but the client sent a parameter of the report
-            raise InvalidRequest.at("body.params", error.slug, f"{each.shows}: {error.message}") from error
+            raise InvalidRequest.at("body.params", error.slug, f"{item.shows}: {error.message}") from error
     return plan
 
 
@@ -124,7 +138,7 @@ def _about(workspace: Workspace, tx: Transaction, view: View, params: ReportPara
         highest_level=collection.highest_level,
         depth=collection.depth,
         qrels_version=version.version,
-        versions=tuple(each.version for each in published),
+        versions=tuple(version.version for version in published),
         topics=len(chosen.judged.topics) if chosen else version.topics,
         runs=len(stored),
         teams=len({run.team_id for run in stored}),
@@ -135,7 +149,7 @@ def _about(workspace: Workspace, tx: Transaction, view: View, params: ReportPara
 
 def params_of(needed: Needed, collection: str, params: ReportParams) -> Params:
     """Return the parameters of a job, with the report's own where the plan gives none."""
-    model = find_kind(needed.kind).params
+    model: Any = find_kind(needed.kind).params_model
     version = params.qrels.get(collection)
     of_report = {name: getattr(params, name) for name in ("seed", "drop_identical", "type", "topics")}
     of_report |= {"judgments": params.judgments.get(collection, OFFICIAL)}
@@ -145,24 +159,7 @@ def params_of(needed: Needed, collection: str, params: ReportParams) -> Params:
     return completed
 
 
-def _nothing_to_show(plans: Sequence[ReportPlan]) -> InvalidRequest:
-    faults = [
-        {
-            "location": f"body.collections.{place}",
-            "code": "nothing-to-show",
-            "message": f"{plan.about.collection}, {each.what}: {each.why}",
-        }
-        for place, plan in enumerate(plans)
-        for each in plan.left_out
-    ]
-    return InvalidRequest(
-        "None of the report's tables and figures is available for these collections. `errors` says why for each of "
-        "them.",
-        errors=faults,
-    )
-
-
-def _stored(
+def _store(
     workspace: Workspace,
     principal: Principal,
     token: Token,
@@ -173,9 +170,9 @@ def _stored(
     report_id = identity(kind, params, plans)
     with workspace.database.reading() as tx:
         if (stored := reports.find(tx, report_id)) and stored.state in ("queued", "running", "succeeded"):
-            return require_own(stored, [each.view.collection for each in plans])
+            return require_own(stored, [plan.view.collection for plan in plans])
     with workspace.database.writing() as tx:
-        require_room(tx, token, [each for plan in plans for each in plan.specs.values()])
+        require_room(tx, token, [spec for plan in plans for spec in plan.specs.values()])
         specs = {spec.id: (spec, plan.sizes[key]) for plan in plans for key, spec in plan.specs.items()}
         # All reports queue their jobs in the same order. Otherwise two reports that share jobs could each hold one that
         # the other waits for.
@@ -196,8 +193,8 @@ def _stored(
             enqueue_derived_files(tx, workspace.now(), "layout", report)
             report = reports.among(tx, [report_id])[report_id]
         if is_begun:
-            for each in plans:
-                audit.record(tx, principal, "report-launched", report_id, each.view.collection, name=kind.name)
+            for plan in plans:
+                audit.record(tx, principal, "report-launched", report_id, plan.view.collection, name=kind.name)
     return report
 
 
@@ -215,14 +212,14 @@ def shown(params: ReportParams) -> Mapping[str, Any]:
 
 def identity(kind: ReportKind[Any], params: ReportParams, plans: Sequence[ReportPlan]) -> str:
     """Return a report's id: SHA-256 of its plan's version, its name and parameters, and its jobs."""
-    chapters = list(map(list, map(_known, plans)))
+    chapters = list(map(list, map(_identify, plans)))
     facts = [LAYOUT_VERSION, kind.name, shown(params), chapters]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-def _known(plan: ReportPlan) -> Iterator[Any]:
+def _identify(plan: ReportPlan) -> Iterator[Any]:
     yield plan.view.collection.uuid
     # Reports from before there were intents stay the same, and the collection determines whether it has any.
     yield {name: value for name, value in asdict(plan.about).items() if name != "intents"}
-    yield [asdict(each) for each in plan.left_out]
-    yield {key: each.id for key, each in plan.specs.items()}
+    yield [asdict(omission) for omission in plan.left_out]
+    yield {key: spec.id for key, spec in plan.specs.items()}

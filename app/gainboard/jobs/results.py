@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeGuard, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from gainboard.analyses.bootstrap_sensitivity import SensitivityResult
-from gainboard.analyses.job_kinds import JobKind, find_kind
+from gainboard.analyses.job_kinds import find_kind
 from gainboard.analyses.pair_tests import ComparedPairs
 from gainboard.analyses.result_models import JobResult
 from gainboard.errors import JobNotFinished, NoResult, ResultOutdated, RowDamaged
@@ -79,9 +78,8 @@ def read_back(workspace: Workspace, job: StoredJob) -> JobResult:
     require_result(job)
     summary = find_file(workspace, job, SUMMARY)
     body = b"".join(read_file(workspace, summary) if summary else content(workspace, job))
-    kind: JobKind[Any, JobResult] = find_kind(job.kind)
     try:
-        return read_result(kind.result, body)
+        return read_result(find_kind(job.kind).result_model, body)
     except ValidationError as error:
         raise _unreadable("job", job) from error
 
@@ -104,26 +102,34 @@ def _unreadable(noun: str, work: StoredWork) -> RowDamaged:
 
 def read_result(model: type[R], body: bytes) -> R:
     """Return the result of a kind from its JSON."""
-    with _collector_at_rest():
-        return model.model_validate_json(body)
-
-
-@contextmanager
-def _collector_at_rest() -> Iterator[None]:
     # The million new containers are no garbage. Searching them for garbage takes three times as long as making them,
     # and blocks all other threads, so collection is off.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        yield
+        return model.model_validate_json(body)
     finally:
         if was_enabled:
             gc.enable()
 
 
-def exhibits_of(kind: JobKind[Any, R], result: R) -> Exhibits:
-    """Return the tables and figures of a job's result. Near-duplicates have a table of their own, if there are any."""
-    tables: list[Table | LongTable] = [*kind.tables(result)]
+def result_body(result: JobResult) -> bytes:
+    """Return a result as it is stored: JSON without the fields that it does not have."""
+    return result.model_dump_json(exclude_unset=True).encode()
+
+
+def exhibits_of(result: JobResult, tested: Sequence[ComparedPairs] = ()) -> Exhibits:
+    """Return the tables and figures of a job's result. `tested` are its pairs, also where it lists none.
+
+    Near-duplicates have a table of their own, if there are any.
+    """
+    if isinstance(result, SensitivityResult):
+        metrics = [
+            metric if metric.pairs is not None else metric.model_copy(update={"pairs": pairs})
+            for metric, pairs in zip(result.metrics, tested, strict=True)
+        ]
+        result = result.model_copy(update={"metrics": metrics})
+    tables = [*result.tables()]
     if result.near_duplicates:
         rows = [
             (
@@ -138,26 +144,14 @@ def exhibits_of(kind: JobKind[Any, R], result: R) -> Exhibits:
         columns = (Column("run"), Column("repeats"), Column("ranks"), Column("topics that differ"), Column("which"))
         caption = "Runs that repeat an earlier run except on a few topics."
         tables.append(Table("near-duplicates", caption, columns, rows))
-    return Exhibits(tuple(tables), tuple(kind.figures(result)))
+    return Exhibits(tuple(tables), tuple(result.figures()))
 
 
-def with_pairs(result: R, tested: Sequence[ComparedPairs]) -> R:
-    """Return a result from its JSON, with the tested pairs instead of lists that are too long for it."""
+def write_summary(writer: Writer, result: JobResult) -> None:
+    """Store the result without its pairs, if it is of a kind that has any."""
     if isinstance(result, SensitivityResult):
-        for metric, pairs in zip(result.metrics, tested, strict=True):
-            if metric.pairs is None:
-                metric.pairs = pairs  # type: ignore[assignment]  # rows of a table are made of either
-    return result
-
-
-def write_summary(writer: Writer, body: bytes, tested: Sequence[ComparedPairs]) -> None:
-    """Store the result without its pairs, if it has any."""
-    if tested:
-        with _collector_at_rest():
-            result = from_json(body)
-        for metric in result["metrics"]:
-            metric["pairs"] = None
-        writer.write(SUMMARY, [to_json(result)])
+        metrics = [metric.model_copy(update={"pairs": None}) for metric in result.metrics]
+        writer.write(SUMMARY, [result_body(result.model_copy(update={"metrics": metrics}))])
 
 
 def write_tables(writer: Writer, tables: Iterable[Table | LongTable]) -> None:
@@ -174,22 +168,22 @@ def write_figures(writer: Writer, figures: Iterable[Figure]) -> None:
         writer.write(f"figures/{figure.name}.svg", [as_svg(figure)])
 
 
-def names_of(made: Exhibits, tested: Sequence[ComparedPairs] = ()) -> dict[str, list[dict[str, Any]]]:
+def names_of(exhibits: Exhibits, tested: Sequence[ComparedPairs] = ()) -> dict[str, list[dict[str, Any]]]:
     """Return the names and captions of the tables and figures, as a job has them in `exhibits`.
 
     `pairs` names the metrics with pages of pairs.
     """
     tables: list[dict[str, Any]] = []
-    for table in made.tables:
+    for table in exhibits.tables:
         shown: dict[str, Any] = {"name": table.name, "caption": table.caption}
         if not is_printed(table):
             shown["only_csv"] = True
         if isinstance(table, Table) and table.notes:
             shown["notes"] = list(table.notes)
         tables.append(shown)
-    figures = [{"name": figure.name, "caption": figure.caption} for figure in made.figures]
+    figures = [{"name": figure.name, "caption": figure.caption} for figure in exhibits.figures]
     named: dict[str, list[dict[str, Any]]] = {"tables": tables, "figures": figures}
-    return named | ({"pairs": [{"metric": each.metric} for each in tested]} if tested else {})
+    return named | ({"pairs": [{"metric": of_metric.metric} for of_metric in tested]} if tested else {})
 
 
 def is_printed(table: Table | LongTable) -> TypeGuard[Table]:

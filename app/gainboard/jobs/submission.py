@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from gainboard.analyses.job_kinds import JobKind
+from gainboard.analyses.job_kinds import Change, Kind
 from gainboard.analyses.labels import Labels, located
 from gainboard.analyses.params import AnyParams, GroupTopics
-from gainboard.analyses.rejudge import REJUDGE, RejudgeParams
+from gainboard.analyses.rejudge import RejudgeParams, Rejudging
 from gainboard.errors import BadExpression, BadGains, Conflict, InvalidRequest, TooManyJobs
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
@@ -54,39 +54,48 @@ MOST_OPEN_ELSEWHERE = 5
 
 
 @dataclass(frozen=True)
+class JobData:
+    """The stored data that a job is about. `others` are the other versions that it names, by number.
+
+    If the job is about some topics only, these are the only ones of all versions.
+    """
+
+    collection: Collection
+    version: JudgedVersion
+    others: Mapping[VersionName, JudgedVersion]
+    candidates: Sequence[Run]
+    topics: ChosenTopics | None = None
+
+
+@dataclass(frozen=True)
 class JobSpec:
     """A settled request, with everything that its result depends on. Equal ones have equal ids."""
 
     workspace: Workspace = field(repr=False)
-    kind: JobKind[Any, Any]
+    kind: Kind
     params: AnyParams
-    collection: Collection
-    version: JudgedVersion
-    others: Mapping[VersionName, JudgedVersion]
-    candidates: list[Run]
-    topics: ChosenTopics | None = None
+    data: JobData
     custom: CustomMetrics = NO_CUSTOM
 
     @property
-    def id(self) -> str:
-        """The job's id."""
-        others = [other.qrels for other in self.others.values()]
-        return identity(self.kind, self.params, self.collection, self.qrels, self.candidates, others)
+    def collection(self) -> Collection:
+        return self.data.collection
 
-    @property
-    def qrels(self) -> Qrels:
-        """The version that the job is about."""
-        return self.version.qrels
+    # Made once, because it hashes the names of all runs.
+    @cached_property
+    def id(self) -> str:
+        data = self.data
+        others = [other.qrels for other in data.others.values()]
+        return identity(self.kind, self.params, data.collection, data.version.qrels, data.candidates, others)
 
     @cached_property
     def matrices(self) -> Matrices:
         """The matrices for the job's analysis. The first use may read runs, so it must be outside of transactions."""
-        data = JobData(self.collection, self.version, self.others, self.candidates, self.topics)
-        return matrices_of(self.workspace, data, self.params, self.custom)
+        return matrices_of(self.workspace, self.data, self.params, self.custom)
 
 
 def identity(
-    kind: JobKind[Any, Any],
+    kind: Kind,
     settled: AnyParams,
     collection: Collection,
     version: Qrels,
@@ -98,16 +107,15 @@ def identity(
     # limits. Equal requests of two people would be two jobs, and a release would lose every result. Nor the numbers of
     # rows: a collection that is restored elsewhere keeps its uuid, not them.
     files = [[run.name, run.team, run.sha256] for run in candidates]
-    judgments = [*_known(version), *sorted(_known(other) for other in others)]
+    judgments = [*_identify(version), *sorted(_identify(other) for other in others)]
     if kind.is_change:
         # If an old version is published again, organisers may want the order of the replaced one again.
         judgments.append(str(version.published_at))
-    asked = [kind.name, settled.shown()]
-    known = [kind.engine_version, collection.uuid, collection.name, *asked, judgments, files]
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+    facts = [kind.engine_version, collection.uuid, collection.name, kind.name, settled.shown(), judgments, files]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-def _known(version: Qrels) -> list[Any]:
+def _identify(version: Qrels) -> list[Any]:
     """Return what identifies a version. Official ones have no name, as in ids from before there were sets."""
     set_name = [version.judgments] if version.judgments != OFFICIAL else []
     left_out = ["ignore_identical_ids"] if version.ignore_identical_ids else []
@@ -137,9 +145,8 @@ def settle(collection: Collection, params: AnyParams, custom: CustomMetrics = NO
     return settled
 
 
-def specify(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any, Any], params: AnyParams) -> JobSpec:
-    """Settle a request of a principal who may ask for the kind. Raise BadInput if the request is invalid."""
-    kind.admit(view)
+def specify(workspace: Workspace, tx: Transaction, view: View, kind: Kind, params: AnyParams) -> JobSpec:
+    """Settle a request of a principal whom `kind.admit` has let in. Raise BadInput if the request is invalid."""
     collection = view.collection
     custom = custom_metrics(tx, view, params.model_dump(mode="json"))
     settled = settle(collection, with_topics(tx, collection, params), custom)
@@ -148,14 +155,14 @@ def specify(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any
     else:
         version = JudgedVersion.of(workspace, tx, select(tx, view, params.version()))
     named = published_versions(workspace, tx, view, params.versions())
+    # Versions get their numbers now, so that one which is published later makes another job and changes none.
     settled = settled.pinned({name: other.qrels.named for name, other in named.items()})
     others = {other.qrels.named: other for other in named.values()}
     stored = runs.page(tx, collection.id, team_id=view.only_team)
     candidates = of_type(settled.selection().candidates(stored, collection.name), settled.only_type())
     for label in custom_labels(settled.shown()):
         require_scores_of(custom.resolve(label), candidates, "body.params.runs")
-    data = narrowed(collection, version, others, candidates, settled)
-    return JobSpec(workspace, kind, settled, collection, data.version, data.others, candidates, data.topics, custom)
+    return JobSpec(workspace, kind, settled, narrow_data(collection, version, others, candidates, settled), custom)
 
 
 def with_topics(tx: Transaction, collection: Collection, params: AnyParams) -> AnyParams:
@@ -163,15 +170,15 @@ def with_topics(tx: Transaction, collection: Collection, params: AnyParams) -> A
 
     Raise NotFound for a group that does not exist, and InvalidRequest for a group whose given topics are others now.
     """
-    asked = params.topics_asked()
-    if asked == "all":
+    chosen = params.topics_asked()
+    if chosen == "all":
         return params
-    if isinstance(asked, list):
+    if isinstance(chosen, list):
         # a topic that is named twice counts once, and the order of the topics means nothing
-        return params.about_topics(sorted(set(asked), key=str.encode))
-    name = asked.group if isinstance(asked, GroupTopics) else asked
+        return params.about_topics(sorted(set(chosen), key=str.encode))
+    name = chosen.group if isinstance(chosen, GroupTopics) else chosen
     topics = list(require_group(tx, collection, name).topics)
-    if isinstance(asked, GroupTopics) and asked.topics != topics:
+    if isinstance(chosen, GroupTopics) and chosen.topics != topics:
         message = (
             f"The topic group {name!r} has other topics now. Send its name alone, or the list of topics without a name."
         )
@@ -179,12 +186,12 @@ def with_topics(tx: Transaction, collection: Collection, params: AnyParams) -> A
     return params.about_topics(GroupTopics(group=name, topics=topics))
 
 
-def of_type(stored: Sequence[Run], wanted: str | None) -> list[Run]:
+def of_type(stored: Sequence[Run], run_type: str | None) -> list[Run]:
     """Return the runs of a type; all runs if it is None."""
-    return [run for run in stored if wanted in (None, run.type)]
+    return [run for run in stored if run_type in (None, run.type)]
 
 
-def admit(workspace: Workspace, principal: Principal, name: str, kind: JobKind[Any, Any]) -> None:
+def admit(workspace: Workspace, principal: Principal, name: str, kind: Kind) -> None:
     """Raise what the principal should get who may not ask for this kind of job about the collection."""
     with workspace.database.reading() as tx:
         kind.admit(open_collection(tx, principal, name))
@@ -194,25 +201,27 @@ def launch(
     workspace: Workspace,
     principal: Principal,
     name: str,
-    kind: JobKind[Any, Any],
+    kind: Kind,
     params: AnyParams,
     chunk_seconds: float = CHUNK_SECONDS,
 ) -> StoredJob:
     """Return the job for this request: a new one, or that of an equal request on the same data."""
-    admit(workspace, principal, name, kind)
-    params = with_pool(workspace, principal, name, params)
+    if (pool := params.pool_asked()) is not None:
+        # Who may not ask learns nothing of a pool. It is read before the transaction, because it is a whole result.
+        admit(workspace, principal, name, kind)
+        params = with_pool(workspace, principal, name, params, pool)
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        token = principal.require_token()
         kind.admit(view)
-        if kind.find_same is not None and (same := kind.find_same(tx, view.collection, params)):
+        token = principal.require_token()
+        if issubclass(kind, Change) and (same := kind.find_same(tx, view.collection, params)):
             return same
         spec = specify(workspace, tx, view, kind, params)
         # A failed or cancelled job is queued again instead.
         if (job_there := jobs.find(tx, spec.id)) and job_there.state in ("queued", "running", "succeeded"):
             return require_own(job_there, [spec.collection])
     # Sizing may read all runs, so it happens between the two transactions.
-    sizes = sized(spec, chunk_seconds)
+    sizes = plan_chunks(spec, chunk_seconds)
     with workspace.database.writing() as tx:
         require_room(tx, token, [spec])
         job, is_queued = enqueue(workspace, tx, token, spec, sizes)
@@ -221,14 +230,14 @@ def launch(
     return job
 
 
-def sized(asked: JobSpec, chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
+def plan_chunks(spec: JobSpec, chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
     """Return the sizes of the chunks of a settled request. Raise BadInput if its analysis is impossible."""
-    return sizes_of_chunks(asked.kind.analysis(asked.matrices, asked.params).parts(), chunk_seconds)
+    return sizes_of_chunks(spec.kind(spec.matrices, spec.params).parts(), chunk_seconds)
 
 
-def require_room(tx: Transaction, token: Token, wanted: Sequence[JobSpec]) -> None:
+def require_room(tx: Transaction, token: Token, specs: Sequence[JobSpec]) -> None:
     """Raise TooManyJobs if this token may not queue those of the jobs that are not there yet."""
-    ids = {each.id: each.collection for each in wanted}
+    ids = {spec.id: spec.collection for spec in specs}
     stored = jobs.among(tx, list(ids)).values()
     reused = {job.id for job in stored if job.state in ("queued", "running", "succeeded")}
     new = [collection for id, collection in ids.items() if id not in reused]
@@ -237,8 +246,9 @@ def require_room(tx: Transaction, token: Token, wanted: Sequence[JobSpec]) -> No
         raise TooManyJobs(
             f"This token has {count} open jobs, and may have {MOST_OPEN}. Wait until some are over, or cancel some."
         )
-    for here in {each.id: each for each in new if token.collection_id not in (None, each.id)}.values():
-        count, more = opened.get(here.id, 0), sum(each.id == here.id for each in new)
+    elsewhere = {collection.id: collection for collection in new if token.collection_id not in (None, collection.id)}
+    for here in elsewhere.values():
+        count, more = opened.get(here.id, 0), sum(collection.id == here.id for collection in new)
         if count + more > MOST_OPEN_ELSEWHERE:
             raise TooManyJobs(
                 f"A token of another collection may have {MOST_OPEN_ELSEWHERE} open jobs on {here.name!r}. This token "
@@ -248,35 +258,37 @@ def require_room(tx: Transaction, token: Token, wanted: Sequence[JobSpec]) -> No
 
 
 def enqueue(
-    workspace: Workspace, tx: Transaction, token: Token, asked: JobSpec, sizes: Sequence[int]
+    workspace: Workspace, tx: Transaction, token: Token, spec: JobSpec, sizes: Sequence[int]
 ) -> tuple[StoredJob, bool]:
     """Return the job of a settled request, and whether this call queued it."""
+    data, version = spec.data, spec.data.version.qrels
     job, is_queued = jobs.add(
         tx,
         workspace.now(),
         sizes,
-        id=asked.id,
-        collection_id=asked.collection.id,
-        kind=asked.kind.name,
-        params=asked.params.shown(),
-        qrels_id=None if asked.version.is_none else asked.qrels.id,
-        other_qrels={other.qrels.id for other in asked.others.values()} - {asked.qrels.id},
-        run_ids=[run.id for run in asked.candidates],
+        id=spec.id,
+        collection_id=data.collection.id,
+        kind=spec.kind.name,
+        params=spec.params.shown(),
+        qrels_id=None if data.version.is_none else version.id,
+        other_qrels={other.qrels.id for other in data.others.values()} - {version.id},
+        run_ids=[run.id for run in data.candidates],
         token_id=token.id,
-        engine_version=asked.kind.engine_version,
+        engine_version=spec.kind.engine_version,
     )
-    return require_own(job, [asked.collection]), is_queued
+    return require_own(job, [data.collection]), is_queued
 
 
-def require_own(work: W, wanted: Sequence[Collection]) -> W:
+def require_own(work: W, collections: Sequence[Collection]) -> W:
     """Return the job or report with the id of a request. Raise Conflict if it is about other collections.
 
     An id is made of the collection's uuid, among other things, so a stranger must have planted such a result.
     """
-    collection_ids = (
-        [work.collection_id] if isinstance(work, StoredJob) else [each.collection_id for each in work.chapters]
-    )
-    if collection_ids != [each.id for each in wanted]:
+    if isinstance(work, StoredJob):
+        collection_ids = [work.collection_id]
+    else:
+        collection_ids = [chapter.collection_id for chapter in work.chapters]
+    if collection_ids != [collection.id for collection in collections]:
         raise Conflict(
             f"The result {work.id} has the id of this request, and is about another collection. An organiser of the "
             "instance must delete the collection that it came with."
@@ -284,21 +296,7 @@ def require_own(work: W, wanted: Sequence[Collection]) -> W:
     return work
 
 
-@dataclass(frozen=True)
-class JobData:
-    """The stored data that a job is about. `others` are the other versions that it names, by number.
-
-    If the job is about some topics only, these are the only ones of all versions.
-    """
-
-    collection: Collection
-    version: JudgedVersion
-    others: Mapping[VersionName, JudgedVersion]
-    candidates: Sequence[Run]
-    topics: ChosenTopics | None
-
-
-def narrowed(
+def narrow_data(
     collection: Collection,
     version: JudgedVersion,
     others: Mapping[VersionName, JudgedVersion],
@@ -306,19 +304,18 @@ def narrowed(
     settled: AnyParams,
 ) -> JobData:
     """Return the data of a settled request, with the topics that it names. Raise InvalidRequest if none is judged."""
-    asked = settled.topics_asked()
-    if isinstance(asked, str) or version.is_none:  # what is about runs alone chooses topics itself
-        return JobData(collection, version, others, candidates, None)
-    name, topics = (asked.group, asked.topics) if isinstance(asked, GroupTopics) else (None, asked)
+    named = settled.topics_asked()
+    if isinstance(named, str) or version.is_none:  # what is about runs alone chooses topics itself
+        return JobData(collection, version, others, candidates)
+    name, topics = (named.group, named.topics) if isinstance(named, GroupTopics) else (None, named)
 
     def narrow(whole: JudgedVersion) -> tuple[JudgedVersion, ChosenTopics]:
         chosen = choose_topics(whole.topics, name, topics, "body.params.topics")
         return JudgedVersion(whole.qrels, chosen.judged), chosen
 
-    narrowed_version, chosen = narrow(version)
-    return JobData(
-        collection, narrowed_version, {number: narrow(whole)[0] for number, whole in others.items()}, candidates, chosen
-    )
+    judged, chosen = narrow(version)
+    others = {number: narrow(other)[0] for number, other in others.items()}
+    return JobData(collection, judged, others, candidates, chosen)
 
 
 def matrices_of(workspace: Workspace, data: JobData, settled: AnyParams, custom: CustomMetrics = NO_CUSTOM) -> Matrices:
@@ -369,7 +366,7 @@ def sizes_of_chunks(parts: Sequence[float], chunk_seconds: float = CHUNK_SECONDS
     return [*sizes, 1]
 
 
-def change_order(workspace: Workspace, principal: Principal, name: str, asked: RejudgeParams) -> StoredJob | None:
+def change_order(workspace: Workspace, principal: Principal, name: str, params: RejudgeParams) -> StoredJob | None:
     """Change the order of a collection's runs: at once if no qrels are published, else by a job.
 
     Return the job, or None if the change is done. Raise Conflict if a run cannot be read in this order.
@@ -377,9 +374,9 @@ def change_order(workspace: Workspace, principal: Principal, name: str, asked: R
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
-        order = asked.order(view.collection)
+        order = params.order(view.collection)
         if is_in_order(tx, view.collection, order):
             return None
     if change_unpublished(workspace, principal, name, order):
         return None
-    return launch(workspace, principal, name, REJUDGE, asked)
+    return launch(workspace, principal, name, Rejudging, params)

@@ -13,11 +13,9 @@ import numpy as np
 from pydantic_core import to_json
 
 from gainboard import __version__
-from gainboard.analyses import Analysis
-from gainboard.analyses.analysis import Arrays
-from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.job_kinds import Analysis, Arrays, find_kind
 from gainboard.analyses.result_models import JobResult
-from gainboard.analyses.verify import SECONDS_A_COMPARISON, VERIFY, Recomputation, Verification, VerifyParams
+from gainboard.analyses.verify import SECONDS_A_COMPARISON, Recomputation, Verification, VerifyParams
 from gainboard.errors import Conflict, NotFound
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
@@ -29,8 +27,8 @@ from gainboard.evaluation.scoring.score_matrices import matrix_as_json
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.pairs import list_pairs
 from gainboard.jobs.report_assembly import answer_as_json, lay_out
-from gainboard.jobs.results import content, require_result
-from gainboard.jobs.submission import JobSpec, enqueue, matrices_of, narrowed, require_room, sizes_of_chunks
+from gainboard.jobs.results import content, require_result, result_body
+from gainboard.jobs.submission import JobData, JobSpec, enqueue, matrices_of, narrow_data, require_room, sizes_of_chunks
 from gainboard.store import collections, jobs, qrels, reports, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
@@ -40,7 +38,7 @@ from gainboard.vocabulary import OFFICIAL
 NOTHING: Arrays = {"nothing": np.zeros(0)}
 
 
-def open_stored(workspace: Workspace, job: StoredJob) -> Analysis[Any]:
+def open_stored(workspace: Workspace, job: StoredJob) -> Analysis[Any, Any]:
     """Return the analysis of a stored job, over the runs and versions that the job names."""
     return open_analysis(workspace, job.kind, job.params, job.collection_id, job.qrels_id, job.run_ids)
 
@@ -48,32 +46,31 @@ def open_stored(workspace: Workspace, job: StoredJob) -> Analysis[Any]:
 def open_analysis(
     workspace: Workspace,
     kind_name: str,
-    asked: Mapping[str, Any],
+    settled: Mapping[str, Any],
     collection_id: int,
     qrels_id: int | None,
     run_ids: Sequence[int],
-) -> Analysis[Any]:
+) -> Analysis[Any, Any]:
     """Return the analysis of a settled request, over these runs and this version."""
     kind = find_kind(kind_name)
-    params = kind.params.model_validate(asked)
+    params = kind.params_model.model_validate(settled)
     with workspace.database.reading() as tx:
         collection, candidates = collections.of_id(tx, collection_id), runs.of_ids(tx, run_ids)
         main = no_version(collection)
         if qrels_id is not None:
             main = JudgedVersion.of(workspace, tx, qrels.of_id(tx, qrels_id))
-        custom = stored_custom_metrics(tx, collection) if names_custom(asked) else NO_CUSTOM
+        custom = stored_custom_metrics(tx, collection) if names_custom(settled) else NO_CUSTOM
         others = stored_versions(workspace, tx, collection, params.versions().values())
-    data = narrowed(collection, main, others, candidates, params)
-    analysis: Analysis[Any] = kind.analysis(matrices_of(workspace, data, params, custom), params)
-    return analysis
+    data = narrow_data(collection, main, others, candidates, params)
+    return kind(matrices_of(workspace, data, params, custom), params)
 
 
-def build_result(job: StoredJob, analysis: Analysis[Any], found: Sequence[Arrays]) -> JobResult:
+def build_result(job: StoredJob, analysis: Analysis[Any, Any], findings: Sequence[Arrays]) -> JobResult:
     """Return the result of a job, from the findings of all parts, as its kind's model.
 
     It has no times, so equal jobs have equal results.
     """
-    own, matrices, kind = analysis.result(found), analysis.matrices, find_kind(job.kind)
+    fields, matrices, kind = analysis.result(findings), analysis.matrices, find_kind(job.kind)
     head = {
         "kind": job.kind,
         "collection": matrices.collection.name,
@@ -88,13 +85,7 @@ def build_result(job: StoredJob, analysis: Analysis[Any], found: Sequence[Arrays
     left_out = [{"run": name, "identical_to": kept} for name, kept in matrices.left_out.items()]
     dropped = {"runs_left_out": left_out} if job.params.get("drop_identical") else {}
     near = {"near_duplicates": near_duplicates(matrices)} if analysis.compares_pairs else {}
-    result: JobResult = kind.result.model_validate(head | chosen | uploaded | dropped | near | own)
-    return result
-
-
-def result_body(result: JobResult) -> bytes:
-    """Return a result as it is stored: JSON without the fields that it does not have."""
-    return result.model_dump_json(exclude_unset=True).encode()
+    return kind.result_model.model_validate(head | chosen | uploaded | dropped | near | fields)
 
 
 def environment() -> str:
@@ -105,7 +96,7 @@ def environment() -> str:
 
 def is_verifiable(job: StoredJob) -> bool:
     """Return whether a job's result can be computed again: it is no change, and no verification itself."""
-    return not find_kind(job.kind).is_change and job.kind != VERIFY.name
+    return not find_kind(job.kind).is_change and job.kind != Verification.name
 
 
 def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> StoredJob:
@@ -134,13 +125,13 @@ def verify(workspace: Workspace, principal: Principal, work: StoredWork) -> Stor
         spec = _spec(workspace, tx, work, main, params)
         if (verification := jobs.find(tx, spec.id)) and verification.state in ("queued", "running", "succeeded"):
             return verification
-    sizes = sizes_of_chunks([cost for each in again for cost in each.parts] or [SECONDS_A_COMPARISON])
+    sizes = sizes_of_chunks([cost for recomputation in again for cost in recomputation.parts] or [SECONDS_A_COMPARISON])
     token = principal.require_token()
     with workspace.database.writing() as tx:
         require_room(tx, token, [spec])
         job, is_queued = enqueue(workspace, tx, token, spec, sizes)
         if is_queued:
-            audit.record(tx, principal, "job-launched", job.id, collection, kind=VERIFY.name, params=subject)
+            audit.record(tx, principal, "job-launched", job.id, collection, kind=Verification.name, params=subject)
     return job
 
 
@@ -163,7 +154,7 @@ class DependedJob(DependedOn):
     @property
     def params(self) -> dict[str, Any]:
         """The parameters of a request for the job that names its qrels version."""
-        if self.job.qrels_id is None or "qrels" not in find_kind(self.job.kind).params.model_fields:
+        if self.job.qrels_id is None or "qrels" not in find_kind(self.job.kind).params_model.model_fields:
             return self.job.params
         return self.job.params | {"judgments": self.job.judgment_set, "qrels": self.job.qrels_version}
 
@@ -178,7 +169,7 @@ class DependedReport:
     @property
     def params(self) -> dict[str, Any]:
         """The parameters of a request for the report that names versions."""
-        abouts = [each.about for each in self.report.chapters]
+        abouts = [chapter.about for chapter in self.report.chapters]
         return self.report.params | {
             "judgments": {about["collection"]: about.get("judgment_set", OFFICIAL) for about in abouts},
             "qrels": {about["collection"]: about["qrels_version"] for about in abouts},
@@ -192,7 +183,7 @@ def dependencies(workspace: Workspace, principal: Principal, job: StoredJob) -> 
     `require_result` raises.
     """
     require_result(job)
-    if job.kind == VERIFY.name:
+    if job.kind == Verification.name:
         raise Conflict("A verification depends on the job that it verifies. Ask for the dependencies of that job.")
     _require_judgments(workspace, principal, [job])
     return depended_on(workspace, job)
@@ -216,7 +207,7 @@ def depended_on(workspace: Workspace, job: StoredJob) -> DependedJob:
     with workspace.database.reading() as tx:
         collection = collections.of_id(tx, job.collection_id)
         versions = [qrels.of_id(tx, key) for key in jobs.versions_of(tx, job)]
-        own_first = sorted(versions, key=lambda each: each.id != job.qrels_id)
+        own_first = sorted(versions, key=lambda version: version.id != job.qrels_id)
         custom = stored_custom_metrics(tx, collection) if (labels := custom_labels(job.params)) else NO_CUSTOM
         matrices = [matrix_as_json(tx, custom.resolve(label).matrix) for label in labels]
         return DependedJob(collection, own_first, runs.of_ids(tx, job.run_ids), matrices, job=job)
@@ -247,7 +238,8 @@ def _spec(
     every = [work] if isinstance(work, StoredJob) else work.jobs
     others = {key: qrels.of_id(tx, key) for job in every for key in jobs.versions_of(tx, job)}
     judged = {version.named: JudgedVersion.of(workspace, tx, version) for version in others.values()}
-    return JobSpec(workspace, VERIFY, params, collection, main, judged, runs.of_ids(tx, main_job.run_ids))
+    data = JobData(collection, main, judged, runs.of_ids(tx, main_job.run_ids))
+    return JobSpec(workspace, Verification, params, data)
 
 
 def open_verification(workspace: Workspace, opened: Verification) -> Verification:
@@ -259,37 +251,38 @@ def _recomputations(workspace: Workspace, params: VerifyParams) -> Sequence[Reco
     with workspace.database.reading() as tx:
         by_id = jobs.among(tx, list(params.results))
         report = reports.find(tx, params.report) if params.report is not None else None
+    # The job names hashes, not content: what it verifies may have been deleted while it waited.
     if len(by_id) + (report is not None) < len(params.results):
         raise NotFound("The job or report that is to be verified does not exist any more.")
-    again = [_of_job(workspace, by_id[key]) for key in params.results if key in by_id]
-    return again if report is None else [*again, _of_report(workspace, report, again)]
+    again = [_recompute_job(workspace, by_id[key]) for key in params.results if key in by_id]
+    return again if report is None else [*again, _recompute_report(workspace, report, again)]
 
 
 def _stored(workspace: Workspace, work: StoredWork) -> bytes:
     return b"".join(content(workspace, work))
 
 
-def _of_job(workspace: Workspace, job: StoredJob) -> Recomputation:
+def _recompute_job(workspace: Workspace, job: StoredJob) -> Recomputation:
     sha256, stored = require_result(job), partial(_stored, workspace, job)
     if job.engine_version != (here := find_kind(job.kind).engine_version):
         why = f"made by engine version {job.engine_version} (here {here}), not comparable"
         return Recomputation(job.id, job.kind, sha256, stored, [], _nothing, _no_result, made_by=why)
     analysis = open_stored(workspace, job)
 
-    def result(found: Sequence[Arrays]) -> bytes:
-        computed = build_result(job, analysis, found)
+    def result(findings: Sequence[Arrays]) -> bytes:
+        computed = build_result(job, analysis, findings)
         list_pairs(computed)  # as for the stored result: long lists of pairs are files beside it
         return result_body(computed)
 
     return Recomputation(job.id, job.kind, sha256, stored, analysis.parts(), analysis.work, result)
 
 
-def _of_report(workspace: Workspace, report: StoredReport, again: Sequence[Recomputation]) -> Recomputation:
+def _recompute_report(workspace: Workspace, report: StoredReport, again: Sequence[Recomputation]) -> Recomputation:
     """Return the layout of a report, made again of the stored results that the others verify."""
     sha256, stored = require_result(report), partial(_stored, workspace, report)
-    why = next((each.made_by for each in again if each.made_by is not None), None)
+    why = next((recomputation.made_by for recomputation in again if recomputation.made_by is not None), None)
 
-    def result(found: Sequence[Arrays]) -> bytes:
+    def result(findings: Sequence[Arrays]) -> bytes:
         return to_json(answer_as_json(report, lay_out(workspace, report)), inf_nan_mode="null")
 
     return Recomputation(report.id, report.name, sha256, stored, [], _nothing, result, made_by=why)
@@ -299,5 +292,5 @@ def _nothing(part: int) -> Arrays:
     return NOTHING
 
 
-def _no_result(found: Sequence[Arrays]) -> bytes:
+def _no_result(findings: Sequence[Arrays]) -> bytes:
     return b""

@@ -19,17 +19,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from gainboard.analyses import Analysis, Arrays, Change
-from gainboard.analyses.job_kinds import find_kind
+from gainboard.analyses.job_kinds import Analysis, Arrays, Change, find_kind
 from gainboard.analyses.verify import Verification, VerifyResult
 from gainboard.errors import InvalidRequest, RowDamaged, Unavailable
-from gainboard.evaluation.access.principals import holder
+from gainboard.evaluation.access.principals import principal_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_layouts, make_derived_files
 from gainboard.jobs.files import ClaimLost, FileWriter
 from gainboard.jobs.pairs import list_pairs, write_pairs
-from gainboard.jobs.results import exhibits_of, names_of, read_result, with_pairs, write_summary, write_tables
-from gainboard.jobs.verification import build_result, open_stored, open_verification, result_body
+from gainboard.jobs.results import exhibits_of, names_of, result_body, write_summary, write_tables
+from gainboard.jobs.verification import build_result, open_stored, open_verification
 from gainboard.store import blobs, claims, imports, jobs, tokens
 from gainboard.store.arrays import pack_all, unpack_all
 from gainboard.store.job_records import DERIVED_KINDS, Claim, StoredJob
@@ -44,7 +43,7 @@ class Worker:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._open: tuple[str, Analysis[Any]] | None = None
+        self._open: tuple[str, Analysis[Any, Any]] | None = None
 
     def work(self, claim: Claim) -> None:
         """Run the chunk and store its findings, or the job's result if the chunk is the last one.
@@ -54,18 +53,23 @@ class Worker:
         with self._workspace.database.reading() as tx:
             job = jobs.job_of(tx, claim)
         # A kind that this version does not know may be a later one's: it fails by itself.
-        if any(each.column != "kind" for each in job.damage):
+        if any(damage.column != "kind" for damage in job.damage):
             raise RowDamaged(job.error or "")
         # the claim is lost, so nobody needs the findings
         with suppress(ClaimLost):
             if job.kind in DERIVED_KINDS:
                 make_derived_files(self._workspace, claim, job)
             elif claim.is_last:
-                _assemble(self._workspace, claim, job, self._analysis(job))
+                analysis = self._analysis(job)
+                with self._workspace.database.reading() as tx:
+                    packed = claims.results_of_chunks(tx, job.number)
+                findings = [arrays for chunk in packed for arrays in unpack_all(chunk)]
+                while not _end(self._workspace, claim, job, analysis, findings):
+                    pass  # the collection has changed since the change was prepared
             else:
                 _work_parts(self._workspace, claim, self._analysis(job))
 
-    def _analysis(self, job: StoredJob) -> Analysis[Any]:
+    def _analysis(self, job: StoredJob) -> Analysis[Any, Any]:
         if self._open is not None and self._open[0] == job.id:
             return self._open[1]
         self._open = None  # its matrices may be large: they go before the next ones come
@@ -83,7 +87,7 @@ class Worker:
         return analysis
 
 
-def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis[Any]) -> None:
+def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis[Any, Any]) -> None:
     note = _Progress(workspace, claim)
     findings: list[Arrays] = []
     for part in range(claim.first_part, claim.first_part + claim.parts):
@@ -94,16 +98,8 @@ def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis[Any]) -> 
         claims.complete(tx, claim, packed)
 
 
-def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any]) -> None:
-    with workspace.database.reading() as tx:
-        packed = claims.results_of_chunks(tx, job.number)
-    findings = [arrays for chunk in packed for arrays in unpack_all(chunk)]
-    while not _is_ended(workspace, claim, job, analysis, findings):
-        pass  # the collection has changed since the change was prepared
-
-
-def _is_ended(
-    workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any], findings: Sequence[Arrays]
+def _end(
+    workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis[Any, Any], findings: Sequence[Arrays]
 ) -> bool:
     """Put the result together and end the job.
 
@@ -111,19 +107,18 @@ def _is_ended(
     """
     result = build_result(job, analysis, findings)
     tested = list_pairs(result)
+    # The bytes are made once: their hash identifies the result, and a verification compares them with those made again.
     body = result_body(result)
     sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
-    # Exhibits are made from the JSON, so that they show exactly what its readers get.
-    kind = find_kind(job.kind)
-    exhibits = exhibits_of(kind, with_pairs(read_result(kind.result, body), tested))
+    exhibits = exhibits_of(result, tested)
     writer = FileWriter(workspace, claim)
     write_tables(writer, exhibits.tables)
     write_pairs(writer, tested)
-    write_summary(writer, body, tested)
+    write_summary(writer, result)
     stored = blobs.prepared(workspace.database, sha256, len(body), compressed)
     with stored as content, workspace.database.writing() as tx:
         # Who asked for the job, as a present principal. All code that locks both locks collections before their jobs.
-        asker = holder(tokens.of_id(tx, job.token_id) if job.token_id else None, workspace.now())
+        asker = principal_of(tokens.of_id(tx, job.token_id) if job.token_id else None, workspace.now())
         if isinstance(analysis, Change):
             analysis.lock(tx, asker)
         if not claims.holds(tx, claim):
@@ -135,7 +130,9 @@ def _is_ended(
         claims.finish(tx, claim, sha256, workspace.now(), names_of(exhibits, tested))
         enqueue_layouts(tx, workspace.now(), job.number)
         if isinstance(result, VerifyResult):
-            imports.set_verified(tx, [each.id for each in result.compared if each.outcome == "identical"])
+            imports.set_verified(
+                tx, [comparison.id for comparison in result.compared if comparison.outcome == "identical"]
+            )
         return True
 
 

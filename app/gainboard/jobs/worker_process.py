@@ -255,7 +255,7 @@ class WorkerProcesses:
                 self._is_in_doubt = False
             # A writing transaction would block SQLite's other writers at every look.
             with database.reading() as tx:
-                if not claims.is_anything_ready(tx):
+                if not claims.ready(tx):
                     return False
             # Until the transaction has ended well, nobody knows whether the claim was stored.
             self._is_in_doubt = True

@@ -1,4 +1,4 @@
-"""The records of who may do what, and who did: teams, tokens, policies and the audit log."""
+"""The records of who may do what, and who did: teams, tokens and the audit log."""
 
 from __future__ import annotations
 
@@ -6,35 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from gainboard.vocabulary import Late, Parameters, Role, ScoresShown
+from gainboard.vocabulary import Role
 
-MOST_PRESETS: Final = 5
 INVITED: Final = "invited"
 """The origin of a token that a team was invited to, and that nobody has yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class PolicySettings:
-    """A policy for the time while judgments are hidden, with the defaults of a collection that names none.
-
-    `scores` says whose scores are shown; `parameters`, under presets or any; `decimals`, how exactly; `coverage`, the
-    share of the declared topics that a run must have; `answers`, the number of distinct scores (of an expression and
-    a run) for a team's runs. The quotas limit a team's runs per day (UTC), in total, and at the same
-    time, and the decompressed bytes that the team stores (None: no limit). `late` says whether runs are accepted after
-    the release.
-    """
-
-    scores: ScoresShown = "own-mean"
-    parameters: Parameters = "preset"
-    presets: tuple[str, ...] = ()
-    decimals: int = 3
-    coverage: float = 0.9
-    answers: int = 200
-    per_day: int | None = None
-    total: int | None = None
-    concurrent: int | None = None
-    bytes: int | None = 2 << 30
-    late: Late = "closed"
 
 
 @dataclass(frozen=True, slots=True)

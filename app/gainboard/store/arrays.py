@@ -15,6 +15,7 @@ from gainboard.trec.zstd import compress, decompress
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Return the named arrays as compressed bytes, little-endian on every machine."""
+    # Workers on other machines, and other databases after a restore, read the same bytes.
     shapes = {name: (array.dtype.newbyteorder("<").str, *array.shape) for name, array in arrays.items()}
     data = [array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes() for array in arrays.values()]
     return compress(b"\n".join((json.dumps(shapes).encode(), b"".join(data))))
@@ -27,10 +28,12 @@ def unpack(packed: bytes) -> dict[str, NDArray[Any]]:
 
 def arrays_of(content: bytes) -> dict[str, NDArray[Any]]:
     """Return the arrays of packed bytes that are decompressed already. Raise ValueError or TypeError for others."""
-    header, data = content.split(b"\n", 1)  # JSON has no line feed in it
+    # JSON has no line feed in it.
+    header, data = content.split(b"\n", 1)
     arrays: dict[str, NDArray[Any]] = {}
     offset = 0
     for name, (dtype, *shape) in json.loads(header).items():
+        # Views of the bytes: a judged run is read for every request that scores it, so nothing is copied.
         flat = np.frombuffer(data, dtype=dtype, count=math.prod(shape), offset=offset)
         arrays[name] = flat.reshape(shape)
         offset += arrays[name].nbytes

@@ -24,7 +24,8 @@ from gainboard.store.tables import collections, tokens
 
 NOTHING = "0" * 64
 """The value that the first entry has instead of the hash of an earlier entry."""
-_LOCK = 0x61756474  # not the default key: an entry waits for other entries alone
+# Not the default key: an entry waits for other entries alone.
+_LOCK = 0x61756474
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +170,16 @@ def last(tx: Transaction, wanted: AuditWanted) -> AuditEntry | None:
 def upload(tx: Transaction, collection_id: int, actions: Sequence[str], subject: str, sha256: str) -> AuditEntry | None:
     """Return the newest entry about the upload of these bytes under this name."""
     about = {"collection_id": collection_id, "actions": actions, "subject": subject}
-    entries = [each for each in map(_record, tx.execute(_ABOUT, about)) if each.details.get("sha256") == sha256]
+    entries = [entry for entry in map(_record, tx.execute(_ABOUT, about)) if entry.details.get("sha256") == sha256]
     # To publish a draft makes an entry of the same kind, which has no size.
-    return max(entries, key=lambda each: ("bytes" in each.details, each.number), default=None)
+    return max(entries, key=lambda entry: ("bytes" in entry.details, entry.number), default=None)
 
 
 def last_at(tx: Transaction, collection_id: int, actions: Sequence[str]) -> datetime | None:
     """Return the time of a collection's newest entry with one of these actions; None if there is none to be read."""
     query = select(table.c.at).where(table.c.collection_id == collection_id, table.c.action.in_(actions))
     text = tx.execute(query.order_by(table.c.number.desc()).limit(1)).scalar()
-    with suppress(ValueError):  # somebody got around the triggers, which the chain of hashes shows
+    # Somebody got around the triggers. The chain of hashes shows that, so no other answer needs to fail.
+    with suppress(ValueError):
         return datetime.fromisoformat(text) if text else None
     return None

@@ -37,6 +37,7 @@ HAS_CONTENT = or_(IS_OUTSIDE, IS_INSIDE)
 """True for a row of `blobs` whose content is stored. `delete_unneeded` keeps the row."""
 # Statements of every upload are built once.
 _ADD_PART = insert(blob_parts)
+# SQLAlchemy reserves the names of columns for the new values, so this parameter has another name.
 _SET_PLACE = update(blobs).where(blobs.c.sha256 == bindparam("of"))
 ORPHAN_AFTER = timedelta(days=1)
 """The age at which an object without a reference is deleted: the transaction that would refer to it is long over."""
@@ -82,6 +83,7 @@ def prepared(database: Database, sha256: str, size: int, compressed: IO[bytes] |
         # A name is never used twice, so whoever deletes an object cannot delete what somebody else has just written.
         name = f"{sha256[:2]}/{sha256}.{uuid4().hex}.zst"
         with database.writing() as tx:
+            # Recorded before it is written: a crash in between leaves a name without an object, and never the reverse.
             tx.execute(insert(objects).values(name=name, created_at=database.machine.now()))
         if not isinstance(compressed, bytes):
             compressed.seek(0)
@@ -94,7 +96,9 @@ def prepared(database: Database, sha256: str, size: int, compressed: IO[bytes] |
     try:
         yield content
     except (BadInput, Refused):
-        content.is_used = False  # the transaction was rolled back; after other errors it may have been committed
+        # The transaction was rolled back. After other errors it may have been committed, and a row may refer to the
+        # object.
+        content.is_used = False
         raise
     finally:
         if content.object_name is not None and not content.is_used:
@@ -209,11 +213,13 @@ def _delete_objects(database: Database, names: Sequence[str]) -> int:
     if not names or database.objects is None:
         return 0
     try:
+        # The objects come first. If the process dies in between, their names still tell what is to be deleted.
         database.objects.delete(names)
         with database.writing() as tx:
             tx.execute(delete(objects).where(objects.c.name.in_(names)))
     except Unavailable:
-        return 0  # the reason is in the log
+        # The reason is in the log. The objects stay known, and the next pruning tries again.
+        return 0
     return len(names)
 
 
@@ -228,7 +234,7 @@ def get(database: Database, sha256: str) -> Iterator[bytes]:
     name = file.object_name
     stream = parts_of(database, sha256) if name is None else require_objects(database).get(name)
     try:
-        yield from checked(stream, sha256, file.size)
+        yield from check_content(stream, sha256, file.size)
     except (Damaged, EOFError) as error:
         if name is None and isinstance(error, EOFError):
             raise DatabaseBusy("The file was moved or deleted while it was read. Try again shortly.") from error
@@ -248,14 +254,14 @@ class Damaged(Exception):
     """The stored content differs from what was stored. The message says how."""
 
 
-def checked(stream: Iterable[bytes], sha256: str, size: int) -> Iterator[bytes]:
+def check_content(stream: Iterable[bytes], sha256: str, size: int) -> Iterator[bytes]:
     """Yield the content of a zstd stream. The last piece comes only if the content has this hash and size.
 
     So nobody takes damaged content for a whole file, and content of one piece is checked before anybody has it. Raise
     Damaged, or EOFError if the end is missing.
     """
     digest, held = hashlib.sha256(), b""
-    for piece in _decompressed(stream, size):
+    for piece in _decompress(stream, size):
         digest.update(piece)
         if held:
             yield held
@@ -265,9 +271,9 @@ def checked(stream: Iterable[bytes], sha256: str, size: int) -> Iterator[bytes]:
     yield held
 
 
-def _decompressed(stream: Iterable[bytes], size: int) -> Iterator[bytes]:
+def _decompress(stream: Iterable[bytes], size: int) -> Iterator[bytes]:
     """Yield the content of a zstd stream. Raise Damaged once the stream has more than content of this size needs."""
-    decompressor, taken, given = ZstdDecompressor(), 0, 0
+    decompressor, taken, size_so_far = ZstdDecompressor(), 0, 0
     for part in stream:
         # A frame may have any number of empty blocks. Ours are at most slightly larger than their content.
         if decompressor.eof or (taken := taken + len(part)) > size + size // 128 + _SPARE_BYTES:
@@ -277,10 +283,10 @@ def _decompressed(stream: Iterable[bytes], size: int) -> Iterator[bytes]:
         while not decompressor.eof:
             try:
                 # One byte more than is left shows that there is more than there should be.
-                piece = decompressor.decompress(data, min(PART_BYTES, size - given + 1))
+                piece = decompressor.decompress(data, min(PART_BYTES, size - size_so_far + 1))
             except ZstdError as error:
                 raise Damaged(str(error)) from error
-            if (given := given + len(piece)) > size:
+            if (size_so_far := size_so_far + len(piece)) > size:
                 raise Damaged(f"it has more than {size} bytes")
             if piece:
                 yield piece
@@ -296,7 +302,7 @@ def _decompressed(stream: Iterable[bytes], size: int) -> Iterator[bytes]:
 def is_whole(stream: Iterable[bytes], sha256: str, size: int) -> bool:
     """Return whether this is the zstd stream of the content with this hash and size."""
     try:
-        for _ in checked(stream, sha256, size):
+        for _ in check_content(stream, sha256, size):
             pass
     except (Damaged, EOFError):
         return False
@@ -344,7 +350,8 @@ def move(database: Database, place: Place, told: Told) -> Moved:
     moved = Moved()
     for done, row in enumerate(rows, start=1):
         with cast(IO[bytes], SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)) as copy:
-            if is_whole(_copied(_stream(database, row), copy), row.sha256, row.size):
+            # The copy is checked before the content leaves its old place.
+            if is_whole(_copy_through(_stream(database, row), copy), row.sha256, row.size):
                 (_move_in if place == "database" else _move_out)(database, row, copy)
                 moved.files, moved.bytes = moved.files + 1, moved.bytes + row.size
             else:
@@ -355,13 +362,15 @@ def move(database: Database, place: Place, told: Told) -> Moved:
 
 def _move_out(database: Database, row: Row[tuple[str, int, str | None]], copy: IO[bytes]) -> None:
     with prepared(database, row.sha256, row.size, copy) as content, database.writing() as tx:
-        if lock(tx, [row.sha256], IS_INSIDE):  # nobody has pruned it meanwhile
+        # Unless somebody has pruned it since the list of files was read.
+        if lock(tx, [row.sha256], IS_INSIDE):
             tx.execute(delete(blob_parts).where(blob_parts.c.sha256 == row.sha256))
             set_content(tx, content)
 
 
 def _move_in(database: Database, row: Row[tuple[str, int, str | None]], copy: IO[bytes]) -> None:
     with database.writing() as tx:
+        # Somebody may have pruned it, or moved it, since the list of files was read.
         if not lock(tx, [row.sha256], blobs.c.object_name == row.object_name):
             return
         set_content(tx, Content(row.sha256, row.size, copy))
@@ -377,7 +386,7 @@ def include(database: Database, copy: Transaction) -> int:
     number = 0
     for row in copy.execute(select(blobs).where(IS_OUTSIDE)).all():
         with cast(IO[bytes], SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)) as stream:
-            if not is_whole(_copied(_stream(database, row), stream), row.sha256, row.size):
+            if not is_whole(_copy_through(_stream(database, row), stream), row.sha256, row.size):
                 raise ObjectsUnreachable(f"The content of the object {row.object_name} is damaged.")
             number += set_content(copy, Content(row.sha256, row.size, stream))
     copy.execute(delete(objects))
@@ -390,7 +399,7 @@ def _stream(database: Database, row: Row[tuple[str, int, str | None]]) -> Iterat
     return require_objects(database).get(row.object_name)
 
 
-def _copied(stream: Iterable[bytes], copy: IO[bytes]) -> Iterator[bytes]:
+def _copy_through(stream: Iterable[bytes], copy: IO[bytes]) -> Iterator[bytes]:
     for piece in stream:
         copy.write(piece)
         yield piece

@@ -133,11 +133,6 @@ def count(tx: Transaction) -> tuple[int, int]:
     return sum(job.startable for job in opened if job.is_ready), sum(job.running for job in opened)
 
 
-def is_anything_ready(tx: Transaction) -> bool:
-    """Return whether `claim` would find a chunk now, in a reading transaction, which blocks nobody."""
-    return bool(ready(tx))
-
-
 def claim(tx: Transaction, owner: str, now: datetime, turns: Turns | None = None) -> Claim | None:
     """Claim a chunk that can be started now, and return the claim; None if there is no such chunk.
 
@@ -151,10 +146,10 @@ def claim(tx: Transaction, owner: str, now: datetime, turns: Turns | None = None
     for job in opened:
         running[job.principal] += job.running
 
-    def place(job: Row[Any]) -> tuple[int, ...]:
+    def turn_of(job: Row[Any]) -> tuple[int, ...]:
         return running[job.principal], turns.last(job.principal), job.begun, job.number
 
-    for job in sorted((job for job in opened if job.is_ready), key=place):
+    for job in sorted((job for job in opened if job.is_ready), key=turn_of):
         # On PostgreSQL another transaction may hold a chunk at the moment. The next one is taken instead of waiting.
         row = tx.execute(_NEXT, {"number": job.number, "is_at_last": job.is_at_last}).first()
         if row is not None:
@@ -203,9 +198,9 @@ def progress(tx: Transaction, held: Claim, parts_done: int) -> None:
     tx.execute(update(chunks).where(_holds(held)).values(parts_done=parts_done))
 
 
-def complete(tx: Transaction, held: Claim, found: bytes) -> bool:
+def complete(tx: Transaction, held: Claim, findings: bytes) -> bool:
     """Store the findings of the chunk. Return False if the claim is lost."""
-    worked = {"done": True, "claim": None, "parts_done": held.parts, "found": found}
+    worked = {"done": True, "claim": None, "parts_done": held.parts, "found": findings}
     query = update(chunks).where(_holds(held)).values(**worked)
     return tx.execute(query.returning(chunks.c.position)).first() is not None
 

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Row, bindparam, delete, insert, or_, select, update
 
 from gainboard.errors import CollectionExists
-from gainboard.store.damage import read_row
+from gainboard.store.damage import find_record, get_record, list_records, read_row
 from gainboard.store.database import Transaction, insert_for, machine_of
 from gainboard.store.records import Collection, TopicGroup
 from gainboard.store.tables import collections as table
@@ -21,27 +21,24 @@ IMPORTING = "~"
 _LIVE = table.c.deleted_at.is_(None)
 _BY_NAME = select(table).where(table.c.name == bindparam("name"), _LIVE)
 _LOCKED = select(table).where(table.c.id == bindparam("id"), _LIVE).with_for_update(key_share=True)
+# SQLAlchemy reserves `id` for a new value of the column.
 _TOUCH = update(table).where(table.c.id == bindparam("of_id")).values(revision=table.c.revision + 1)
-
-
-def _record(row: Row[Any]) -> Collection:
-    return read_row(Collection, row._mapping)
 
 
 def create(tx: Transaction, now: datetime, **values: Any) -> Collection:
     """Create a collection. Raise CollectionExists if a live one has its name."""
     values |= {"uuid": machine_of(tx).new_uuid(), "revision": 0, "created_at": now}
+    # Of two requests with the same name only the index can tell, and an error would end a transaction of PostgreSQL.
     query = insert_for(tx)(table).values(**values).on_conflict_do_nothing()
     row = tx.execute(query.returning(table)).first()
     if row is None:
         raise CollectionExists(f"A collection named {values['name']!r} exists already. Choose another name.")
-    return _record(row)
+    return read_row(Collection, row._mapping)
 
 
 def find(tx: Transaction, name: str) -> Collection | None:
     """Return the live collection with this name."""
-    row = tx.execute(_BY_NAME, {"name": name}).first()
-    return _record(row) if row else None
+    return find_record(tx, Collection, _BY_NAME, {"name": name})
 
 
 def page(
@@ -61,24 +58,27 @@ def page(
         query = query.where(or_(is_open, table.c.id == (collection_id or 0)))
     if after is not None:
         query = query.where(table.c.name > after)
-    return [_record(row) for row in tx.execute(query)]
+    return list_records(tx, Collection, query)
 
 
-def lock(tx: Transaction, collection_id: int) -> Collection | None:
-    """Return the collection, locked until the transaction ends, so that uploads and publications do not interleave.
+def lock(tx: Transaction, read: Collection) -> Collection | None:
+    """Return a collection that this writing transaction has read, locked and as it is now; None if it was deleted.
 
-    SQLite's writers exclude each other anyway. On PostgreSQL this is a row lock of the kind that lets others refer to
-    the row: transactions that add a job or an audit entry hold locks of their own, so they must not wait for this one.
+    The lock holds until the transaction ends, so that uploads and publications do not interleave.
     """
-    row = tx.execute(_LOCKED, {"id": collection_id}).first()
-    return _record(row) if row else None
+    # SQLite has one writer at a time, so nobody has changed the row since this transaction has read it.
+    if tx.dialect.name == "sqlite":
+        return read
+    # A row lock of the kind that lets others refer to the row: transactions that add a job or an audit entry hold locks
+    # of their own, so they must not wait for this one.
+    return find_record(tx, Collection, _LOCKED, {"id": read.id})
 
 
 def change(tx: Transaction, collection_id: int, **values: Any) -> Collection:
     """Return the collection with new values, and increase its revision."""
     values["revision"] = table.c.revision + 1
     query = update(table).where(table.c.id == collection_id).values(**values).returning(table)
-    return _record(tx.execute(query).one())
+    return get_record(tx, Collection, query)
 
 
 def touch(tx: Transaction, collection_id: int) -> None:
@@ -88,7 +88,7 @@ def touch(tx: Transaction, collection_id: int) -> None:
 
 def of_id(tx: Transaction, collection_id: int) -> Collection:
     """Return the collection with this id, deleted or not."""
-    return _record(tx.execute(select(table).where(table.c.id == collection_id)).one())
+    return get_record(tx, Collection, select(table).where(table.c.id == collection_id))
 
 
 def _group(row: Row[Any]) -> TopicGroup:
@@ -110,6 +110,12 @@ def page_groups(
     if after is not None:
         query = query.where(groups.c.name > after)
     return [_group(row) for row in tx.execute(query)]
+
+
+def list_group_names(tx: Transaction, collection_id: int) -> list[str]:
+    """Return the names of the topic groups, in byte order. Their topics may be hundreds of thousands."""
+    query = select(groups.c.name).where(groups.c.collection_id == collection_id).order_by(groups.c.name)
+    return list(tx.execute(query).scalars())
 
 
 def remove_groups(tx: Transaction, collection_id: int, names: Iterable[str]) -> None:

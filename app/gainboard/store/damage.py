@@ -14,16 +14,28 @@ from textwrap import shorten
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import ColumnElement, Connection, Executable, Table, select
 from typing_extensions import TypedDict
 
 from gainboard.store import tables
-from gainboard.store.access_records import PolicySettings, TeamRecord, Token
+from gainboard.store.access_records import TeamRecord, Token
 from gainboard.store.job_records import Chapter, StoredFile, StoredJob, StoredReport, damage_text
-from gainboard.store.records import Collection, Damage, JudgmentSet, Qrels, Release, Run, ScoreMatrix, TopicGroup
+from gainboard.store.records import (
+    Collection,
+    CollectionPolicy,
+    Damage,
+    JudgmentSet,
+    Qrels,
+    Release,
+    Run,
+    ScoreMatrix,
+    TopicGroup,
+)
 from gainboard.vocabulary import Columns
 
 R = TypeVar("R")
+Values = Mapping[str, Any] | None
+"""The values of a statement's parameters."""
 RECORDS: Mapping[Table, type[Any]] = {
     tables.collections: Collection,
     tables.topic_groups: TopicGroup,
@@ -77,7 +89,7 @@ _NARROWER: Mapping[str, Callable[[Any], object]] = {
     "columns": TypeAdapter(Columns).validate_python,
     "exhibits": TypeAdapter(_Exhibits | None).validate_python,
     "left_out": TypeAdapter(list[_LeftOut]).validate_python,
-    "policy": TypeAdapter(PolicySettings | None).validate_python,
+    "policy": TypeAdapter(CollectionPolicy | None).validate_python,
     "warnings": TypeAdapter(list[_Warning]).validate_python,
 }
 """The members that readers of these JSON columns need; the annotations of the records allow any."""
@@ -91,34 +103,57 @@ def add_rule(record: type[Any], name: str, is_valid: Callable[[Any], bool]) -> N
     _CHECKS.pop(record, None)
 
 
+def names_of(record: type[Any]) -> list[str]:
+    """Return the names of the fields that a record has from its row."""
+    return [field.name for field in fields(record) if field.name != "damage"]
+
+
+def columns_of(record: type[Any], table: Table, **joined: ColumnElement[Any]) -> list[ColumnElement[Any]]:
+    """Return the columns of a record in the order of its fields: those of its table, and those of `joined` tables."""
+    return [joined[name].label(name) if name in joined else table.c[name] for name in names_of(record)]
+
+
 def read_row(record: type[R], row: Mapping[Any, Any], **more: Any) -> R:
     """Return the record of a row, and of what does not come from its table. Its `damage` names what is damaged."""
     values = {**row, **more}
     if damage := find_damage(record, row):
-        values |= {each.column: _stand_in(record, each.column, row[each.column]) for each in damage}
+        values |= {fault.column: _stand_in(record, fault.column, row[fault.column]) for fault in damage}
         if "damage" in _checks(record):
             values["damage"] = (*values.get("damage", ()), *damage)
-        if record is Collection and any(each.column != "policy" for each in damage):
+        if record is Collection and any(fault.column != "policy" for fault in damage):
             values |= _HIDDEN
         if record is StoredJob:
             values |= {"state": "damaged", "error": damage_text("job", values["id"], damage)}
     return record(**values)
 
 
+def find_record(tx: Connection, record: type[R], query: Executable, values: Values = None) -> R | None:
+    """Return the record of the first row of a query; None if there is no row."""
+    row = tx.execute(query, values).first()
+    return read_row(record, row._mapping) if row else None
+
+
+def get_record(tx: Connection, record: type[R], query: Executable, values: Values = None) -> R:
+    """Return the record of the only row of a query."""
+    return read_row(record, tx.execute(query, values).one()._mapping)
+
+
+def list_records(tx: Connection, record: type[R], query: Executable, values: Values = None) -> list[R]:
+    """Return the records of the rows of a query, in their order."""
+    return [read_row(record, row._mapping) for row in tx.execute(query, values)]
+
+
 def find_damage(record: type[Any], row: Mapping[Any, Any]) -> tuple[Damage, ...]:
     """Return the values of a row that are not of the types of its record."""
     checks = _checks(record)
-    return tuple(
+    damage = tuple(
         Damage(name, shorten(repr(value), 60, placeholder=" ..."))
         for name, value in row.items()
         if name in checks and not _is_allowed(checks[name], value)
-    ) or _names_of_levels(record, row)
-
-
-def _names_of_levels(record: type[Any], row: Mapping[Any, Any]) -> tuple[Damage, ...]:
-    names = row["level_names"] if record is Collection else None
+    )
+    names = row["level_names"] if record is Collection and not damage else None
     if names is None or len(names) == row["highest_level"]:
-        return ()
+        return damage
     return (Damage("level_names", f"{len(names)} names for {row['highest_level']} levels"),)
 
 
@@ -127,21 +162,24 @@ def damaged_rows(tx: Connection) -> Iterator[tuple[str, str, Damage]]:
     for table, record in RECORDS.items():
         columns = [column for column in table.c if column.name in _checks(record)]
         keys = [table.c.id] if "id" in table.c else list(table.primary_key)
-        for row in tx.execute(select(*keys, *(each for each in columns if each not in set(keys)))):
-            key = ", ".join(f"{each.name} {row._mapping[each]}" for each in keys)
+        for row in tx.execute(select(*keys, *(column for column in columns if column not in set(keys)))):
+            key = ", ".join(f"{column.name} {row._mapping[column]}" for column in keys)
             for damage in find_damage(record, row._mapping):
                 yield table.name, key, damage
 
 
 def _checks(record: type[Any]) -> Mapping[str, Callable[[Any], object]]:
+    # Built at the first row and kept, because lists read thousands of rows.
     if record in _CHECKS:
         return _CHECKS[record]
     hints = get_type_hints(record, include_extras=True)
     checks: dict[str, Callable[[Any], object]] = {}
     for name in (field.name for field in fields(record) if hints[field.name] not in _PLAIN):
         hint = hints[name]
-        if get_origin(hint) is tuple:  # JSON has lists
+        # JSON has no tuples. Whoever reads the row makes them of its lists.
+        if get_origin(hint) is tuple:
             hint = list[get_args(hint)[0]]  # type: ignore[misc]
+        # Strict, because the record keeps the stored value: a text that could be read as a number would stay a text.
         adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True, strict=True))
         checks[name] = adapter.validate_python
     checks |= {name: check for name, check in _NARROWER.items() if name in checks}
@@ -151,6 +189,7 @@ def _checks(record: type[Any]) -> Mapping[str, Callable[[Any], object]]:
 
 def _is_allowed(check: Callable[[Any], object], value: Any) -> bool:
     try:
+        # A rule answers False for an invalid text. A validator returns the value itself, which may be False.
         return check(value) is not False or value is False
     except ValidationError:
         return False
@@ -160,5 +199,6 @@ def _stand_in(record: type[Any], name: str, value: Any) -> Any:
     if name in _STAND_INS:
         return _STAND_INS[name]
     if (record, name) in _RULES:
-        return str(value)  # lists show the unknown name
+        # Lists show the unknown name, which a later version may have written.
+        return str(value)
     return next(value for value in _USUAL if _is_allowed(_checks(record)[name], value))

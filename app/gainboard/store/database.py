@@ -242,7 +242,8 @@ class Database:
         for folder in folders:
             with suppress(OSError):
                 usage = shutil.disk_usage(folder)
-                if usage.total and usage.free < SPARE_BYTES:  # some file systems do not count
+                # Some file systems do not count, and say 0.
+                if usage.total and usage.free < SPARE_BYTES:
                     if not self._lacks_room:
                         self.note_lack(f"{folder} has {usage.free:,} bytes")
                     raise NoSpace(NO_SPACE)
@@ -252,7 +253,8 @@ class Database:
             log.warning("there is room on all disks again")
 
     def _try_room(self, folders: Sequence[Path]) -> None:
-        filler, key = os.urandom(SPARE_BYTES), uuid4().hex  # PostgreSQL compresses anything else
+        # Random bytes, because PostgreSQL compresses anything else, and would need less room.
+        filler, key = os.urandom(SPARE_BYTES), uuid4().hex
         try:
             for folder in folders:
                 with tempfile.TemporaryFile(dir=folder) as file:
@@ -263,7 +265,8 @@ class Database:
             if (refusal := NoSpace.of(error)) is not None:
                 raise refusal from error
         except DatabaseBusy as error:
-            raise NoSpace(NO_SPACE) from error  # nobody knows yet
+            # Somebody else is writing, so nobody knows yet.
+            raise NoSpace(NO_SPACE) from error
         # If this fails, the row goes like an old key.
         with suppress(Unavailable), self.hurrying() as tx:
             tx.execute(_LEAVE_ROOM, {"key": key})
@@ -313,7 +316,7 @@ def at_the_end(tx: Transaction, act: Callable[[Transaction], None]) -> None:
     tx.get_execution_options()["gainboard_last"].append(act)
 
 
-def remembered(tx: Transaction) -> dict[Any, Any] | None:
+def recall(tx: Transaction) -> dict[Any, Any] | None:
     """Return what this connection has read since anything was committed. Whoever reads more of the same adds to it.
 
     Return None in a writing transaction, and where a database does not tell of commits. SQLite does, at a tenth of the
@@ -323,12 +326,12 @@ def remembered(tx: Transaction) -> dict[Any, Any] | None:
         return None
     connection = tx.connection
     version = connection.cursor().execute("PRAGMA data_version").fetchone()
-    at, found = connection.info.get(_REMEMBERED, (None, {}))
-    if at != version or len(found) >= MOST_REMEMBERED:
-        found = {}
-        connection.info[_REMEMBERED] = version, found
-    known: dict[Any, Any] = found
-    return known
+    memory: dict[Any, Any]
+    at, memory = connection.info.get(_REMEMBERED, (None, {}))
+    if at != version or len(memory) >= MOST_REMEMBERED:
+        memory = {}
+        connection.info[_REMEMBERED] = version, memory
+    return memory
 
 
 def insert_for(tx: Transaction) -> Callable[[Table], Any]:
@@ -342,7 +345,8 @@ def insert_for(tx: Transaction) -> Callable[[Table], Any]:
 def _engine(url: str, busy_seconds: float, pool: type[Pool], **options: Any) -> Engine:
     try:
         backend = make_url(url).get_backend_name()
-    except (ArgumentError, ValueError) as error:  # ValueError if the port is not a number
+    # It is a ValueError if the port is not a number.
+    except (ArgumentError, ValueError) as error:
         raise BadSetting(f"The address of the database is invalid. A valid address is {ADDRESS}") from error
     if backend not in ("sqlite", "postgresql"):
         raise BadSetting(
@@ -365,7 +369,8 @@ def _make_file(dialect: Dialect, record: Any, arguments: Sequence[str], paramete
     # An existing file is not opened: to close it would drop all locks that this process has on it.
     name = arguments[0]
     if name != ":memory:" and not name.startswith("file:"):
-        with suppress(OSError):  # the file exists, or SQLite says why it cannot be created
+        # The file exists, or SQLite says why it cannot be created.
+        with suppress(OSError):
             make_private_file(Path(name))
 
 

@@ -8,7 +8,7 @@ from itertools import count
 
 from sqlalchemy import delete, insert, select
 
-from gainboard.store.damage import read_row
+from gainboard.store.damage import find_record, list_records
 from gainboard.store.database import Database, Transaction
 from gainboard.store.job_records import StoredFile
 from gainboard.store.tables import job_file_parts as parts
@@ -20,8 +20,8 @@ GZIP = 31
 
 def clear(tx: Transaction, job_number: int) -> None:
     """Delete the files of a job, and the parts that a dead worker has left."""
-    for each in (table, parts):
-        tx.execute(delete(each).where(each.c.job_number == job_number))
+    for kept_in in (table, parts):
+        tx.execute(delete(kept_in).where(kept_in.c.job_number == job_number))
 
 
 def clear_unfinished(tx: Transaction, job_number: int) -> None:
@@ -37,20 +37,19 @@ def add_part(tx: Transaction, job_number: int, path: str, position: int, data: b
 
 def add(tx: Transaction, files: Iterable[StoredFile]) -> None:
     """Store files whose parts are all written."""
-    if rows := [asdict(each) for each in files]:
+    if rows := [asdict(file) for file in files]:
         tx.execute(insert(table), rows)
 
 
 def find(tx: Transaction, job_number: int, path: str) -> StoredFile | None:
     """Return the file with this path that a job has made; None if there is none."""
-    row = tx.execute(select(table).where(table.c.job_number == job_number, table.c.path == path)).first()
-    return read_row(StoredFile, row._mapping) if row else None
+    return find_record(tx, StoredFile, select(table).where(table.c.job_number == job_number, table.c.path == path))
 
 
 def page(tx: Transaction, job_number: int) -> list[StoredFile]:
     """Return all files that a job has made, by path."""
     query = select(table).where(table.c.job_number == job_number).order_by(table.c.path)
-    return [read_row(StoredFile, row._mapping) for row in tx.execute(query)]
+    return list_records(tx, StoredFile, query)
 
 
 def get(database: Database, file: StoredFile) -> Iterator[bytes]:

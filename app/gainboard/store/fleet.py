@@ -48,7 +48,7 @@ class FleetWorker:
     silent: float = 0.0
 
 
-def owner(worker: int) -> str:
+def name_of_owner(worker: int) -> str:
     """Return the name under which a worker claims chunks."""
     return f"worker-{worker}"
 
@@ -61,7 +61,7 @@ def register(tx: Transaction, worker: FleetWorker) -> None:
 
 def leave(tx: Transaction, worker: int) -> None:
     """Forget a worker, and return the chunks that it has not finished."""
-    claims.put_back_all(tx, owner(worker))
+    claims.put_back_all(tx, name_of_owner(worker))
     tx.execute(delete(table).where(table.c.id == worker))
     # The other workers may be idle, and the next sweep may be far away.
     _call_for(tx)
@@ -72,7 +72,7 @@ def _call_for(tx: Transaction) -> None:
         put_out_tickets(tx, number, count)
 
 
-def living(tx: Transaction, seconds: float) -> list[int]:
+def list_living(tx: Transaction, seconds: float) -> list[int]:
     """Return the ids of the workers whose heartbeat is at most so many seconds old, in order."""
     return list(tx.execute(_LIVING, {"seconds": seconds}).scalars())
 
@@ -100,15 +100,16 @@ def sweep(tx: Transaction, now: datetime, seconds: float) -> Swept:
     return Swept(died, freed)
 
 
-def living_workers(tx: Transaction) -> list[FleetWorker]:
+def list_living_workers(tx: Transaction) -> list[FleetWorker]:
     """Return the workers of whom something was heard lately, by id."""
-    return [worker for worker in workers(tx) if worker.silent < DEAD_AFTER]
+    return [worker for worker in list_workers(tx) if worker.silent < DEAD_AFTER]
 
 
-def workers(tx: Transaction) -> list[FleetWorker]:
+def list_workers(tx: Transaction) -> list[FleetWorker]:
     """Return the workers that nobody has found dead yet, and what they work on, by id."""
     if not has_tickets(tx):
         return []
+    # All times are of the database's clock, since those of hosts may differ.
     silent = {number: float(seconds) for number, seconds in tx.execute(_HEARTBEATS)}
     held: dict[str, list[str]] = {}
     query = select(chunks.c.claim, jobs.c.kind).join(jobs, jobs.c.number == chunks.c.job_number)
@@ -118,8 +119,8 @@ def workers(tx: Transaction) -> list[FleetWorker]:
     return [
         FleetWorker(
             **row._mapping,
-            working=len(held.get(owner(row.id), ())),
-            jobs=sorted(set(held.get(owner(row.id), ()))),
+            working=len(held.get(name_of_owner(row.id), ())),
+            jobs=sorted(set(held.get(name_of_owner(row.id), ()))),
             silent=silent[row.id],
         )
         for row in rows

@@ -65,7 +65,7 @@ def add_job(tx: Transaction, at: datetime, others: list[int], **values: Any) -> 
     row = {"state": "succeeded", "parts": 1, "token_id": None, **times, **values}
     number: int = tx.execute(insert(jobs).values(**row).returning(jobs.c.number)).scalar_one()
     if others:
-        tx.execute(insert(job_qrels), [{"job_number": number, "qrels_id": each} for each in others])
+        tx.execute(insert(job_qrels), [{"job_number": number, "qrels_id": qrels_id} for qrels_id in others])
     return number
 
 
@@ -76,10 +76,15 @@ def set_verified(tx: Transaction, identities: Container[str]) -> None:
 
 
 def add_report(
-    tx: Transaction, at: datetime, collection_id: int, chapter: Mapping[str, Any], needed: Mapping[str, int], **own: Any
+    tx: Transaction,
+    at: datetime,
+    collection_id: int,
+    chapter: Mapping[str, Any],
+    needed: Mapping[str, int],
+    **report_values: Any,
 ) -> None:
     """Add a report about one collection. `needed` are the numbers of its jobs, by the report's names for them."""
-    values = {"token_id": None, "created_at": at, **own}
+    values = {"token_id": None, "created_at": at, **report_values}
     number = tx.execute(insert(reports).values(**values).returning(reports.c.number)).scalar_one()
     position = {"report_number": number, "position": 0}
     tx.execute(insert(report_chapters).values(**position, collection_id=collection_id, **chapter))
@@ -93,6 +98,7 @@ def find_abandoned(tx: Transaction, before: datetime) -> int | None:
     An import has ended if it says so, or has stored nothing since this time.
     """
     identity = collections.c.id
+    # However long an import takes, it stores a run or a version again and again.
     lives = (
         (collections.c.created_at >= before)
         | select(runs.c.id).where(runs.c.collection_id == identity, runs.c.created_at >= before).exists()
@@ -122,7 +128,7 @@ def delete_some(tx: Transaction, collection_id: int) -> list[str]:
     tx.execute(delete(uploads).where(of_team))
     gone = delete(qrels).where(qrels.c.collection_id == collection_id).returning(qrels.c.sha256)
     hashes = list(tx.execute(gone).scalars())
-    for each in (judgment_sets, topic_groups, teams):
-        tx.execute(delete(each).where(each.c.collection_id == collection_id))
+    for of_collection in (judgment_sets, topic_groups, teams):
+        tx.execute(delete(of_collection).where(of_collection.c.collection_id == collection_id))
     tx.execute(delete(collections).where(collections.c.id == collection_id))
     return hashes

@@ -116,7 +116,7 @@ def jobs_by_state(tx: Connection) -> Mapping[str, int]:
     return {state: count for state, count in rows}  # noqa: C416 (a row is no tuple to mypy)
 
 
-def owner(database: Database, tx: Connection) -> str | None:
+def find_owner(database: Database, tx: Connection) -> str | None:
     """Return which server runs the database's jobs, as far as it can be seen from here; None if none does."""
     if database.path is not None:
         return "a server of this machine" if is_locked(database.path.with_name(f"{database.path.name}-jobs")) else None
@@ -165,6 +165,7 @@ def broken_exhibits(tx: Connection) -> Iterator[str]:
 
 
 def _parts(tx: Connection, sha256: str) -> Iterator[bytes]:
+    # Part after part, because a driver may hold all rows of one result in memory.
     positions = select(blob_parts.c.position).where(blob_parts.c.sha256 == sha256).order_by(blob_parts.c.position)
     for position in tx.execute(positions).scalars().all():
         this = (blob_parts.c.sha256 == sha256) & (blob_parts.c.position == position)

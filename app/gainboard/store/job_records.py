@@ -150,14 +150,11 @@ class StoredReport:
             return "cancelled"
         if states & {"failed", "cancelled"}:
             return "failed"
-        if states <= {"succeeded"}:
-            return self._state_of_layout()
-        return "queued" if states == {"queued"} else "running"
-
-    def _state_of_layout(self) -> JobState:
+        if states - {"succeeded"}:
+            return "queued" if states == {"queued"} else "running"
         if self.layout is None or self.layout.state == "succeeded":
             return "succeeded"
-        return "running" if not self.layout.is_over else "failed"
+        return "failed" if self.layout.is_over else "running"
 
     @property
     def is_over(self) -> bool:
@@ -211,6 +208,7 @@ class StoredReport:
         """The time when it was over: it was cancelled, or its last job ended."""
         if self.cancelled_at is not None or not self.is_over:
             return self.cancelled_at
+        # Its jobs may have ended long before the report was asked for.
         last = [*self.jobs, *([self.layout] if self.layout else [])]
         return max((self.created_at, *(job.finished_at for job in last if job.finished_at)))
 

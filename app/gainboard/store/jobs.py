@@ -15,7 +15,6 @@ from typing import Any, get_args
 
 from sqlalchemy import (
     ColumnElement,
-    Row,
     Select,
     bindparam,
     case,
@@ -29,7 +28,7 @@ from sqlalchemy import (
     update,
 )
 
-from gainboard.store.damage import read_row
+from gainboard.store.damage import find_record, get_record, list_records
 from gainboard.store.database import Transaction, exclude_others, insert_for
 from gainboard.store.job_records import DERIVED_KINDS, Claim, StoredJob, derived_id
 from gainboard.store.qrels import is_hidden
@@ -87,25 +86,20 @@ _AMONG = _select().where(table.c.id.in_(bindparam("ids", expanding=True)))
 _BY_ID = _select().where(table.c.id == bindparam("id"), _IS_LIVE)
 
 
-def _record(row: Row[Any]) -> StoredJob:
-    return read_row(StoredJob, row._mapping)
-
-
 def find(tx: Transaction, identity: str) -> StoredJob | None:
     """Return the job with this id, unless it is about a discarded version."""
-    row = tx.execute(_BY_ID, {"id": identity}).first()
-    return _record(row) if row else None
+    return find_record(tx, StoredJob, _BY_ID, {"id": identity})
 
 
 def among(tx: Transaction, identities: Container[str]) -> dict[str, StoredJob]:
     """Return those of the jobs that exist, by id."""
-    return {row.id: _record(row) for row in tx.execute(_AMONG, {"ids": list(identities)})}
+    return {job.id: job for job in list_records(tx, StoredJob, _AMONG, {"ids": list(identities)})}
 
 
 def of_numbers(tx: Transaction, numbers: Container[int]) -> dict[int, StoredJob]:
     """Return those of the jobs that exist, by number, without jobs about discarded versions."""
     query = _select().where(table.c.number.in_(numbers), _IS_LIVE)
-    return {row.number: _record(row) for row in tx.execute(query)}
+    return {job.number: job for job in list_records(tx, StoredJob, query)}
 
 
 def page(
@@ -134,7 +128,7 @@ def page(
     for column, wanted in ((table.c.collection_id, collection_id), (table.c.kind, kind), (table.c.state, state)):
         if wanted is not None:
             query = query.where(column == wanted)
-    return [_record(row) for row in tx.execute(query.order_by(table.c.number.desc()).limit(limit))]
+    return list_records(tx, StoredJob, query.order_by(table.c.number.desc()).limit(limit))
 
 
 def count_open(tx: Transaction, token_id: str) -> dict[int, int]:
@@ -184,9 +178,11 @@ def add(
         places = enumerate(zip(firsts, sizes, strict=False))
         tx.execute(insert(chunks), [new | {"position": p, "first_part": f, "parts": n} for p, (f, n) in places])
         if other_qrels:
-            tx.execute(insert(job_qrels), [{"job_number": number, "qrels_id": each} for each in sorted(other_qrels)])
+            tx.execute(
+                insert(job_qrels), [{"job_number": number, "qrels_id": qrels_id} for qrels_id in sorted(other_qrels)]
+            )
     is_queued = number is not None or _queue_again(tx, values["id"], values["token_id"])
-    job = _record(tx.execute(_select().where(table.c.id == values["id"])).one())
+    job = get_record(tx, StoredJob, _select().where(table.c.id == values["id"]))
     if is_queued:
         put_out_tickets(tx, job.number, len(sizes))
     return job, is_queued
@@ -211,7 +207,7 @@ def versions_of(tx: Transaction, job: StoredJob) -> list[int]:
 
 
 def job_of(tx: Transaction, held: Claim) -> StoredJob:
-    return _record(tx.execute(_select().where(table.c.number == held.job_number)).one())
+    return get_record(tx, StoredJob, _select().where(table.c.number == held.job_number))
 
 
 def lock(tx: Transaction, numbers: Container[int], *, keys_only: bool = False) -> None:
@@ -229,14 +225,15 @@ def remove(tx: Transaction, job: StoredJob) -> None:
     numbers = select(table.c.number).where((table.c.number == job.number) | table.c.id.in_(derived))
     lost = select(report_jobs.c.report_number).where(report_jobs.c.job_number == job.number)
     remove_reports(tx, set(tx.execute(lost).scalars()))
+    # Rows go before those that they refer to.
     tx.execute(delete(chunks).where(chunks.c.job_number.in_(numbers)))
     tx.execute(delete(table).where(table.c.number.in_(numbers)))
 
 
 def remove_reports(tx: Transaction, numbers: Container[int]) -> None:
     """Delete the reports with these numbers."""
-    for each in (report_jobs, report_chapters):
-        tx.execute(delete(each).where(each.c.report_number.in_(numbers)))
+    for of_report in (report_jobs, report_chapters):
+        tx.execute(delete(of_report).where(of_report.c.report_number.in_(numbers)))
     tx.execute(delete(reports).where(reports.c.number.in_(numbers)))
 
 

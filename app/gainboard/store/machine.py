@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from uuid import UUID
@@ -20,12 +21,14 @@ SECRET_BYTES = 32
 UMASK = 0o077
 """The umask of processes that write for themselves only: libraries in them, such as the compiler, make files, too."""
 
+_CLOCK = partial(datetime.now, UTC)
+
 
 @dataclass(frozen=True)
 class Machine:
     """The clock, in UTC, and the source of random bytes. A test gives a service another one."""
 
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    now: Callable[[], datetime] = _CLOCK
     random_bytes: Callable[[int], bytes] = os.urandom
 
     def new_uuid(self) -> str:
@@ -48,6 +51,7 @@ def make_private_folder(folder: Path) -> None:
 
 def make_private_file(path: Path) -> None:
     """Create an empty file. Raise FileExistsError if it exists, or another OSError."""
+    # O_EXCL, so that nothing is written into a file that somebody else has put there.
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
@@ -55,7 +59,8 @@ def find_exposed(top: Path) -> Iterator[tuple[Path, str]]:
     """Yield the files and folders of a tree that other users may use in any way, each with its mode in letters."""
     below = (Path(folder, name) for folder, *names in os.walk(top) for name in sorted(chain(*names)))
     for path in (top, *below):
-        with suppress(FileNotFoundError):  # a server may delete files meanwhile
+        # A server may delete files meanwhile.
+        with suppress(FileNotFoundError):
             mode = path.lstat().st_mode
             if mode & 0o077 and not stat.S_ISLNK(mode):
                 yield path, stat.filemode(mode)

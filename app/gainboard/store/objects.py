@@ -73,7 +73,8 @@ class Objects:
         from obstore import get  # noqa: PLC0415
 
         with _translated(name):
-            if self.folder and not (self.folder / name).is_file():  # nothing ever comes from a named pipe
+            # A named pipe in its place would never yield anything.
+            if self.folder and not (self.folder / name).is_file():
                 raise FileNotFoundError(name)
             for piece in get(self._store, name).stream(_PIECE_BYTES):
                 yield bytes(piece)
@@ -91,7 +92,8 @@ class Objects:
 def _unusable(address: str) -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # a wrong address or configuration has several classes, and some are built-in
+    # A wrong address or configuration has several classes, and some are built-in.
+    except Exception as error:
         raise BadSetting(f"Cannot keep files in {address}: {error}") from error
 
 

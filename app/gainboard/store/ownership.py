@@ -48,7 +48,8 @@ class Ownership:
         elif self._database.engine.dialect.name == "postgresql":
             self._connection = self._lock_connection()
         else:
-            self._file = -1  # no other process can have a database in memory
+            # No other process can have a database in memory.
+            self._file = -1
         return self.holds()
 
     def holds(self) -> bool:
@@ -90,7 +91,8 @@ class Ownership:
     def _forget_connection(self) -> None:
         assert self._connection is not None
         with suppress(DBAPIError):
-            self._connection.close()  # the connection may be lost already
+            # The connection may be lost already.
+            self._connection.close()
         self._connection = None
 
 

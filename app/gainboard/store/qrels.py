@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     FromClause,
-    Row,
     Select,
     bindparam,
     delete,
@@ -20,7 +19,7 @@ from sqlalchemy import (
     update,
 )
 
-from gainboard.store.damage import read_row
+from gainboard.store.damage import columns_of, find_record, get_record, list_records
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.records import NEWEST, JudgmentSet, Qrels, VersionName
 from gainboard.store.tables import judged_runs
@@ -28,7 +27,7 @@ from gainboard.store.tables import judgment_sets as sets
 from gainboard.store.tables import qrels as table
 from gainboard.vocabulary import OFFICIAL, RunOrder
 
-_RECORD = [column for column in table.c if column.name not in ("counts", "discarded_at", "serial")]
+_RECORD = columns_of(Qrels, table)
 _LIVE = table.c.discarded_at.is_(None)
 # Statements of every request are built once, because building one costs more than executing it.
 _OF_COLLECTION = select(*_RECORD).where(table.c.collection_id == bindparam("collection_id"), _LIVE)
@@ -45,16 +44,13 @@ def _select(collection_id: int) -> Select[Any]:
     return select(*_RECORD).where(table.c.collection_id == collection_id, _LIVE)
 
 
-def _record(row: Row[Any]) -> Qrels:
-    return read_row(Qrels, row._mapping)
-
-
 def add(tx: Transaction, collection_id: int, judgments: str = OFFICIAL, **values: Any) -> Qrels:
     """Add the next version of a set. The caller has locked the collection, so its number is free."""
+    # Over discarded versions, too: their rows keep their numbers, which are not used again.
     last = tx.execute(select(func.max(table.c.serial)).where(table.c.collection_id == collection_id)).scalar() or 0
     numbers = {"serial": last + 1, "version": next_version(tx, collection_id, judgments)}
     query = insert(table).values(collection_id=collection_id, judgments=judgments, **numbers, **values)
-    return _record(tx.execute(query.returning(*_RECORD)).one())
+    return get_record(tx, Qrels, query.returning(*_RECORD))
 
 
 def add_again(tx: Transaction, version: Qrels, **values: Any) -> Qrels:
@@ -77,11 +73,8 @@ def find(tx: Transaction, collection_id: int, named: VersionName = NEWEST) -> Qr
     """Return a version, or a draft; without a number, the version of the set published last, which is in use."""
     values = {"collection_id": collection_id, "judgments": named.judgments}
     if named.version:
-        found = tx.execute(_BY_VERSION, {**values, "version": named.version})
-    else:
-        found = tx.execute(_NEWEST, values)
-    row = found.first()
-    return _record(row) if row else None
+        return find_record(tx, Qrels, _BY_VERSION, {**values, "version": named.version})
+    return find_record(tx, Qrels, _NEWEST, values)
 
 
 def find_draft(
@@ -91,14 +84,13 @@ def find_draft(
     content = (table.c.judgments == judgments, table.c.sha256 == sha256, table.c.columns == columns)
     ordered = (getattr(table.c, name) == value for name, value in order._asdict().items())
     same = (table.c.published_at.is_(None), *content, *ordered)
-    row = tx.execute(_select(collection_id).where(*same).order_by(table.c.version).limit(1)).first()
-    return _record(row) if row else None
+    return find_record(tx, Qrels, _select(collection_id).where(*same).order_by(table.c.version).limit(1))
 
 
-def drafts(tx: Transaction, collection_id: int) -> list[Qrels]:
+def list_drafts(tx: Transaction, collection_id: int) -> list[Qrels]:
     """Return the drafts of all sets, in the order in which they came."""
     query = _select(collection_id).where(table.c.published_at.is_(None)).order_by(table.c.serial)
-    return [_record(row) for row in tx.execute(query)]
+    return list_records(tx, Qrels, query)
 
 
 def exist(tx: Transaction, collection_id: int) -> bool:
@@ -109,7 +101,7 @@ def exist(tx: Transaction, collection_id: int) -> bool:
 def publish(tx: Transaction, qrels_id: int, now: datetime) -> Qrels:
     """Return the version, published at this time: for the first time, or again."""
     query = update(table).where(table.c.id == qrels_id).values(published_at=now)
-    return _record(tx.execute(query.returning(*_RECORD)).one())
+    return get_record(tx, Qrels, query.returning(*_RECORD))
 
 
 def discard(tx: Transaction, qrels_id: int, now: datetime) -> None:
@@ -119,8 +111,7 @@ def discard(tx: Transaction, qrels_id: int, now: datetime) -> None:
 
 
 def of_id(tx: Transaction, qrels_id: int) -> Qrels:
-    """Return the version with this id."""
-    return _record(tx.execute(select(*_RECORD).where(table.c.id == qrels_id)).one())
+    return get_record(tx, Qrels, select(*_RECORD).where(table.c.id == qrels_id))
 
 
 def page(
@@ -130,7 +121,7 @@ def page(
     query = _select(collection_id).where(table.c.judgments == judgments, table.c.version > (after or 0))
     if not drafts:
         query = query.where(table.c.published_at.is_not(None))
-    return [_record(row) for row in tx.execute(query.order_by(table.c.version).limit(limit))]
+    return list_records(tx, Qrels, query.order_by(table.c.version).limit(limit))
 
 
 def counts(tx: Transaction, qrels_id: int) -> bytes:
@@ -141,8 +132,7 @@ def counts(tx: Transaction, qrels_id: int) -> bytes:
 
 def find_set(tx: Transaction, collection_id: int, name: str) -> JudgmentSet | None:
     """Return the set with this name; None for the official set, which has no row."""
-    row = tx.execute(select(sets).where(sets.c.collection_id == collection_id, sets.c.name == name)).first()
-    return read_row(JudgmentSet, row._mapping) if row else None
+    return find_record(tx, JudgmentSet, select(sets).where(sets.c.collection_id == collection_id, sets.c.name == name))
 
 
 def page_sets(
@@ -154,7 +144,17 @@ def page_sets(
         query = query.where(sets.c.released_at.is_not(None))
     if after is not None:
         query = query.where(sets.c.name > after)
-    return [read_row(JudgmentSet, row._mapping) for row in tx.execute(query.order_by(sets.c.name).limit(limit))]
+    return list_records(tx, JudgmentSet, query.order_by(sets.c.name).limit(limit))
+
+
+def list_sets_in_use(tx: Transaction, collection_id: int, *, hidden: bool) -> list[str]:
+    """Return the names of sets with a published version, in byte order: of all of them, or of those not hidden."""
+    query = select(table.c.judgments).where(
+        table.c.collection_id == collection_id, _LIVE, table.c.published_at.is_not(None)
+    )
+    if not hidden:
+        query = query.where(~is_hidden(table))
+    return list(tx.execute(query.distinct().order_by(table.c.judgments)).scalars())
 
 
 def add_set(tx: Transaction, collection_id: int, name: str, now: datetime) -> None:

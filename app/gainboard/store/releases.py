@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Row, func, insert, select
+from sqlalchemy import func, insert, select
 
-from gainboard.store.damage import read_row
+from gainboard.store.damage import find_record, get_record, list_records
 from gainboard.store.database import Transaction
 from gainboard.store.records import Release
 from gainboard.store.tables import qrels, release_matrices, release_qrels, release_runs, score_matrices
 from gainboard.store.tables import releases as table
 
 
-def _record(row: Row[Any]) -> Release:
-    return read_row(Release, row._mapping)
-
-
 def find(tx: Transaction, collection_id: int, number: int) -> Release | None:
     """Return the release with this number."""
-    row = tx.execute(select(table).where(table.c.collection_id == collection_id, table.c.number == number)).first()
-    return _record(row) if row else None
+    return find_record(
+        tx, Release, select(table).where(table.c.collection_id == collection_id, table.c.number == number)
+    )
 
 
 def page(tx: Transaction, collection_id: int, *, before: int | None = None, limit: int | None = None) -> list[Release]:
@@ -29,7 +26,7 @@ def page(tx: Transaction, collection_id: int, *, before: int | None = None, limi
     query = select(table).where(table.c.collection_id == collection_id).order_by(table.c.number.desc()).limit(limit)
     if before is not None:
         query = query.where(table.c.number < before)
-    return [_record(row) for row in tx.execute(query)]
+    return list_records(tx, Release, query)
 
 
 def last_number(tx: Transaction, collection_id: int) -> int:
@@ -42,13 +39,13 @@ def add(
     tx: Transaction, run_ids: Iterable[int], qrels_ids: Iterable[int], matrix_ids: Iterable[int], **values: Any
 ) -> Release:
     """Store a release with what it holds, in a transaction that has locked the collection."""
-    release = _record(tx.execute(insert(table).values(**values).returning(table)).one())
+    release = get_record(tx, Release, insert(table).values(**values).returning(table))
     release_id = {"release_id": release.id}
-    if held := [release_id | {"run_id": each} for each in run_ids]:
+    if held := [release_id | {"run_id": held_id} for held_id in run_ids]:
         tx.execute(insert(release_runs), held)
-    if held := [release_id | {"qrels_id": each} for each in qrels_ids]:
+    if held := [release_id | {"qrels_id": held_id} for held_id in qrels_ids]:
         tx.execute(insert(release_qrels), held)
-    if held := [release_id | {"matrix_id": each} for each in matrix_ids]:
+    if held := [release_id | {"matrix_id": held_id} for held_id in matrix_ids]:
         tx.execute(insert(release_matrices), held)
     return release
 
@@ -56,7 +53,7 @@ def add(
 def holding_run(tx: Transaction, run_id: int) -> list[Release]:
     """Return the releases that hold a run, by number."""
     held = select(release_runs.c.release_id).where(release_runs.c.run_id == run_id)
-    return [_record(row) for row in tx.execute(select(table).where(table.c.id.in_(held)).order_by(table.c.number))]
+    return list_records(tx, Release, select(table).where(table.c.id.in_(held)).order_by(table.c.number))
 
 
 def holding_set(tx: Transaction, collection_id: int, judgments: str) -> list[Release]:
@@ -64,7 +61,7 @@ def holding_set(tx: Transaction, collection_id: int, judgments: str) -> list[Rel
     of_set = (qrels.c.collection_id == collection_id, qrels.c.judgments == judgments)
     join = release_qrels.join(qrels, qrels.c.id == release_qrels.c.qrels_id)
     held = select(release_qrels.c.release_id).select_from(join).where(*of_set)
-    return [_record(row) for row in tx.execute(select(table).where(table.c.id.in_(held)).order_by(table.c.number))]
+    return list_records(tx, Release, select(table).where(table.c.id.in_(held)).order_by(table.c.number))
 
 
 def holding_matrix(tx: Transaction, collection_id: int, name: str) -> list[Release]:
@@ -72,4 +69,4 @@ def holding_matrix(tx: Transaction, collection_id: int, name: str) -> list[Relea
     of_matrix = (score_matrices.c.collection_id == collection_id, score_matrices.c.name == name)
     join = release_matrices.join(score_matrices, score_matrices.c.id == release_matrices.c.matrix_id)
     held = select(release_matrices.c.release_id).select_from(join).where(*of_matrix)
-    return [_record(row) for row in tx.execute(select(table).where(table.c.id.in_(held)).order_by(table.c.number))]
+    return list_records(tx, Release, select(table).where(table.c.id.in_(held)).order_by(table.c.number))

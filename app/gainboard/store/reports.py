@@ -80,7 +80,7 @@ def _records(tx: Transaction, rows: Sequence[Row[Any]]) -> list[StoredReport]:
             row._mapping,
             chapters=tuple(chapters[row.number]),
             layout=layouts.get(derived_id("layout", row.id)),
-            damage=tuple(each for chapter in chapters[row.number] for each in chapter.damage),
+            damage=tuple(fault for chapter in chapters[row.number] for fault in chapter.damage),
         )
         for row in rows
         if row.number not in lost
@@ -137,8 +137,8 @@ def _add_jobs(tx: Transaction, number: int, chapters: Sequence[NewChapter]) -> N
     }
     rows = [
         {"position": position, "key": key, "job_number": job.number, "queued": queued or kept.get((position, key))}
-        for position, each in enumerate(chapters)
-        for key, (job, queued) in each.jobs.items()
+        for position, chapter in enumerate(chapters)
+        for key, (job, queued) in chapter.jobs.items()
     ]
     tx.execute(delete(report_jobs).where(report_jobs.c.report_number == number))
     if rows:
@@ -167,7 +167,7 @@ def remove(tx: Transaction, report: StoredReport) -> None:
         jobs.remove(tx, report.layout)
 
 
-def needing(tx: Transaction, job_number: int) -> list[StoredReport]:
+def list_needing(tx: Transaction, job_number: int) -> list[StoredReport]:
     """Return the reports that need a job and are not cancelled.
 
     They are locked: if two jobs end at the same time, the later one sees that the earlier one has ended.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Interval,
-    Row,
     Select,
     Table,
     bindparam,
@@ -26,7 +24,7 @@ from sqlalchemy import (
 
 from gainboard.errors import RunExists
 from gainboard.store.arrays import pack_names
-from gainboard.store.damage import read_row
+from gainboard.store.damage import columns_of, find_record, get_record, list_records
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.records import Judging, Run
 from gainboard.store.tables import answers, blobs, jobs, judged_runs, run_metadata, teams
@@ -42,17 +40,12 @@ FREE_TO_WITHDRAW = timedelta(minutes=10)
 
 
 def _select_all() -> Select[Any]:
-    # The topics of a run may be 100,000 names, and few callers need them: see `topics`.
-    kept = (teams.c.name.label(each.name) if each.name == "team" else table.c[each.name] for each in fields(Run))
-    return select(*kept).join(teams, teams.c.id == table.c.team_id)
+    # The topics of a run may be 100,000 names, and few callers need them: see `list_topics`.
+    return select(*columns_of(Run, table, team=teams.c.name)).join(teams, teams.c.id == table.c.team_id)
 
 
 def _select() -> Select[Any]:
     return _select_all().where(table.c.withdrawn_at.is_(None))
-
-
-def _record(row: Row[Any]) -> Run:
-    return read_row(Run, row._mapping)
 
 
 # Statements of every upload are built once: to build one takes as long as SQLite needs for it.
@@ -74,7 +67,7 @@ def add(tx: Transaction, **values: Any) -> Run:
     identity = tx.execute(_add_new(insert_for(tx)), values).scalar()
     if identity is None:
         raise taken(values["name"])
-    return _record(tx.execute(_BY_ID, {"id": identity}).one())
+    return get_record(tx, Run, _BY_ID, {"id": identity})
 
 
 @cache
@@ -92,14 +85,12 @@ def taken(name: str) -> RunExists:
 
 def find(tx: Transaction, collection_id: int, name: str) -> Run | None:
     """Return the live run with this name."""
-    row = tx.execute(_select().where(table.c.collection_id == collection_id, table.c.name == name)).first()
-    return _record(row) if row else None
+    return find_record(tx, Run, _select().where(table.c.collection_id == collection_id, table.c.name == name))
 
 
 def find_same(tx: Transaction, collection_id: int, team: str, sha256: str) -> Run | None:
     """Return the team's live run with exactly this content."""
-    row = tx.execute(_SAME, {"collection_id": collection_id, "team": team, "sha256": sha256}).first()
-    return _record(row) if row else None
+    return find_record(tx, Run, _SAME, {"collection_id": collection_id, "team": team, "sha256": sha256})
 
 
 def page(
@@ -122,13 +113,13 @@ def page(
         query = query.where(table.c.name > after)
     if before is not None:
         query = query.where(table.c.created_at < before)
-    return [_record(row) for row in tx.execute(query, {"collection_id": collection_id})]
+    return list_records(tx, Run, query, {"collection_id": collection_id})
 
 
-def newest(tx: Transaction, collection_id: int, since: datetime, limit: int) -> list[Run]:
+def list_newest(tx: Transaction, collection_id: int, since: datetime, limit: int) -> list[Run]:
     """Return the live runs that came at this time or later, the newest first."""
     query = _select().where(table.c.collection_id == collection_id, table.c.created_at >= since)
-    return [_record(row) for row in tx.execute(query.order_by(table.c.created_at.desc()).limit(limit))]
+    return list_records(tx, Run, query.order_by(table.c.created_at.desc()).limit(limit))
 
 
 def of_ids(tx: Transaction, run_ids: Sequence[int]) -> list[Run]:
@@ -136,19 +127,20 @@ def of_ids(tx: Transaction, run_ids: Sequence[int]) -> list[Run]:
     by_id: dict[int, Run] = {}
     for start in range(0, len(run_ids), RUNS_AT_ONCE):
         these = table.c.id.in_(run_ids[start : start + RUNS_AT_ONCE])
-        by_id |= {row.id: _record(row) for row in tx.execute(_select_all().where(these))}
+        by_id |= {run.id: run for run in list_records(tx, Run, _select_all().where(these))}
     return [by_id[run_id] for run_id in run_ids]
 
 
-def topics(tx: Transaction, run_ids: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+def list_topics(tx: Transaction, run_ids: Sequence[int]) -> Iterator[tuple[int, bytes]]:
     """Yield the id of each of the runs, in any order, with the packed names of its topics."""
     for start in range(0, len(run_ids), _TOPICS_AT_ONCE):
         these = table.c.id.in_(run_ids[start : start + _TOPICS_AT_ONCE])
         yield from map(tuple, tx.execute(select(table.c.id, table.c.topics).where(these)))
 
 
-def sent(tx: Transaction, team_ids: Sequence[int], since: datetime | None = None) -> dict[int, int]:
+def count_sent(tx: Transaction, team_ids: Sequence[int], since: datetime | None = None) -> dict[int, int]:
     """Count each team's runs for its quota: all but those that were withdrawn at once and never scored."""
+    # A score that was given has told something about the judgments, which a withdrawal does not take back.
     is_scored = exists().where(answers.c.run_id == table.c.id, answers.c.team_id == table.c.team_id)
     query = select(table.c.team_id, func.count()).group_by(table.c.team_id)
     query = query.where(table.c.team_id.in_(team_ids), ~_withdrawn_at_once(tx) | is_scored)
@@ -156,8 +148,10 @@ def sent(tx: Transaction, team_ids: Sequence[int], since: datetime | None = None
     return dict.fromkeys(team_ids, 0) | dict(map(tuple, rows))
 
 
+# Never null: the negation of null would be null, and no live run would count.
 def _withdrawn_at_once(tx: Transaction) -> ColumnElement[bool]:
-    if tx.dialect.name == "sqlite":  # it has no intervals
+    # SQLite has no intervals.
+    if tx.dialect.name == "sqlite":
         days = func.julianday(table.c.withdrawn_at) - func.julianday(table.c.created_at)
         return func.coalesce(days <= FREE_TO_WITHDRAW / timedelta(days=1), False)
     return func.coalesce(table.c.withdrawn_at - table.c.created_at <= literal(FREE_TO_WITHDRAW, Interval), False)
@@ -203,13 +197,13 @@ def metadata_hashes(tx: Transaction, collection_id: int) -> dict[int, str]:
     return dict(map(tuple, tx.execute(query.where(table.c.collection_id == collection_id))))
 
 
-def metadata(tx: Transaction, run_id: int) -> bytes | None:
+def find_metadata(tx: Transaction, run_id: int) -> bytes | None:
     """Return the file of ir_metadata that came beside a run."""
     content: bytes | None = tx.execute(select(run_metadata.c.content).where(run_metadata.c.run_id == run_id)).scalar()
     return content
 
 
-def metadata_of(tx: Transaction, collection_id: int, sha256: str) -> bytes | None:
+def find_metadata_by_hash(tx: Transaction, collection_id: int, sha256: str) -> bytes | None:
     """Return the file of ir_metadata with this SHA-256, beside any run of a collection."""
     join = run_metadata.join(table, table.c.id == run_metadata.c.run_id)
     same = (table.c.collection_id == collection_id, run_metadata.c.sha256 == sha256)
@@ -253,10 +247,10 @@ def add_judged(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
         tx.execute(insert(judged_runs), [dict(row) for row in rows])
 
 
-def judgings(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, Judging]:
+def find_judgings(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, Judging]:
     """Return the findings of the joins of these runs with the version, by the run's id."""
     names = ("retrieved", "unjudged", "topics_missing", "topics_unknown")
-    return {run_id: Judging(*found) for run_id, *found in _judged(tx, run_ids, qrels_id, *names)}
+    return {run_id: Judging(*counts) for run_id, *counts in _judged(tx, run_ids, qrels_id, *names)}
 
 
 def rankings(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, bytes]:

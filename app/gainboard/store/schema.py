@@ -98,5 +98,5 @@ def revisions() -> tuple[str, ...]:
 def _migrations() -> Path:
     package = Path(gainboard.__file__).parent
     # A wheel has the migrations inside the package, a checkout has them beside the source root.
-    places = (package / "migrations", package.parents[1] / "migrations")
-    return next(place for place in places if place.is_dir())
+    folders = (package / "migrations", package.parents[1] / "migrations")
+    return next(folder for folder in folders if folder.is_dir())

@@ -13,13 +13,13 @@ from sqlalchemy import Row, func, insert, select, update
 
 from gainboard.errors import RowDamaged
 from gainboard.store.arrays import pack, unpack
-from gainboard.store.damage import read_row
+from gainboard.store.damage import columns_of, read_row
 from gainboard.store.database import Transaction
 from gainboard.store.records import ScoreMatrix
 from gainboard.store.tables import score_matrices as table
 
 Floats = NDArray[np.float64]
-_KEPT = [column for column in table.c if column.name != "scores"]
+_KEPT = columns_of(ScoreMatrix, table)
 
 
 def _record(row: Row[Any]) -> ScoreMatrix:
@@ -36,13 +36,15 @@ def add(tx: Transaction, scores: Floats, **values: Any) -> ScoreMatrix:
     return _record(tx.execute(query).one())
 
 
-def newest(tx: Transaction, collection_id: int, name: str) -> ScoreMatrix | None:
+def find_newest(tx: Transaction, collection_id: int, name: str) -> ScoreMatrix | None:
     """Return the newest version of a matrix, unless the matrix was deleted."""
-    versions = every(tx, collection_id, name)
+    versions = list_versions(tx, collection_id, name)
     return versions[-1] if versions else None
 
 
-def every(tx: Transaction, collection_id: int, name: str | None = None, deleted: bool = False) -> list[ScoreMatrix]:
+def list_versions(
+    tx: Transaction, collection_id: int, name: str | None = None, deleted: bool = False
+) -> list[ScoreMatrix]:
     """Return all versions of all matrices, or of one, by name and version; deleted ones only if so wanted."""
     query = select(*_KEPT).where(table.c.collection_id == collection_id).order_by(table.c.name, table.c.version)
     if name is not None:
@@ -55,11 +57,18 @@ def every(tx: Transaction, collection_id: int, name: str | None = None, deleted:
 def page(tx: Transaction, collection_id: int, after: str | None, limit: int) -> list[ScoreMatrix]:
     """Return the newest version of each matrix by name, except deleted ones."""
     live = table.c.collection_id == collection_id, table.c.deleted_at.is_(None)
+    # A later version has a higher id.
     last = select(func.max(table.c.id)).where(*live).group_by(table.c.name)
     query = select(*_KEPT).where(table.c.id.in_(last)).order_by(table.c.name).limit(limit)
     if after is not None:
         query = query.where(table.c.name > after)
     return [_record(row) for row in tx.execute(query)]
+
+
+def list_names(tx: Transaction, collection_id: int, limit: int) -> list[str]:
+    """Return the names of matrices, in byte order, except deleted ones."""
+    query = select(table.c.name).where(table.c.collection_id == collection_id, table.c.deleted_at.is_(None))
+    return list(tx.execute(query.distinct().order_by(table.c.name).limit(limit)).scalars())
 
 
 def scores_of(tx: Transaction, matrix: ScoreMatrix) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,22 +10,19 @@ from sqlalchemy import Connection, bindparam, select
 
 from gainboard.errors import DatabaseBusy
 from gainboard.store.access_records import Token
-from gainboard.store.damage import read_row
-from gainboard.store.database import Database, Transaction, remembered
+from gainboard.store.damage import columns_of, names_of, read_row
+from gainboard.store.database import Database, Transaction, recall
 from gainboard.store.records import Collection, Qrels, VersionName
 from gainboard.store.tables import collections, qrels, teams, tokens
 
 R = TypeVar("R", Collection, Qrels, Token)
 
 
-def _names(record: type[R]) -> list[str]:
-    return [field.name for field in fields(record) if field.name != "damage"]
-
-
-_TOKEN = [teams.c.name if name == "team" else tokens.c[name] for name in _names(Token)]
-_COLLECTION = [collections.c[name] for name in _names(Collection)]
-_QRELS = [qrels.c[name] for name in _names(Qrels)]
+_TOKEN = columns_of(Token, tokens, team=teams.c.name)
+_COLLECTION = columns_of(Collection, collections)
+_QRELS = columns_of(Qrels, qrels)
 _IS_LIVE = (collections.c.name == bindparam("name"), collections.c.deleted_at.is_(None))
+# Outer joins: without a valid token, or without judgments, the collection must be found all the same.
 _WITH_TOKEN = collections.outerjoin(tokens, tokens.c.hash == bindparam("hash")).outerjoin(
     teams, teams.c.id == tokens.c.team_id
 )
@@ -58,12 +54,9 @@ _BY_NEWEST, _BY_VERSION = (
 _CHECK = select(collections.c.id, collections.c.revision, *_TOKEN).select_from(_WITH_TOKEN).where(*_IS_LIVE)
 
 
-def _record(record: type[R], values: Sequence[Any]) -> R | None:
-    return _read(record, values) if values[0] is not None else None
-
-
-def _read(record: type[R], values: Sequence[Any]) -> R:
-    return read_row(record, dict(zip(_names(record), values, strict=True)))
+def _read(record: type[R], values: Sequence[Any]) -> R | None:
+    """Return a record from its part of a row; None if the outer join has found no row of its table."""
+    return read_row(record, dict(zip(names_of(record), values, strict=True))) if values[0] is not None else None
 
 
 class Opened(NamedTuple):
@@ -81,24 +74,21 @@ def find(tx: Transaction, name: str, hashed: str | None, version: VersionName) -
 
     If `version` has no number, the qrels version is the one of its set published last.
     """
-    key, known = (name, hashed, version), remembered(tx)
-    found = known.get(key) if known is not None else None
-    if found is None and (found := _find(tx, name, hashed, version)) is not None and known is not None:
-        known[key] = found
-    return found
-
-
-def _find(tx: Transaction, name: str, hashed: str | None, version: VersionName) -> Opened | None:
-    query, asked = (_BY_VERSION, {"version": version.version}) if version.version else (_BY_NEWEST, {})
-    row = tx.execute(query, {"name": name, "hash": hashed, "judgments": version.judgments, **asked}).first()
+    key, memory = (name, hashed, version), recall(tx)
+    if memory is not None and key in memory:
+        opened: Opened = memory[key]
+        return opened
+    query, number = (_BY_VERSION, {"version": version.version}) if version.version else (_BY_NEWEST, {})
+    row = tx.execute(query, {"name": name, "hash": hashed, "judgments": version.judgments, **number}).first()
     if row is None:
         return None
     first, second = len(_COLLECTION), len(_COLLECTION) + len(_TOKEN)
-    return Opened(
-        _read(Collection, row[:first]),
-        _record(Token, row[first:second]),
-        _record(Qrels, row[second:]),
-    )
+    collection = _read(Collection, row[:first])
+    assert collection is not None
+    opened = Opened(collection, _read(Token, row[first:second]), _read(Qrels, row[second:]))
+    if memory is not None:
+        memory[key] = opened
+    return opened
 
 
 class StandingKey(NamedTuple):
@@ -137,7 +127,7 @@ class Standings:
         """True if reading takes only microseconds, so that using another thread would cost more."""
         return self._database.is_quick
 
-    def find(self, asked: Iterable[StandingKey]) -> dict[StandingKey, Standing | None]:
+    def find(self, keys: Iterable[StandingKey]) -> dict[StandingKey, Standing | None]:
         """Return the current state of each of these; None if the collection does not exist.
 
         Raises DatabaseBusy if the database does not answer.
@@ -145,32 +135,32 @@ class Standings:
         with self._use:
             try:
                 with self._database.translated():
-                    return {each: self._find(each) for each in asked}
+                    return {key: self._find(key) for key in keys}
             except BaseException:
                 # Whatever has happened: the connection may be in the middle of an answer.
                 self._disconnect()
                 raise
 
-    def _find(self, asked: StandingKey) -> Standing | None:
+    def _find(self, key: StandingKey) -> Standing | None:
         if self._connection is None:
             if self._is_over:
                 raise DatabaseBusy("The server is stopping. Try again shortly.")
             self._connection = self._database.connected()
-        known = remembered(self._connection)
-        if known is None:
-            return self._read(self._connection, asked)
-        if asked not in known:
-            known[asked] = self._read(self._connection, asked)
-        found: Standing | None = known[asked]
-        return found
+        memory = recall(self._connection)
+        if memory is None:
+            return self._read(self._connection, key)
+        if key not in memory:
+            memory[key] = self._read(self._connection, key)
+        standing: Standing | None = memory[key]
+        return standing
 
     @staticmethod
-    def _read(connection: Connection, asked: StandingKey) -> Standing | None:
-        row = connection.execute(_CHECK, {"name": asked.collection, "hash": asked.hash}).first()
+    def _read(connection: Connection, key: StandingKey) -> Standing | None:
+        row = connection.execute(_CHECK, {"name": key.collection, "hash": key.hash}).first()
         if row is None:
             return None
         identity, revision, *of_token = row
-        return Standing(identity, revision, _record(Token, of_token))
+        return Standing(identity, revision, _read(Token, of_token))
 
     def close(self) -> None:
         """Close the connection for good, after the current reading has ended."""

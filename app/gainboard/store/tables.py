@@ -239,9 +239,7 @@ qrels = Table(
     Column("created_at", UtcTime, nullable=False),
     Column("published_at", UtcTime),  # null: a draft, which is not in use
     Column("discarded_at", UtcTime),  # for drafts; the row stays, because neither its id nor its number is used again
-    Column(
-        "order_by", String(16), nullable=False, server_default="score"
-    ),  # the order of the runs that are joined with it
+    Column("order_by", String(16), nullable=False, server_default="score"),  # of the runs that are joined with it
     Column("judgments", Name, nullable=False, server_default="official"),  # the name of a set
     Column("version", Integer, nullable=False, server_default="0"),  # among the versions of its set, from 1
     Column("ignore_identical_ids", Boolean, nullable=False, server_default=false()),  # part of that order
@@ -417,9 +415,7 @@ job_chunks = Table(
     Column("parts", Integer, nullable=False),
     Column("parts_done", Integer, nullable=False),
     Column("done", Boolean, nullable=False),
-    Column(
-        "claim", String(128)
-    ),  # the owner and process that work on it, with the number of the attempt; null while there is none
+    Column("claim", String(128)),  # the owner and process that work on it, and the number of the attempt; or null
     Column("attempts", Integer, nullable=False),
     Column("interruptions", Integer, nullable=False),
     Column("found", LargeBinary),

@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, ScalarSelect, Table, bindparam, func, insert, or_, select
 
 from gainboard.store.access_records import INVITED, CountedTeam, TeamRecord
-from gainboard.store.damage import read_row
+from gainboard.store.damage import find_record, get_record, list_records
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.runs import RUNS_AT_ONCE
 from gainboard.store.tables import answers, runs, tokens
@@ -28,14 +28,13 @@ _ADD = insert(table).returning(table)
 
 def find(tx: Transaction, collection_id: int, name: str) -> TeamRecord | None:
     """Return the team with this name in the collection."""
-    row = tx.execute(_BY_NAME, {"collection_id": collection_id, "name": name}).first()
-    return read_row(TeamRecord, row._mapping) if row else None
+    return find_record(tx, TeamRecord, _BY_NAME, {"collection_id": collection_id, "name": name})
 
 
 def create(tx: Transaction, collection_id: int, name: str, now: datetime) -> TeamRecord:
     """Create a team. The caller has locked the collection, and found that no team has this name."""
     values = {"collection_id": collection_id, "name": name, "created_at": now}
-    return TeamRecord(**tx.execute(_ADD, values).one()._mapping)
+    return get_record(tx, TeamRecord, _ADD, values)
 
 
 def page(
@@ -51,7 +50,7 @@ def page(
         query = query.where(table.c.id == team_id)
     if after is not None:
         query = query.where(table.c.name > after)
-    return [read_row(CountedTeam, row._mapping) for row in tx.execute(query.order_by(table.c.name).limit(limit))]
+    return list_records(tx, CountedTeam, query.order_by(table.c.name).limit(limit))
 
 
 def _count(rows: Table, condition: ColumnElement[bool]) -> ScalarSelect[int]:
@@ -74,11 +73,11 @@ def count_disclosed(tx: Transaction, team_id: int, labels: Sequence[str] = (), r
     return received + len(labels) * len(run_ids) - both
 
 
-def find_undisclosed(tx: Transaction, asked: Iterable[Answer]) -> set[Answer]:
+def find_undisclosed(tx: Transaction, scores: Iterable[Answer]) -> set[Answer]:
     """Return the scores that have not been given yet."""
-    asked = set(asked)
-    wanted = select(answers.c.label, answers.c.run_id).where(answers.c.run_id.in_({run_id for _, run_id in asked}))
-    return asked - {(row.label, row.run_id) for row in tx.execute(wanted)}
+    scores = set(scores)
+    wanted = select(answers.c.label, answers.c.run_id).where(answers.c.run_id.in_({run_id for _, run_id in scores}))
+    return scores - {(row.label, row.run_id) for row in tx.execute(wanted)}
 
 
 def disclose(tx: Transaction, new: Mapping[Answer, int], qrels_id: int, now: datetime) -> None:

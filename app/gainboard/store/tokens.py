@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, Select, bindparam, delete, insert, or_, select, update
+from sqlalchemy import Select, bindparam, delete, insert, or_, select, update
 
 from gainboard.errors import Conflict
 from gainboard.store.access_records import INVITED, Token
-from gainboard.store.damage import read_row
+from gainboard.store.damage import columns_of, find_record, get_record, list_records
 from gainboard.store.database import Transaction, machine_of
 from gainboard.store.tables import sessions, teams
 from gainboard.store.tables import tokens as table
@@ -35,15 +35,11 @@ def new_id(tx: Transaction) -> str:
 
 
 def _select() -> Select[Any]:
-    kept = [column for column in table.c if column.name != "hash"]
-    return select(*kept, teams.c.name.label("team")).outerjoin(teams, teams.c.id == table.c.team_id)
+    # All but the hash, which does not leave the store.
+    return select(*columns_of(Token, table, team=teams.c.name)).outerjoin(teams, teams.c.id == table.c.team_id)
 
 
 _BY_HASH = _select().where(table.c.hash == bindparam("hash"))
-
-
-def _record(row: Row[Any]) -> Token:
-    return read_row(Token, row._mapping)
 
 
 def create(
@@ -74,24 +70,22 @@ def create(
             holder=holder,
         )
     )
-    return _record(tx.execute(_select().where(table.c.id == identity)).one())
+    return get_record(tx, Token, _select().where(table.c.id == identity))
 
 
 def find(tx: Transaction, hashed: str) -> Token | None:
     """Return the record of the token with this hash, valid or not."""
-    row = tx.execute(_BY_HASH, {"hash": hashed}).first()
-    return _record(row) if row else None
+    return find_record(tx, Token, _BY_HASH, {"hash": hashed})
 
 
 def of_id(tx: Transaction, identity: str) -> Token:
     """Return the record of the token with this id, valid or not."""
-    return _record(tx.execute(_select().where(table.c.id == identity)).one())
+    return get_record(tx, Token, _select().where(table.c.id == identity))
 
 
 def find_by_id(tx: Transaction, collection_id: int | None, identity: str) -> Token | None:
     """Return the record of a collection's token by its public id; without a collection, of an instance organiser's."""
-    row = tx.execute(_select().where(table.c.id == identity, table.c.collection_id == collection_id)).first()
-    return _record(row) if row else None
+    return find_record(tx, Token, _select().where(table.c.id == identity, table.c.collection_id == collection_id))
 
 
 def page(tx: Transaction, collection_id: int | None, *, after: str | None, limit: int) -> list[Token]:
@@ -99,7 +93,7 @@ def page(tx: Transaction, collection_id: int | None, *, after: str | None, limit
     query = _select().where(table.c.collection_id == collection_id).order_by(table.c.id).limit(limit)
     if after is not None:
         query = query.where(table.c.id > after)
-    return [_record(row) for row in tx.execute(query)]
+    return list_records(tx, Token, query)
 
 
 def revoke(tx: Transaction, identity: str, now: datetime) -> None:
@@ -110,18 +104,19 @@ def revoke(tx: Transaction, identity: str, now: datetime) -> None:
 def rotate(tx: Transaction, identity: str, token: str, **values: Any) -> Token:
     """Replace a token by another one, with new values for other columns. The old token ends at once."""
     tx.execute(update(table).where(table.c.id == identity).values(hash=digest(token), **values))
-    return _record(tx.execute(_select().where(table.c.id == identity)).one())
+    return get_record(tx, Token, _select().where(table.c.id == identity))
 
 
 def open_invitations(tx: Transaction, collection_id: int, now: datetime) -> list[Token]:
     """Return the open invitations of a collection, by team."""
     query = _select().where(table.c.collection_id == collection_id, table.c.origin == INVITED, _is_live(now))
-    return [_record(row) for row in tx.execute(query.order_by(teams.c.name))]
+    return list_records(tx, Token, query.order_by(teams.c.name))
 
 
 def exchange(tx: Transaction, identity: str, token: str) -> bool:
     """Replace an open invitation by a token that does not expire. Return False if it is none any more."""
     values = {"hash": digest(token), "origin": "created", "expires_at": None}
+    # Of two requests with one code, the second one finds no invitation any more.
     query = update(table).where(table.c.id == identity, table.c.origin == INVITED, table.c.revoked_at.is_(None))
     return tx.execute(query.values(**values)).rowcount == 1
 

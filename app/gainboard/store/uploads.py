@@ -51,9 +51,9 @@ class UploadSlots:
         """Count the team's uploads under way."""
         with self._guard:
             # Own slots count as long as they are held here, even if a renewal is late.
-            own = table.c.id.in_(list(self._held))
+            ours = table.c.id.in_(list(self._held))
         others = (table.c.owner != self._owner) & self._is_alive(tx)
-        query = select(func.count()).where(table.c.team_id == team_id, own | others)
+        query = select(func.count()).where(table.c.team_id == team_id, ours | others)
         return tx.execute(query).scalar_one()
 
     def take(self, tx: Transaction, team_id: int) -> str:
@@ -126,7 +126,8 @@ class UploadSlots:
         if self._has_leases:
             return table.c.leased_until > _NOW
         if self._path is None:
-            return table.c.owner == self._owner  # no other process can have a database in memory
+            # No other process can have a database in memory.
+            return table.c.owner == self._owner
         owners = tx.execute(select(table.c.owner).distinct()).scalars()
         return table.c.owner.in_([owner for owner in owners if is_server_alive(self._path, owner)])
 
@@ -142,7 +143,8 @@ class UploadSlots:
                 self.sweep()
             except Unavailable as busy:
                 log.warning("leases of uploads cannot be renewed until the database answers: %s", busy.message)
-            except Exception:  # whatever it is, the next renewal must come
+            # Whatever it is, the next renewal must come.
+            except Exception:
                 log.exception("unexpected error in the renewal of leases")
 
     def _renew(self) -> None:

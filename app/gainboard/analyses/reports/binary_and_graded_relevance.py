@@ -100,32 +100,34 @@ def schemes(highest_level: int) -> dict[str, str]:
     return {**flat, "w3": linear_ratio(highest_level), "w10": w10, "w100": w100}
 
 
-def schemes_of(about: About, asked: BinaryAndGradedParams) -> dict[str, str]:
+def schemes_of(about: About, params: BinaryAndGradedParams) -> dict[str, str]:
     """Return the gain settings that the report compares, by name; those that were asked for are their own names."""
-    if given := asked.of("gains", about):
-        return {label: label for label in (parse_gains(each, about.highest_level).label for each in given)}
+    if gains := params.of("gains", about):
+        return {label: label for label in (parse_gains(expression, about.highest_level).label for expression in gains)}
     return schemes(about.highest_level)
 
 
-def cutoffs_of(about: About, asked: BinaryAndGradedParams) -> list[int]:
+def cutoffs_of(about: About, params: BinaryAndGradedParams) -> list[int]:
     """Return the cut-off values that the collection's rankings have, the smallest first."""
-    return sorted({cutoff for cutoff in asked.cutoffs if cutoff <= about.depth})
+    return sorted({cutoff for cutoff in params.cutoffs if cutoff <= about.depth})
 
 
-def measures(about: About, asked: BinaryAndGradedParams) -> dict[str, str]:
+def measures(about: About, params: BinaryAndGradedParams) -> dict[str, str]:
     """Return the metric expressions of Tables 4 to 6, by names such as `DCG w10 @100`."""
-    cutoffs = cutoffs_of(about, asked)
-    found = {f"P @{cutoff}": f"P@{cutoff}" for cutoff in cutoffs}
+    cutoffs = cutoffs_of(about, params)
+    expressions = {f"P @{cutoff}": f"P@{cutoff}" for cutoff in cutoffs}
     for measure in MEASURES:
-        base = "" if measure == "CG" else f"base={format_number(asked.base)},"
-        for name, gains in schemes_of(about, asked).items():
-            found |= {f"{measure} {name} @{cutoff}": f"{measure}({base}gains={gains})@{cutoff}" for cutoff in cutoffs}
-    return found
+        base = "" if measure == "CG" else f"base={format_number(params.base)},"
+        for name, gains in schemes_of(about, params).items():
+            expressions |= {
+                f"{measure} {name} @{cutoff}": f"{measure}({base}gains={gains})@{cutoff}" for cutoff in cutoffs
+            }
+    return expressions
 
 
-def drawn_schemes(about: About, asked: BinaryAndGradedParams) -> dict[str, str]:
+def drawn_schemes(about: About, params: BinaryAndGradedParams) -> dict[str, str]:
     """Return the schemes of the figures, by the paper's names for the lightest and the heaviest, w1 and w100."""
-    gains = list(schemes_of(about, asked).values())
+    gains = list(schemes_of(about, params).values())
     return {"w1": gains[0]} | ({"w100": gains[-1]} if len(gains) > 1 else {})
 
 
@@ -134,13 +136,13 @@ def precisions(about: About) -> list[str]:
     return [f"P@{cutoff}" for cutoff in PRECISIONS if cutoff <= about.depth]
 
 
-def original(about: About, asked: BinaryAndGradedParams) -> int | None:
+def original(about: About, params: BinaryAndGradedParams) -> int | None:
     """Return the version of the original judgments, or None if only one version is published. Raise NotFound, and
     InvalidRequest if it is the version of the report.
     """
-    version = asked.original.get(about.collection)
+    version = params.original.get(about.collection)
     if version is None:
-        return next((each for each in about.versions if each != about.qrels_version), None)
+        return next((version for version in about.versions if version != about.qrels_version), None)
     if version == about.qrels_version:
         message = (
             f"The report is about qrels version {version} of {about.collection!r}. Name another version as `original`."
@@ -153,79 +155,81 @@ def original(about: About, asked: BinaryAndGradedParams) -> int | None:
     return version
 
 
-def _plan(about: About, asked: BinaryAndGradedParams) -> Iterator[Needed | LeftOut]:
-    yield from _not_shown(about, asked)
-    before, metrics = original(about, asked), precisions(about)
-    own = {"judgments": about.judgment_set, "qrels": before} if about.judgment_set != OFFICIAL else {"qrels": before}
-    against = before if before is None or about.judgment_set == OFFICIAL else own
+def _plan(about: About, params: BinaryAndGradedParams) -> Iterator[Needed | LeftOut]:
+    yield from _not_shown(about, params)
+    before, metrics = original(about, params), precisions(about)
+    of_original = (
+        {"judgments": about.judgment_set, "qrels": before} if about.judgment_set != OFFICIAL else {"qrels": before}
+    )
+    against = before if before is None or about.judgment_set == OFFICIAL else of_original
     yield Needed("judgments", "judgments", {"against": against}, "Table 1")
-    if compared := list(measures(about, asked).values()):
+    if compared := list(measures(about, params).values()):
         yield Needed("measures", "rank-correlation", _kendall(compared), "Tables 2, 4, 5 and 6")
     if metrics and before is not None:
-        entries = [*metrics, *({"metric": metric, **own} for metric in metrics)]
+        entries = [*metrics, *({"metric": metric, **of_original} for metric in metrics)]
         yield Needed("versions", "rank-correlation", _kendall(entries), "Table 3")
-    for scheme, gains in drawn_schemes(about, asked).items():
+    for scheme, gains in drawn_schemes(about, params).items():
         letters = ", ".join(f"({letter})" for letter, (_, drawn) in FIGURES.items() if drawn == scheme)
-        params = {"runs": _curves(about, asked), "cutoff": min(RANKS, about.depth)}
-        params |= {"base": asked.base, "gains": gains}
-        yield Needed(scheme, "gain-vectors", params, f"Figures 1-2 {letters}")
+        drawn_runs = {"runs": _curves(about, params), "cutoff": min(RANKS, about.depth)}
+        drawn_runs |= {"base": params.base, "gains": gains}
+        yield Needed(scheme, "gain-vectors", drawn_runs, f"Figures 1-2 {letters}")
 
 
 def _kendall(metrics: Sequence[Any]) -> dict[str, Any]:
     return {"metrics": metrics, "coefficients": ["kendall"]}
 
 
-def _curves(about: About, asked: BinaryAndGradedParams) -> Any:
+def _curves(about: About, params: BinaryAndGradedParams) -> Any:
     best = {"top": 5, "by": f"P@{min(100, about.depth)}"}
-    if isinstance(asked.curves, dict):
-        return asked.curves.get(about.collection, best)
-    return asked.curves.model_dump() if isinstance(asked.curves, Top) else asked.curves or best
+    if isinstance(params.curves, dict):
+        return params.curves.get(about.collection, best)
+    return params.curves.model_dump() if isinstance(params.curves, Top) else params.curves or best
 
 
-def _not_shown(about: About, asked: BinaryAndGradedParams) -> Iterator[LeftOut]:
-    if original(about, asked) is None:
+def _not_shown(about: About, params: BinaryAndGradedParams) -> Iterator[LeftOut]:
+    if original(about, params) is None:
         yield LeftOut("Tables 1 and 3", "There is one published qrels version; they compare two.")
     if about.highest_level == 1:
         why = "With one level above 0 all weighting schemes are w1."
         yield LeftOut("w3, w10 and w100 in Tables 4 and 5, Table 6, and Figures 1-2 (c), (e) and (g)", why)
     why = f"The collection's runs are cut at rank {about.depth}."
-    deep = DEEP if asked.cutoffs == list(CUTOFFS) else {cutoff: f"P@{cutoff} in Table 3" for cutoff in PRECISIONS}
-    deep |= {cutoff: f"The cut-off {cutoff} in Tables 4-6" for cutoff in asked.cutoffs if cutoff not in deep}
+    deep = DEEP if params.cutoffs == list(CUTOFFS) else {cutoff: f"P@{cutoff} in Table 3" for cutoff in PRECISIONS}
+    deep |= {cutoff: f"The cut-off {cutoff} in Tables 4-6" for cutoff in params.cutoffs if cutoff not in deep}
     for cutoff, what in deep.items():
         if about.depth < cutoff:
             yield LeftOut(what, why)
 
 
-def _lay_out(found: JobResults, asked: BinaryAndGradedParams) -> Iterator[ReportItem]:
-    measured = found.find("measures", RankCorrelationResult)
-    if judged := found.find("judgments", JudgmentsResult):
-        yield from _judgments(judged, asked.base)
+def _lay_out(results: JobResults, params: BinaryAndGradedParams) -> Iterator[ReportItem]:
+    measured = results.find("measures", RankCorrelationResult)
+    if judged := results.find("judgments", JudgmentsResult):
+        yield from _judgments(judged, params.base)
     if measured:
         yield from numbers_of_runs(measured, "Table 2")
-    if correlated := found.find("versions", RankCorrelationResult):
-        metrics = precisions(found.about)
+    if correlated := results.find("versions", RankCorrelationResult):
+        metrics = precisions(results.about)
         taus = Taus(correlated, [*metrics, *(f"original {metric}" for metric in metrics)])
         rows = [(metric, taus(metric, f"original {metric}")) for metric in metrics]
         caption = "Kendall's tau between rankings by precision under the original and under the reassessed judgments."
         table = taus.table("versions", caption, [Column("metric"), tau_column("tau")], rows)
         yield ReportTable("Table 3", table, mark_taus)
     if measured:
-        yield from _of_measures(measured, found.about, asked)
-    papers, drawn = schemes(found.about.highest_level), drawn_schemes(found.about, asked)
+        yield from _of_measures(measured, results.about, params)
+    papers, drawn = schemes(results.about.highest_level), drawn_schemes(results.about, params)
     for letter, (measure, scheme) in FIGURES.items():
-        if curves := found.find(scheme, GainVectorsResult):
+        if curves := results.find(scheme, GainVectorsResult):
             shown = scheme if papers.get(scheme) == drawn[scheme] else drawn[scheme]
             figure = gain_by_rank(curves, measure, scheme, shown) if measure else precision_by_recall(curves)
             yield ReportFigure(f"Figures 1-2 ({letter})", figure)
-    if found.about.highest_level not in (1, 3) and not asked.of("gains", found.about):
-        gains = "; ".join(f"{name} is {each}" for name, each in schemes(found.about.highest_level).items())
+    if results.about.highest_level not in (1, 3) and not params.of("gains", results.about):
+        gains = "; ".join(f"{name} is {scheme}" for name, scheme in schemes(results.about.highest_level).items())
         yield Remark(f"The paper's weighting schemes are for three levels above 0; here {gains}.")
 
 
 def _judgments(result: JudgmentsResult, base: float) -> Iterator[ReportItem]:
     if result.against is not None:
         yield ReportTable("Table 1", crossed_levels(result, result.against), has_average=False)
-    least = min((each.relevant for each in result.by_topic if each.relevant), default=base)
+    least = min((topic.relevant for topic in result.by_topic if topic.relevant), default=base)
     if least < base:
         yield Remark(
             f"The log base {format_number(base)} exceeds the smallest number of relevant documents of a topic, "
@@ -233,19 +237,19 @@ def _judgments(result: JudgmentsResult, base: float) -> Iterator[ReportItem]:
         )
 
 
-def _of_measures(result: RankCorrelationResult, about: About, asked: BinaryAndGradedParams) -> Iterator[ReportItem]:
-    taus, names = Taus(result, list(measures(about, asked))), list(schemes_of(about, asked))
-    cutoffs = cutoffs_of(about, asked)
+def _of_measures(result: RankCorrelationResult, about: About, params: BinaryAndGradedParams) -> Iterator[ReportItem]:
+    taus, names = Taus(result, list(measures(about, params))), list(schemes_of(about, params))
+    cutoffs = cutoffs_of(about, params)
     columns = [tau_column(name, f"dcv {cutoff}") for cutoff in cutoffs for name in names]
     rows = [
         (measure, *(taus(f"P @{cutoff}", f"{measure} {name} @{cutoff}") for cutoff in cutoffs for name in names))
         for measure in MEASURES
     ]
     caption = "Kendall's tau between rankings by precision and by cumulated gain at document cut-off values (dcv)."
-    legend = "; ".join(f"{name}: {gains}" for name, gains in schemes_of(about, asked).items())
+    legend = "; ".join(f"{name}: {gains}" for name, gains in schemes_of(about, params).items())
     table = taus.table("precision", caption, [Column("measure"), *columns], rows, legend)
     yield ReportTable("Table 4", table, mark_taus)
-    if cutoffs and cutoffs[-1] == max(asked.cutoffs):
+    if cutoffs and cutoffs[-1] == max(params.cutoffs):
         yield ReportTable("Table 5", _between_measures(taus, names, legend, cutoffs[-1]), mark_taus)
         if len(names) > 1:
             yield ReportTable("Table 6", _between_schemes(taus, names, legend, cutoffs[-1]), mark_taus)
@@ -267,7 +271,7 @@ def _between_measures(taus: Taus, names: Sequence[str], legend: str, cutoff: int
 
 def _between_schemes(taus: Taus, names: Sequence[str], legend: str, cutoff: int) -> Table:
     def cell(measure: str, row: int, column: int) -> Cell:
-        one, other = (f"{measure} {names[place]} @{cutoff}" for place in (row, column))
+        one, other = (f"{measure} {names[number]} @{cutoff}" for number in (row, column))
         return taus(one, other) if row < column else None
 
     places = range(1, len(names))
@@ -286,7 +290,7 @@ BINARY_AND_GRADED_RELEVANCE = enter(
         name="binary-and-graded-relevance",
         title="Binary and graded relevance in IR evaluations",
         reference="Kekalainen, Binary and graded relevance in IR evaluations, IPM 41, 2005",
-        params=BinaryAndGradedParams,
+        params_model=BinaryAndGradedParams,
         plan=_plan,
         lay_out=_lay_out,
     )

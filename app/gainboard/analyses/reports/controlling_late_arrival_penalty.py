@@ -104,9 +104,11 @@ class LateArrivalDesign:
     def settings(self) -> list[Setting]:
         """The paper's two settings, or the most similar ones. With binary levels both would be the same."""
         level = self.about.highest_level
-        asked = self.asked.of("gains", self.about) or ([linear_ratio(level), steep(level)] if level > 1 else ["1"])
-        gains = dict.fromkeys(parse_gains(each, level).label for each in asked)
-        return [Setting(each, *numbers) for each, numbers in zip(gains, NUMBERS, strict=False)]
+        expressions = self.asked.of("gains", self.about) or (
+            [linear_ratio(level), steep(level)] if level > 1 else ["1"]
+        )
+        gains = dict.fromkeys(parse_gains(expression, level).label for expression in expressions)
+        return [Setting(expression, *numbers) for expression, numbers in zip(gains, NUMBERS, strict=False)]
 
     @property
     def betas(self) -> dict[str, float]:
@@ -121,10 +123,10 @@ class LateArrivalDesign:
     @property
     def metrics(self) -> list[str]:
         """The names of the metrics of Tables 2 and 3, in the order of the paper, then those asked for besides."""
-        own = [AP, *self.betas, *self.bases, GEN_AP]
-        there = {self.label(setting, name) for setting in self.settings for name in own}
-        more = {self._resolved(each): each for each in self.asked.metrics or ()}
-        return [*own, *(name for label, name in more.items() if label not in there)]
+        of_paper = [AP, *self.betas, *self.bases, GEN_AP]
+        there = {self.label(setting, name) for setting in self.settings for name in of_paper}
+        more = {self._resolved(expression): expression for expression in self.asked.metrics or ()}
+        return [*of_paper, *(name for label, name in more.items() if label not in there)]
 
     def label(self, setting: Setting, metric: str) -> str:
         """Return the label of a metric under these gains. Metrics that were asked for have their own."""
@@ -137,18 +139,18 @@ class LateArrivalDesign:
 
     def labels(self) -> list[str]:
         """Return the labels of all metrics under all settings, each once."""
-        return list(dict.fromkeys(self.label(each, metric) for each in self.settings for metric in self.metrics))
+        return list(dict.fromkeys(self.label(setting, metric) for setting in self.settings for metric in self.metrics))
 
     def _resolved(self, expression: str) -> str:
         return resolve(expression, Scale(self.about.highest_level, self.about.depth, self.about.intents)).label
 
 
-def plan(about: About, asked: LateArrivalParams) -> Iterator[Needed | LeftOut]:
+def plan(about: About, params: LateArrivalParams) -> Iterator[Needed | LeftOut]:
     """Yield what the report needs: the judgments, and one correlation and one test of all metrics."""
-    design = LateArrivalDesign(about, asked)
+    design = LateArrivalDesign(about, params)
     metrics = design.labels()
-    top = {"runs": {"top": asked.of("top", about), "by": "AP"}, "metrics": metrics, "coefficients": ["kendall"]}
-    drawn = {"resamples": asked.resamples, "seeds": asked.seeds, "alphas": list(ALPHAS)}
+    top = {"runs": {"top": params.of("top", about), "by": "AP"}, "metrics": metrics, "coefficients": ["kendall"]}
+    drawn = {"resamples": params.resamples, "seeds": params.seeds, "alphas": list(ALPHAS)}
     best = {"runs": {"best_per_team": "AP"}, "metrics": metrics} | drawn
     yield Needed("judgments", "judgments", {}, "Table 1")
     yield Needed("correlation", "rank-correlation", top, "Figures 1-12")
@@ -163,23 +165,23 @@ def plan(about: About, asked: LateArrivalParams) -> Iterator[Needed | LeftOut]:
         yield LeftOut(what, one_level if about.highest_level == 1 else "One gain setting was asked for.")
 
 
-def lay_out(found: JobResults, asked: LateArrivalParams) -> Iterator[ReportItem]:
+def lay_out(results: JobResults, params: LateArrivalParams) -> Iterator[ReportItem]:
     """Yield the tables and figures in the order of the paper, then the remarks."""
-    design = LateArrivalDesign(found.about, asked)
-    own = design.settings
-    judged = found.find("judgments", JudgmentsResult)
-    correlated = found.find("correlation", RankCorrelationResult)
-    tested = found.find("sensitivity", SensitivityResult)
+    design = LateArrivalDesign(results.about, params)
+    settings = design.settings
+    judged = results.find("judgments", JudgmentsResult)
+    correlated = results.find("correlation", RankCorrelationResult)
+    tested = results.find("sensitivity", SensitivityResult)
     if judged:
-        numbers = (len(each.runs) if each else None for each in (correlated, tested))
+        numbers = (len(result.runs) if result else None for result in (correlated, tested))
         yield statistics(judged, "Table 1", *numbers)
     if correlated:
         taus = Resemblance(correlated, design)
-        for setting in own:
+        for setting in settings:
             yield from taus.between_metrics(setting)
-        for setting in own:
+        for setting in settings:
             yield from taus.swept(setting, setting.of_beta, "Q's beta", design.betas, Q)
-        for setting in own:
+        for setting in settings:
             yield from taus.swept(setting, setting.of_base, "nDCG's log base", design.bases, NDCG)
     if tested:
         yield _asl_curves(tested, design)
@@ -215,7 +217,7 @@ class Resemblance:
         rows = {metric: self._row(setting, metric, (AP, default)) for metric in values}
         against = [f"with {AP}", f"with {default}"]
         taus = dict(zip(against, zip(*rows.values(), strict=True), strict=True))
-        curves = [Series(label, list(values.values()), each) for label, each in taus.items()]
+        curves = [Series(label, list(values.values()), column) for label, column in taus.items()]
         axis = Axis(parameter.partition(" ")[2], scale="log")
         panel = Panel(axis, Axis(TAU, limits=(None, 1)), curves, self._significant)
         yield from self._laid(number, f"The effect of {parameter} on {TAU}", setting.gains, panel, against, rows)
@@ -239,15 +241,15 @@ class Resemblance:
 
 def _asl_curves(result: SensitivityResult, design: LateArrivalDesign) -> ReportFigure:
     by_label = dict(zip(design.labels(), result.metrics, strict=True))
-    own = design.settings
-    curves = {metric: by_label[design.label(own[0], metric)].asl_curve for metric in COMPARED}
+    settings = design.settings
+    curves = {metric: by_label[design.label(settings[0], metric)].asl_curve for metric in COMPARED}
     panel = Panel(
         Axis("run pairs, sorted by ASL", counts=True),
         Axis("achieved significance level (ASL)", scale="log"),
         [curve(result, metric, asls) for metric, asls in curves.items()],
         [Reference(alpha, f"{alpha:g}") for alpha in ALPHAS],
     )
-    caption = f"Bootstrap ASL curves: gain value ratio = {own[0].gains}. {_tested(result)}"
+    caption = f"Bootstrap ASL curves: gain value ratio = {settings[0].gains}. {_tested(result)}"
     return ReportFigure("Figures 13-14", Figure("asl-curves", caption, (panel,)))
 
 
@@ -259,12 +261,12 @@ def _tested(result: SensitivityResult) -> str:
 def _sensitivity_under(result: SensitivityResult, design: LateArrivalDesign, seed: int) -> Table:
     """Return the table of one of the seeds; ranges and differences are those of the first."""
     by_label = dict(zip(design.labels(), result.metrics, strict=True))
-    parts = [(setting, place) for setting in design.settings for place in range(len(ALPHAS))]
+    parts = [(setting, position) for setting in design.settings for position in range(len(ALPHAS))]
     rows: list[list[Value]] = []
-    for letter, (setting, place) in zip(ascii_lowercase, parts, strict=False):
-        part = f"({letter}) gain value ratio = {setting.gains}, ASL < {ALPHAS[place]:g}"
+    for letter, (setting, position) in zip(ascii_lowercase, parts, strict=False):
+        part = f"({letter}) gain value ratio = {setting.gains}, ASL < {ALPHAS[position]:g}"
         for metric in design.metrics:
-            level = by_label[design.label(setting, metric)].levels[place]
+            level = by_label[design.label(setting, metric)].levels[position]
             pairs = (level.significant_pairs_by_seed[seed], *(level.significant_range or ()))
             shares = [Share(count, level.pairs) for count in pairs]
             rows.append([part, metric, *shares, level.estimated_difference, *(level.estimated_difference_range or ())])
@@ -283,7 +285,7 @@ def _sensitivity_under(result: SensitivityResult, design: LateArrivalDesign, see
 
 def most_sensitive_first(table: Table) -> Table:
     """Sort each part by sensitivity, and mark the metrics that are more sensitive than AP in all parts."""
-    parts = {str(row[0]): [each for each in table.rows if each[0] == row[0]] for row in table.rows}
+    parts = {str(row[0]): [line for line in table.rows if line[0] == row[0]] for row in table.rows}
     marked = set.intersection(*map(_beating, parts.values())) if parts else set()
     rows = [row for rows in parts.values() for row in sorted(rows, key=_sensitivity, reverse=True)]
     shown = [[row[0], Marked(value_of(row[1])) if row[1] in marked else row[1], *row[2:]] for row in rows]
@@ -301,7 +303,7 @@ def _sensitivity(row: Sequence[Cell]) -> float:
 
 
 def _remarks(judgments: JudgmentsResult, design: LateArrivalDesign) -> Iterator[Remark]:
-    by_topic = {each.topic: each.relevant for each in judgments.by_topic}
+    by_topic = {topic.topic: topic.relevant for topic in judgments.by_topic}
     if empty := [topic for topic, relevant in by_topic.items() if not relevant]:
         topics = f"{len(empty)} of {len(by_topic)} topics ({', '.join(empty)})"
         yield Remark(f"No document is relevant for {topics}, which Table 1 counts, and no metric.")
@@ -319,7 +321,7 @@ CONTROLLING_LATE_ARRIVAL_PENALTY = enter(
         title="Controlling the penalty on late arrival of relevant documents",
         reference="Sakai, Controlling the penalty on late arrival of relevant documents in information retrieval "
         "evaluation with graded relevance, 2006",
-        params=LateArrivalParams,
+        params_model=LateArrivalParams,
         plan=plan,
         lay_out=lay_out,
     )

@@ -120,14 +120,18 @@ class QMeasureDesign:
     def others(self) -> list[str]:
         """The gains that are compared with the default ones."""
         level = self.about.highest_level
-        asked = self.asked.of("other_gains", self.about) or other_gains(level)
-        return [each for each in dict.fromkeys(parse_gains(each, level).label for each in asked) if each != self.gains]
+        expressions = self.asked.of("other_gains", self.about) or other_gains(level)
+        return [
+            expression
+            for expression in dict.fromkeys(parse_gains(expression, level).label for expression in expressions)
+            if expression != self.gains
+        ]
 
     def q_metrics(self) -> tuple[Names, Names]:
         """Return relaxed and rigid AP, Q-measure and AWP; and Q-measure under the other gains."""
         rigid = {RIGID: "AP(rel=2)"} if self.about.highest_level > 1 else {}
-        own = {RELAXED: "AP", **rigid, Q: f"Q(beta=1,gains={self.gains})", AWP: f"AWP(gains={self.gains})"}
-        return own, {f"Q{other}": f"Q(beta=1,gains={other})" for other in self.others}
+        expressions = {RELAXED: "AP", **rigid, Q: f"Q(beta=1,gains={self.gains})", AWP: f"AWP(gains={self.gains})"}
+        return expressions, {f"Q{other}": f"Q(beta=1,gains={other})" for other in self.others}
 
     def r_metrics(self) -> tuple[Names, Names]:
         """Return R-Precision, R-measure and R-WP; and R-measure under the other gains except flat ones, which make it
@@ -137,8 +141,10 @@ class QMeasureDesign:
         if level == 1:
             return {}, {}
         r_measure = f"Rmeasure(beta=1,gains={self.gains})"
-        own = {R_PRECISION: "Rprec", R: r_measure, R_WP: f"RWP(gains={self.gains})"}
-        return own, {f"R{other}": f"Rmeasure(beta=1,gains={other})" for other in self.others if other != _flat(level)}
+        expressions = {R_PRECISION: "Rprec", R: r_measure, R_WP: f"RWP(gains={self.gains})"}
+        return expressions, {
+            f"R{other}": f"Rmeasure(beta=1,gains={other})" for other in self.others if other != _flat(level)
+        }
 
     def names(self) -> Names:
         """Return all metrics."""
@@ -146,19 +152,20 @@ class QMeasureDesign:
         return {**q, **other_q, **r, **other_r}
 
 
-def _plan(paper: Paper, about: About, asked: AppendixParams) -> list[Needed | LeftOut]:
-    params = {"metrics": list(QMeasureDesign(about, asked).names().values()), "coefficients": list(COEFFICIENTS)}
-    needed = Needed(KEY, "rank-correlation", params, paper.everything)
+def _plan(paper: Paper, about: About, params: AppendixParams) -> list[Needed | LeftOut]:
+    metrics = list(QMeasureDesign(about, params).names().values())
+    wanted = {"metrics": metrics, "coefficients": list(COEFFICIENTS)}
+    needed = Needed(KEY, "rank-correlation", wanted, paper.everything)
     if about.highest_level > 1:
         return [needed]
     return [needed, LeftOut(paper.of_r, "With one level above 0, R-measure and R-WP are R-Precision on every topic.")]
 
 
-def _lay_out(paper: Paper, found: JobResults, asked: AppendixParams) -> Iterator[ReportItem]:
-    result = found.find(KEY, RankCorrelationResult)
+def _lay_out(paper: Paper, results: JobResults, params: AppendixParams) -> Iterator[ReportItem]:
+    result = results.find(KEY, RankCorrelationResult)
     if result is None:
         return
-    design = QMeasureDesign(found.about, asked)
+    design = QMeasureDesign(results.about, params)
     (q, other_q), (r, other_r) = design.q_metrics(), design.r_metrics()
     correlations = Correlations(result, design.names())
     tables = [
@@ -183,7 +190,7 @@ class Correlations:
     def __init__(self, result: RankCorrelationResult, names: Names) -> None:
         self._result = result
         self._labels: Names = dict(zip(names, result.metrics, strict=True))
-        self._places = {name: place for place, name in enumerate(self._labels)}
+        self._places = {name: row for row, name in enumerate(self._labels)}
 
     def table(self, rows: Sequence[str], columns: Sequence[str], of: str, style: MarkStyle) -> Table:
         """Return the table of rows and columns, with both coefficients in each cell above the diagonal, as printed."""
@@ -252,7 +259,7 @@ Q_MEASURE_APPENDIX = enter(
         name="q-measure-appendix",
         title="The reliability of Q-measure and R-measure",
         reference="Sakai, Another appendix to: New performance metrics based on multigrade relevance, NTCIR-4, 2004",
-        params=AppendixParams,
+        params_model=AppendixParams,
         plan=partial(_plan, APPENDIX),
         lay_out=partial(_lay_out, APPENDIX),
     )
@@ -262,7 +269,7 @@ RELIABILITY_OF_Q_MEASURE = enter(
         name="reliability-of-q-measure",
         title="Ranking systems by multigrade relevance: the reliability of Q-measure and R-measure",
         reference="Sakai, Ranking the NTCIR systems based on multigrade relevance, AIRS 2004",
-        params=ReliabilityParams,
+        params_model=ReliabilityParams,
         plan=partial(_plan, RELIABILITY),
         lay_out=partial(_lay_out, RELIABILITY),
     )

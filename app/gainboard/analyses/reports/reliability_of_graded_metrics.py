@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gainboard.analyses import agreement, rank_correlation, stability, swap_rate
+from gainboard.analyses import stability, swap_rate
 from gainboard.analyses.agreement import AgreementResult
 from gainboard.analyses.gain_robustness import GainRobustnessResult, part_of
 from gainboard.analyses.graded_metrics import RELAXED, RIGID, GradedMetricsDesign, GradedMetricsParams
@@ -42,22 +42,22 @@ FIRST = (
 HIGH_POWER = 0.2
 
 
-def plan(about: About, asked: GradedMetricsParams) -> Iterator[Needed | LeftOut]:
+def plan(about: About, params: GradedMetricsParams) -> Iterator[Needed | LeftOut]:
     """Yield the experiments; those with other gains only if there are several levels."""
-    design = GradedMetricsDesign(about, asked)
+    design = GradedMetricsDesign(about, params)
     metrics = {"metrics": list(design.every().values())}
-    size = asked.of("subset_size", about)
-    drawn = {"runs": {"top": asked.of("top", about), "by": "AP"}, "trials": asked.trials, "subset_size": size}
+    size = params.of("subset_size", about)
+    drawn = {"runs": {"top": params.of("top", about), "by": "AP"}, "trials": params.trials, "subset_size": size}
     kendall = {"coefficients": ["kendall"]}
-    curves = drawn | {"fuzziness": asked.fuzziness}
+    curves = drawn | {"fuzziness": params.fuzziness}
     yield Needed("stability", "stability", metrics | curves, "Figures 3-4 and Table 1")
-    swaps = {"seeds": asked.seeds, "replacement": asked.replacement}
+    swaps = {"seeds": params.seeds, "replacement": params.replacement}
     yield Needed("swap", "swap-rate", metrics | drawn | swaps, "Tables 2-3")
     yield Needed("correlation", "rank-correlation", metrics | kendall, "Tables 4-7 and Figure 5")
     if about.highest_level > 1:
         settings = list(design.settings.values())
         gains = {"metrics": list(design.graded().values()), "settings": settings}
-        yield Needed("gains", "gain-robustness", gains | curves | {"seeds": asked.seeds}, "Figure 6 and Table 8")
+        yield Needed("gains", "gain-robustness", gains | curves | {"seeds": params.seeds}, "Figure 6 and Table 8")
         under_each = [metric for setting in settings for metric in design.graded(setting).values()]
         yield Needed("gains-correlation", "rank-correlation", {"metrics": under_each} | kendall, "Table 9")
     tested = {"metrics": list(design.tested().values())}
@@ -77,32 +77,32 @@ def _impossible(design: GradedMetricsDesign) -> Iterator[LeftOut]:
         yield LeftOut(f"Metrics cut at {cut} in Figures 3-5 and Tables 1-9", why)
 
 
-def lay_out(found: JobResults, asked: GradedMetricsParams) -> Iterator[ReportItem]:
+def lay_out(results: JobResults, params: GradedMetricsParams) -> Iterator[ReportItem]:
     """Yield the tables and figures in the order of the paper. Those of the jobs are used, under its names, where they
     match.
     """
-    design = GradedMetricsDesign(found.about, asked)
+    design = GradedMetricsDesign(results.about, params)
     every = design.every()
-    if stable := found.find("stability", StabilityResult):
+    if stable := results.find("stability", StabilityResult):
         for number, names in (("Figure 3", design.binary()), ("Figure 4", design.graded())):
-            (figure,) = stability.figures(renamed(stable, every, names))
+            (figure,) = renamed(stable, every, names).figures()
             yield ReportFigure(number, figure)
-        own = renamed(stable, every, every)
-        yield ReportTable("Table 1", bands(own.metrics, design.about.collection), is_joined=True)
-        yield ReportTable("Table 1 (all metrics)", ranked(own, design.about.collection), is_joined=True)
-        if missing := stability.incomparable(own):
+        in_letters = renamed(stable, every, every)
+        yield ReportTable("Table 1", bands(in_letters.metrics, design.about.collection), is_joined=True)
+        yield ReportTable("Table 1 (all metrics)", ranked(in_letters, design.about.collection), is_joined=True)
+        if missing := stability.incomparable(in_letters):
             yield Remark(f"Table 1: {missing}")
-    if swaps := found.find("swap", SwapRateResult):
+    if swaps := results.find("swap", SwapRateResult):
         yield from _swaps(swaps, design)
-    if correlated := found.find("correlation", RankCorrelationResult):
+    if correlated := results.find("correlation", RankCorrelationResult):
         yield from _correlations(correlated, design)
-    if gains := found.find("gains", GainRobustnessResult):
+    if gains := results.find("gains", GainRobustnessResult):
         yield from _gains(gains, design)
-    if correlated := found.find("gains-correlation", RankCorrelationResult):
+    if correlated := results.find("gains-correlation", RankCorrelationResult):
         yield from _gain_correlations(correlated, design)
-    if agreed := found.find("agreement", AgreementResult):
+    if agreed := results.find("agreement", AgreementResult):
         tested = design.tested()
-        (table,) = agreement.tables(renamed(agreed, tested, tested))
+        (table,) = renamed(agreed, tested, tested).tables()
         caption = f"Kendall's tau-b between lists of run pairs by three tests, fuzziness {agreed.fuzziness:g}."
         table = replace(table, caption=caption, notes=[_size(agreed), legend(tested)])
         yield ReportTable("Table 10", table)
@@ -114,11 +114,11 @@ def lay_out(found: JobResults, asked: GradedMetricsParams) -> Iterator[ReportIte
 def _swaps(result: SwapRateResult, design: GradedMetricsDesign) -> Iterator[ReportItem]:
     every = design.every()
     for part, names in (("(a)", design.binary()), ("(b)", design.graded())):
-        own = renamed(result, every, names)
+        in_letters = renamed(result, every, names)
         caption = "Difference required for a swap rate of at most 5 %, and what share of comparisons reaches it."
-        notes = [*swap_rate.exceptions(own.metrics), FIRST, _size(result), legend(names)]
+        notes = [*swap_rate.exceptions(in_letters.metrics), FIRST, _size(result), legend(names)]
         table, *further = (
-            replace(swap_rate.required(own, seed), caption=caption, notes=notes) for seed in range(result.seeds)
+            replace(swap_rate.required(in_letters, seed), caption=caption, notes=notes) for seed in range(result.seeds)
         )
         yield ReportTable(f"Tables 2-3 {part}", table, sorted_by(len(table.columns) - 1), by_seed=further)
 
@@ -137,7 +137,7 @@ def _correlations(result: RankCorrelationResult, design: GradedMetricsDesign) ->
     lettered = design.lettered()
     columns = [Column(lettered[name], digits=4) for name in graded[1:]]
     rows = [
-        [lettered[row], *(tau(row, column) if above <= place else None for place, column in enumerate(graded[1:]))]
+        [lettered[row], *(tau(row, column) if above <= number else None for number, column in enumerate(graded[1:]))]
         for above, row in enumerate(graded[:-1])
     ]
     yield high_taus("Tables 6-7", "graded metrics", columns, rows, result, design.graded())
@@ -149,9 +149,7 @@ def _means(result: RankCorrelationResult, design: GradedMetricsDesign) -> Figure
     labels = dict(zip(every, result.metrics, strict=True))
     names = [name for name in (RELAXED, RIGID, *design.named()) if name in every]
     means = {name: result.means[labels[name]] for name in names}
-    figure, *_ = rank_correlation.figures(
-        result.model_copy(update={"metrics": names, "means": means, "coefficients": {}})
-    )
+    figure, *_ = result.model_copy(update={"metrics": names, "means": means, "coefficients": {}}).figures()
     return figure
 
 
@@ -162,13 +160,13 @@ def _gains(result: GainRobustnessResult, design: GradedMetricsDesign) -> Iterato
     shown = [f"Q{setting.partition('(')[0]}" for setting in result.settings]
     of_q = [curves[label].model_copy(update={"metric": name}) for label, name in zip(labels[0], shown, strict=True)]
     stable = part_of(StabilityResult, result, result.stability)
-    (figure,) = stability.figures(stable.model_copy(update={"metrics": of_q}))
+    (figure,) = stable.model_copy(update={"metrics": of_q}).figures()
     yield ReportFigure("Figure 6", figure)
     swaps = {metric.metric: metric for metric in result.swap_rate.metrics}
     under_each = [
         swaps[label].model_copy(update={"metric": f"{name} {setting}"})
-        for name, each in zip(design.graded(), labels, strict=True)
-        for setting, label in zip(design.settings, each, strict=True)
+        for name, under_settings in zip(design.graded(), labels, strict=True)
+        for setting, label in zip(design.settings, under_settings, strict=True)
     ]
     notes = [_settings(design), *swap_rate.exceptions(under_each), FIRST, _size(result)]
     table, *further = (
@@ -183,8 +181,8 @@ def _powers(
 ) -> Table:
     """Return the discrimination power of each metric under each setting, with one of the seeds."""
     rows = [
-        [name, *(swaps[label].by_seed[seed].discrimination_power for label in each)]
-        for name, each in zip(design.graded(), labels, strict=True)
+        [name, *(swaps[label].by_seed[seed].discrimination_power for label in under_settings)]
+        for name, under_settings in zip(design.graded(), labels, strict=True)
     ]
     caption = "Discrimination power (share of comparisons beyond the difference required) by gain setting."
     columns = [Column("metric"), *(Column(name, digits=1, percent=True) for name in design.settings)]
@@ -202,7 +200,7 @@ def _gain_correlations(result: RankCorrelationResult, design: GradedMetricsDesig
     names, tau = list(design.graded()), result.coefficients["kendall"]
     settings = list(design.settings)
     others = range(1, len(settings))
-    rows = [[name, *(tau[place][other * len(names) + place] for other in others)] for place, name in enumerate(names)]
+    rows = [[name, *(tau[row][other * len(names) + row] for other in others)] for row, name in enumerate(names)]
     columns = [Column("metric"), *(Column(settings[other], digits=4) for other in others)]
     caption = "Kendall's tau of the ranking of all runs under each gain setting with that under the default."
     notes = [_settings(design), significance(len(result.runs))]
@@ -214,7 +212,7 @@ RELIABILITY_OF_GRADED_METRICS = enter(
         name="reliability-of-graded-metrics",
         title="The reliability of metrics based on graded relevance",
         reference="Sakai, The reliability of metrics based on graded relevance, AIRS 2005",
-        params=GradedMetricsParams,
+        params_model=GradedMetricsParams,
         plan=plan,
         lay_out=lay_out,
     )

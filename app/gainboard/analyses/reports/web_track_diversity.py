@@ -36,7 +36,7 @@ class WebTrackParams(ReportParams):
     """
 
 
-def _plan(about: About, asked: WebTrackParams) -> Iterator[Needed | LeftOut]:
+def _plan(about: About, params: WebTrackParams) -> Iterator[Needed | LeftOut]:
     if not about.intents:
         yield LeftOut("Tables 1-2 and Figure 1", "The collection has no judgments by intent (subtopic).")
         return
@@ -45,12 +45,12 @@ def _plan(about: About, asked: WebTrackParams) -> Iterator[Needed | LeftOut]:
     yield Needed(TOPICS, "difficulty", {"metrics": [NAMES[name] for name in DRAWN]}, "Figure 1")
 
 
-def _lay_out(found: JobResults, asked: WebTrackParams) -> Iterator[ReportItem]:
-    if correlated := found.find(RUNS, RankCorrelationResult):
+def _lay_out(results: JobResults, params: WebTrackParams) -> Iterator[ReportItem]:
+    if correlated := results.find(RUNS, RankCorrelationResult):
         labels = dict(zip(NAMES, correlated.metrics, strict=True))
         yield ReportTable("Table 1", _runs(correlated, labels), has_average=False)
         yield ReportTable("Table 2", _correlations(correlated, labels))
-    if topics := found.find(TOPICS, DifficultyResult):
+    if topics := results.find(TOPICS, DifficultyResult):
         yield ReportFigure("Figure 1", _topics(topics))
 
 
@@ -58,9 +58,9 @@ def _runs(result: RankCorrelationResult, labels: Mapping[str, str]) -> Table:
     """Return a row with the means of each run."""
     means = [result.means[label] for label in labels.values()]
     rows = [[run, *values] for run, *values in zip(result.runs, *means, strict=True)]
-    place = 1 + list(labels).index(FIRST)
+    column = 1 + list(labels).index(FIRST)
     # A run has no mean if no topic has a relevant document.
-    rows.sort(key=lambda row: (row[place] is None, -(row[place] or 0.0), row[0]))
+    rows.sort(key=lambda row: (row[column] is None, -(row[column] or 0.0), row[0]))
     columns = [
         Column(cutoff or name, digits=4, group=name if cutoff else "")
         for name, its in MEASURES.items()
@@ -87,9 +87,9 @@ def _correlations(result: RankCorrelationResult, labels: Mapping[str, str]) -> T
 def _topics(result: DifficultyResult) -> Figure:
     """Return the mean of all runs by topic."""
     by_measure = {name: metric.by_topic for name, metric in zip(DRAWN, result.metrics, strict=True)}
-    topics = sorted(by_measure[FIRST], key=lambda each: (each.mean, each.topic))
-    names = [each.topic for each in topics]
-    means = {name: {each.topic: each.mean for each in its} for name, its in by_measure.items()}
+    topics = sorted(by_measure[FIRST], key=lambda topic: (topic.mean, topic.topic))
+    names = [topic.topic for topic in topics]
+    means = {name: {topic.topic: topic.mean for topic in its} for name, its in by_measure.items()}
     places = list(range(len(names)))
     series = [Series(name, places, [its[topic] for topic in names]) for name, its in means.items()]
     panel = Panel(Axis(f"topics, sorted by {FIRST}", categories=names), Axis("mean over runs"), series)
@@ -101,7 +101,7 @@ WEB_TRACK_DIVERSITY = enter(
         name="web-track-diversity",
         title="Diversity in the form of TREC's Web track",
         reference="Clarke, Craswell, Soboroff and Cormack, Overview of the TREC 2010 Web Track, TREC 2010",
-        params=WebTrackParams,
+        params_model=WebTrackParams,
         plan=_plan,
         lay_out=_lay_out,
         example_collection="diverse",  # the demo has no intents

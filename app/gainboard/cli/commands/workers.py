@@ -21,7 +21,7 @@ def _workers(parsed: argparse.Namespace) -> int:
     try:
         require_current(database)
         with database.reading() as tx:
-            found = fleet.workers(tx)
+            found = fleet.list_workers(tx)
     finally:
         database.close()
     headings = ("id", "host", "pid", "release", "slots", "working", "jobs", "since", "silent")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gainboard.errors import BudgetExhausted, NotPreset
 from gainboard.evaluation.access import score_budget
-from gainboard.evaluation.access.score_budget import missing_topics_of, preset_labels, why_unscored
+from gainboard.evaluation.access.score_budget import count_all_missing, preset_labels, why_unscored
 from gainboard.evaluation.access.visibility import View, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric
@@ -41,7 +41,7 @@ class Disclosure:
         return np.asarray(np.round(scores, self.decimals) + 0.0)
 
 
-def presets(view: View) -> Sequence[str]:
+def list_presets(view: View) -> Sequence[str]:
     """Return the metrics of a request that names none, if scores are shown only under presets.
 
     Those that are metrics of the collection, too, come first, so that the official metric stays at release.
@@ -49,7 +49,7 @@ def presets(view: View) -> Sequence[str]:
     if view.sees_free_scores or view.policy.is_free:
         return ()
     chosen, shown = view.collection.metrics or (), view.policy.presets
-    return [*(each for each in chosen if each in shown), *(each for each in shown if each not in chosen)]
+    return [*(metric for metric in chosen if metric in shown), *(metric for metric in shown if metric not in chosen)]
 
 
 def limit(
@@ -63,28 +63,24 @@ def limit(
     if view.sees_free_scores:
         return list(chosen), None
     policy = view.policy
-    _require_presets(view, bound)
+    if not policy.is_free:
+        # Labels are compared, not expressions: an equal metric may be spelt in another way.
+        named = preset_labels(view)
+        if others := [metric.label for metric in bound if metric.label not in named]:
+            message = (
+                f"While the judgments are hidden, there are no scores under {others[0]}. Use one of: "
+                f"{', '.join(named)}."
+            )
+            raise NotPreset(message, presets=named)
     if per_topic and view.scores == "own-mean":
         raise NotPreset(
             "While the judgments are hidden, only means over all topics are shown. Leave out `topics`.",
             presets=policy.presets,
         )
-    missing = missing_topics_of(tx, view, chosen)
+    missing = count_all_missing(tx, view, chosen)
     withheld = {run.name: why for run in chosen if (why := why_unscored(view, missing[run.id]))}
-    given = [run for run in chosen if run.name not in withheld]
-    return given, Disclosure(policy.decimals, missing, withheld)
-
-
-def _require_presets(view: View, bound: Sequence[BoundMetric]) -> None:
-    if view.policy.is_free:
-        return
-    # Labels are compared, not expressions: an equal metric may be spelt in another way.
-    named = preset_labels(view)
-    if other := [metric.label for metric in bound if metric.label not in named]:
-        message = (
-            f"While the judgments are hidden, there are no scores under {other[0]}. Use one of: {', '.join(named)}."
-        )
-        raise NotPreset(message, presets=named)
+    scorable = [run for run in chosen if run.name not in withheld]
+    return scorable, Disclosure(policy.decimals, missing, withheld)
 
 
 def charge(
@@ -92,7 +88,7 @@ def charge(
     view: View,
     bound: Sequence[BoundMetric],
     version: Qrels,
-    given: Sequence[Run],
+    scorable: Sequence[Run],
     all_or_none: bool,
 ) -> tuple[list[Run], dict[str, str]]:
     """Count the scores against the budgets of the teams whose runs they are about.
@@ -106,18 +102,18 @@ def charge(
     labels = [metric.label for metric in bound]
     # Most requests repeat earlier ones and cost nothing. A reading transaction finds this out without blocking writers.
     with workspace.database.reading() as tx:
-        bill = _Bill.of(tx, view, labels, given)
+        bill = _Bill.of(tx, view, labels, scorable)
     if bill.new:
         with workspace.database.writing() as tx:
             # Called for its lock, and to fail if the collection was removed meanwhile.
             open_locked(tx, view.principal, view.collection.name)
             # Another request may have used the budget meanwhile, so the bill is made again under the lock.
-            bill = _Bill.of(tx, view, labels, given)
+            bill = _Bill.of(tx, view, labels, scorable)
             bill.refuse(view, all_or_none)
             teams.disclose(tx, bill.new, version.id, workspace.now())
     bill.refuse(view, all_or_none)
     why = f"Its team has received the {view.policy.answers} scores that it may get while the judgments are hidden."
-    return [run for run in given if run not in bill.unpaid], {run.name: why for run in bill.unpaid}
+    return [run for run in scorable if run not in bill.unpaid], {run.name: why for run in bill.unpaid}
 
 
 @dataclass(frozen=True)
@@ -131,35 +127,31 @@ class _Bill:
     paid: int
 
     @classmethod
-    def of(cls, tx: Transaction, view: View, labels: Sequence[str], given: Sequence[Run]) -> _Bill:
-        asked = {run.id: [(label, run.id) for label in labels] for run in given}
-        unknown = teams.find_undisclosed(tx, (answer for each in asked.values() for answer in each))
-        used = {team_id: score_budget.used(tx, view, team_id) for team_id in {run.team_id for run in given}}
+    def of(cls, tx: Transaction, view: View, labels: Sequence[str], scorable: Sequence[Run]) -> _Bill:
+        answers_of = {run.id: [(label, run.id) for label in labels] for run in scorable}
+        unknown = teams.find_undisclosed(tx, (answer for of_run in answers_of.values() for answer in of_run))
+        used = {team_id: score_budget.count_used(tx, view, team_id) for team_id in {run.team_id for run in scorable}}
         left = {team_id: view.policy.answers - count for team_id, count in used.items()}
         new: dict[teams.Answer, int] = {}
         unpaid: list[Run] = []
         # In the order in which runs came, whatever the order of the request: otherwise the request decides which of a
         # team's runs the rest of the budget pays for, and a later run could take a score away from an earlier one.
-        for run in sorted(given, key=lambda run: run.id):
-            cost = [answer for answer in asked[run.id] if answer in unknown]
+        for run in sorted(scorable, key=lambda run: run.id):
+            cost = [answer for answer in answers_of[run.id] if answer in unknown]
             if view.policy.is_free and len(cost) > max(0, left[run.team_id]):
                 unpaid.append(run)
                 continue
             left[run.team_id] -= len(cost)
             new |= dict.fromkeys(cost, run.team_id)
-        return cls(new, unpaid, used, view.policy.answers, len(given) - len(unpaid))
+        return cls(new, unpaid, used, view.policy.answers, len(scorable) - len(unpaid))
 
     def refuse(self, view: View, all_or_none: bool) -> None:
         """Raise BudgetExhausted if no score can be given, or fewer than all with `all_or_none`."""
-        own = [run for run in self.unpaid if run.team_id == view.own_team]
-        if (all_or_none and own) or (self.unpaid and not self.paid):
-            team_id = (own or self.unpaid)[0].team_id
-            raise _exhausted(self.most, self.used[team_id])
-
-
-def _exhausted(most: int, used: int) -> BudgetExhausted:
-    message = (
-        f"The team has received {used} of {most} scores that it may get while the judgments are hidden, and this "
-        "request would exceed them. Scores that it has received before are still available."
-    )
-    return BudgetExhausted(message, limit=most, used=used)
+        unpaid_of_team = [run for run in self.unpaid if run.team_id == view.own_team]
+        if (all_or_none and unpaid_of_team) or (self.unpaid and not self.paid):
+            used = self.used[(unpaid_of_team or self.unpaid)[0].team_id]
+            message = (
+                f"The team has received {used} of {self.most} scores that it may get while the judgments are hidden, "
+                "and this request would exceed them. Scores that it has received before are still available."
+            )
+            raise BudgetExhausted(message, limit=self.most, used=used)

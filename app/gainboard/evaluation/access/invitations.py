@@ -76,10 +76,11 @@ def invite(workspace: Workspace, session: Session, name: str, wanted: Sequence[s
         view = open_locked(tx, session.principal, name)
         view.require_organiser()
         here = view.collection.id
-        for each in tokens.open_invitations(tx, here, now):
-            if each.team in wanted:
-                _end(tx, view.principal, view.collection, each, now)
+        for invitation in tokens.open_invitations(tx, here, now):
+            if invitation.team in wanted:
+                _end(tx, view.principal, view.collection, invitation, now)
         for team in wanted:
+            # The id is chosen here, because the code is made of it.
             identity, owner = tokens.new_id(tx), teams.ensure(tx, view, team, now)
             expires_at = now + LIFETIME
             tokens.create(
@@ -93,8 +94,8 @@ def invite(workspace: Workspace, session: Session, name: str, wanted: Sequence[s
                 team_id=owner.id,
                 expires_at=expires_at,
             )
-            made = {"of_role": "participant", "of_team": team, "expires_at": expires_at, "invited": True}
-            audit.record(tx, view.principal, "token-created", identity, view.collection, **made)
+            details = {"of_role": "participant", "of_team": team, "expires_at": expires_at, "invited": True}
+            audit.record(tx, view.principal, "token-created", identity, view.collection, **details)
 
 
 def _end(tx: Transaction, principal: Principal, collection: Collection, invitation: Token, now: datetime) -> None:
@@ -106,9 +107,9 @@ def _end(tx: Transaction, principal: Principal, collection: Collection, invitati
 def end_invitations_by(tx: Transaction, principal: Principal, inviter: str, now: datetime) -> None:
     """End the open invitations that a token made, wherever: whoever had it would still get in through them."""
     for here, identity in audit_log.subjects_by(tx, "token-created", inviter):
-        for each in tokens.open_invitations(tx, here, now):
-            if each.id == identity:
-                _end(tx, principal, collections.of_id(tx, here), each, now)
+        for invitation in tokens.open_invitations(tx, here, now):
+            if invitation.id == identity:
+                _end(tx, principal, collections.of_id(tx, here), invitation, now)
 
 
 def _check(wanted: Sequence[str]) -> None:
@@ -129,8 +130,9 @@ def list_invitations(workspace: Workspace, session: Session, name: str) -> list[
         view.require_organiser()
         invitations = tokens.open_invitations(tx, view.collection.id, workspace.now())
         codes = [code_of(session, invitation.id) for invitation in invitations]
-        known = [code if tokens.find(tx, _hashed(code)) else None for code in codes]
-        return list(zip(invitations, known, strict=True))
+        # A code that another session would have made has another hash, so nothing is found by it.
+        shown_codes = [code if tokens.find(tx, _hashed(code)) else None for code in codes]
+        return list(zip(invitations, shown_codes, strict=True))
 
 
 def look_at(workspace: Workspace, code: str, caller: Caller) -> Invitation:
@@ -139,14 +141,14 @@ def look_at(workspace: Workspace, code: str, caller: Caller) -> Invitation:
     Raise NotFound if there is none, or none any more, and TooManyFailures for an address that has sent many such codes.
     """
     with workspace.database.reading() as tx:
-        found = _find(workspace, tx, code)
-    if found is None:
+        invitation = _find(workspace, tx, code)
+    if invitation is None:
         note_failure(workspace, caller.address)
         raise NotFound(
             "There is no such invitation: the link is not complete, or it was used already, or it has ended. Ask the "
             "organisers for a new one."
         )
-    return found
+    return invitation
 
 
 def _find(workspace: Workspace, tx: Transaction, code: str) -> Invitation | None:
@@ -159,11 +161,12 @@ def _find(workspace: Workspace, tx: Transaction, code: str) -> Invitation | None
 
 def accept(workspace: Workspace, code: str, caller: Caller, before: Session | None = None) -> AcceptedInvitation:
     """Exchange the code for a token, and begin a session with it. Raise what `look_at` raises."""
-    found, token = look_at(workspace, code, caller), new_token(workspace)
+    invitation, token = look_at(workspace, code, caller), new_token(workspace)
     with workspace.database.writing() as tx:
-        if not tokens.exchange(tx, found.record.id, token):
+        # Somebody else may have used the link since the look at it, and a code gives one token only.
+        if not tokens.exchange(tx, invitation.record.id, token):
             raise NotFound("The invitation was used in the meantime. Ask the organisers for a new one.")
-        principal = Principal("participant", tokens.of_id(tx, found.record.id))
-        details = {"of_role": "participant", "of_team": found.record.team, "accepted": True}
-        audit.record(tx, principal, "token-rotated", found.record.id, found.collection, **details)
-    return AcceptedInvitation(token, sign_in(workspace, Sender.of(token), before), found.collection)
+        principal = Principal("participant", tokens.of_id(tx, invitation.record.id))
+        details = {"of_role": "participant", "of_team": invitation.record.team, "accepted": True}
+        audit.record(tx, principal, "token-rotated", invitation.record.id, invitation.collection, **details)
+    return AcceptedInvitation(token, sign_in(workspace, Sender.of(token), before), invitation.collection)

@@ -26,6 +26,7 @@ def ensure_organiser(workspace: Workspace, admin_token: str | None) -> str | Non
     without an organiser in the database, a token is created and returned. The caller shows it once.
     """
     with workspace.database.writing() as tx:
+        # Of several servers that start on an empty database at once, only one may make the first token.
         exclude_others(tx)
         if admin_token is not None:
             done = tokens.replace_environment_token(tx, admin_token, workspace.now())
@@ -36,10 +37,10 @@ def ensure_organiser(workspace: Workspace, admin_token: str | None) -> str | Non
             return None
         if tokens.live_organisers(tx, workspace.now()):
             return None
-        made = new_token(workspace)
-        record = tokens.create(tx, tokens.digest(made), workspace.now(), role="organiser", origin="first-start")
+        token = new_token(workspace)
+        record = tokens.create(tx, tokens.digest(token), workspace.now(), role="organiser", origin="first-start")
         audit.record(tx, None, "first-token-made", record.id, None)
-        return made
+        return token
 
 
 def create(workspace: Workspace, principal: Principal, holder: str | None, expires_at: datetime | None) -> IssuedToken:
@@ -83,7 +84,8 @@ def revoke(workspace: Workspace, principal: Principal, identity: str) -> None:
     principal.require_instance_organiser()
     now = workspace.now()
     with workspace.database.writing() as tx:
-        exclude_others(tx)  # of two requests that revoke the last two tokens, one must fail
+        # Of two requests that revoke the last two tokens, one must fail.
+        exclude_others(tx)
         token = _find(tx, identity)
         if token.revoked_at is not None:
             return

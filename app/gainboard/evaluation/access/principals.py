@@ -19,11 +19,13 @@ from gainboard.store.database import may_take_long
 MOST_FAILURES, FAILURE_SECONDS = 20, 60
 FAILURES: WorkspaceCache[str, tuple[float, ...]] = WorkspaceCache(10_000)
 """The times of the last failures, at most 20, by address."""
-_counting = Lock()  # to read the times and to add one must be one step
+# To read the times and to add one must be one step.
+_counting = Lock()
 
 
 def note_failure(workspace: Workspace, address: str) -> None:
     """Count an invalid token. Raise TooManyFailures if the address has sent 20 others within a minute."""
+    # By a clock that nobody can set back.
     failures, sender, now = FAILURES.of(workspace), _network(address), monotonic()
     with _counting:
         recent = tuple(time for time in failures.find(sender) or () if now - time < FAILURE_SECONDS)
@@ -41,12 +43,13 @@ def note_failure(workspace: Workspace, address: str) -> None:
 def _network(address: str) -> str:
     """Return what one sender has: an address, or of IPv6 a network of 64 bits, in which each may choose addresses."""
     try:
-        found = ip_address(address)
-    except ValueError:  # a socket of this machine
+        ip = ip_address(address)
+    # A socket of this machine has no address.
+    except ValueError:
         return address
-    if isinstance(found, IPv6Address):
+    if isinstance(ip, IPv6Address):
         # A socket for both versions shows IPv4 addresses as mapped ones, which would all be of one network.
-        return str(found.ipv4_mapped or ip_network((found, 64), strict=False))
+        return str(ip.ipv4_mapped or ip_network((ip, 64), strict=False))
     return address
 
 
@@ -129,16 +132,16 @@ def new_token(workspace: Workspace) -> str:
 
 def authenticate(workspace: Workspace, sender: Sender) -> Principal:
     """Return the principal behind a token; anonymous without one. Raise NotAuthenticated for one that is not valid."""
-    found = None
+    token = None
     if sender.hash is not None:
         with workspace.database.reading() as tx:
-            found = tokens.find(tx, sender.hash)
-    principal = behind(workspace, sender, found)
+            token = tokens.find(tx, sender.hash)
+    principal = identify(workspace, sender, token)
     note_use(workspace, principal)
     return principal
 
 
-def behind(workspace: Workspace, sender: Sender, found: Token | None) -> Principal:
+def identify(workspace: Workspace, sender: Sender, token: Token | None) -> Principal:
     """Return the principal that sends a request, from the record of its token; None if there is no record.
 
     Raise NotAuthenticated for a token that is not valid, also where no token is needed: whoever sends one should not
@@ -146,35 +149,37 @@ def behind(workspace: Workspace, sender: Sender, found: Token | None) -> Princip
     """
     if sender.hash is None:
         return Principal("anonymous", why_anonymous=sender.why_anonymous)
-    principal = holder(found, workspace.now())
+    principal = principal_of(token, workspace.now())
     if sender.caller is not None:
-        sender.caller.token = found.id if found is not None else None
+        sender.caller.token = token.id if token is not None else None
         if principal.token is None:
+            # Only invalid tokens count, so a valid one passes whatever else comes from the same address.
             note_failure(workspace, sender.caller.address)
     principal.require_token()
     return principal
 
 
-def holder(found: Token | None, now: datetime) -> Principal:
+def principal_of(token: Token | None, now: datetime) -> Principal:
     """Return the principal with this token record; anonymous if there is none, or if it is not valid."""
-    if found is None:
+    if token is None:
         return Principal(
             "anonymous",
             why_anonymous="This service does not know the token. Check that it is complete, and meant for this server.",
         )
-    if found.revoked_at is not None:
+    if token.revoked_at is not None:
         return Principal("anonymous", why_anonymous="The token was revoked. Ask an organiser for a new one.")
-    if found.expires_at is not None and found.expires_at <= now:
+    if token.expires_at is not None and token.expires_at <= now:
         return Principal(
             "anonymous",
-            why_anonymous=f"The token expired at {found.expires_at:%Y-%m-%dT%H:%M:%SZ}. Ask an organiser for a new "
+            why_anonymous=f"The token expired at {token.expires_at:%Y-%m-%dT%H:%M:%SZ}. Ask an organiser for a new "
             "one.",
         )
-    return Principal(found.role, found)
+    return Principal(token.role, token)
 
 
 def is_use_noted(workspace: Workspace, token: Token) -> bool:
     """Return whether any process has noted recently that the token was used."""
+    # By another process, or by this one, even if its note failed: it tries again in a minute.
     noted = (token.last_used_at, USES.of(workspace).find(token.id))
     return any(time is not None and workspace.now() - time < USE_NOTED_EVERY for time in noted)
 

@@ -33,13 +33,17 @@ _ANY_NUMBER: Final = 64.0
 
 def preset_labels(view: View) -> Sequence[str]:
     """Return the distinct labels of the policy's presets."""
-    return list(dict.fromkeys(metric.label for metric in _presets(view)))
+    # Two presets may be spellings of one metric, which is paid for once.
+    return list(dict.fromkeys(metric.label for metric in _bind_presets(view)))
 
 
-def _presets(view: View) -> Sequence[BoundMetric]:
+def _bind_presets(view: View) -> Sequence[BoundMetric]:
     collection = view.collection
     scale, defaults = scale_of(collection), {"gains": collection.gains}
-    return [resolve(each, scale, collection=defaults) for each in expand(view.policy.presets, scale.highest_level)]
+    return [
+        resolve(expression, scale, collection=defaults)
+        for expression in expand(view.policy.presets, scale.highest_level)
+    ]
 
 
 def bits_an_answer(view: View) -> float | None:
@@ -48,7 +52,7 @@ def bits_an_answer(view: View) -> float | None:
     The answer has one score, or one for each declared topic, too. Return None if it shows topics and none are declared.
     """
     policy, topics = view.policy, view.collection.topics
-    widest = max((metric.span for metric in _presets(view)), default=1.0)
+    widest = max((metric.span for metric in _bind_presets(view)), default=1.0)
     values = math.inf if policy.is_free else widest * 10**policy.decimals + 1
     bits = min(_ANY_NUMBER, math.log2(values))
     if view.scores == "own-mean":
@@ -57,19 +61,19 @@ def bits_an_answer(view: View) -> float | None:
     return bits + len(topics) * min(_ANY_NUMBER, math.log2(values + 1)) if topics else None
 
 
-def missing_topics(view: View, topics: Container[str]) -> int | None:
+def count_missing(view: View, topics: Container[str]) -> int | None:
     """Return the number of declared topics that a run with these topics lacks; None if no topics are declared."""
     if not view.collection.topics:
         return None
     return len(set(view.collection.topics).difference(topics))
 
 
-def missing_topics_of(tx: Transaction, view: View, stored: Sequence[Run]) -> dict[int, int | None]:
+def count_all_missing(tx: Transaction, view: View, stored: Sequence[Run]) -> dict[int, int | None]:
     """Return the number of declared topics that each stored run lacks, by its id; None if no topics are declared."""
     ids = [run.id for run in stored]
     if not view.collection.topics:
         return dict.fromkeys(ids)
-    return {run_id: missing_topics(view, unpack_names(packed)) for run_id, packed in runs.topics(tx, ids)}
+    return {run_id: count_missing(view, unpack_names(packed)) for run_id, packed in runs.list_topics(tx, ids)}
 
 
 def why_unscored(view: View, missing: int | None) -> str | None:
@@ -90,29 +94,29 @@ def why_unscored(view: View, missing: int | None) -> str | None:
     return None
 
 
-def used(tx: Transaction, view: View, team_id: int) -> int:
+def count_used(tx: Transaction, view: View, team_id: int) -> int:
     """Count the scores that the team has received, with those of its runs under the presets, received or not."""
     labels = _charged_labels(view)
     if not labels:
         return teams.count_disclosed(tx, team_id)
+    # Withdrawn runs count by the scores that were given, and no longer by the presets.
     live = runs.page(tx, view.collection.id, team_id=team_id)
-    missing = missing_topics_of(tx, view, live)
+    missing = count_all_missing(tx, view, live)
     scorable = [run.id for run in live if why_unscored(view, missing[run.id]) is None]
     return teams.count_disclosed(tx, team_id, labels, scorable)
 
 
 def require_budget(tx: Transaction, view: View, topics: Container[str]) -> None:
-    """Raise BudgetExhausted if the budget cannot pay for the scores of a new run with these topics.
+    """Raise BudgetExhausted if the budget of the principal's team cannot pay for a new run with these topics.
 
     The caller has locked the collection, so that simultaneous uploads cannot exceed the budget.
     """
-    if view.organises or view.own_team is None:
-        return
     labels = _charged_labels(view)
     # A run that is not scored costs nothing.
-    if not labels or why_unscored(view, missing_topics(view, topics)):
+    if not labels or why_unscored(view, count_missing(view, topics)):
         return
-    spent, limit = used(tx, view, view.own_team), view.policy.answers
+    assert view.own_team is not None
+    spent, limit = count_used(tx, view, view.own_team), view.policy.answers
     if spent + len(labels) > limit:
         raise BudgetExhausted(
             f"The run has {len(labels)} scores under the presets, and {max(0, limit - spent)} are left of the {limit} "
@@ -164,6 +168,7 @@ def allowance_of(workspace: Workspace, principal: Principal) -> Allowance | None
         return None
     now = workspace.now()
     with workspace.database.reading() as tx:
+        # By the id in the token, because a later collection may have the name.
         view = look(principal, collections.of_id(tx, token.collection_id), now)
         if view is None:
             return None
@@ -174,6 +179,6 @@ def allowance_of(workspace: Workspace, principal: Principal) -> Allowance | None
             closes_at=view.collection.closes_at,
             runs=upload_quota.of_team(tx, workspace, view, token.team_id, now),
             bytes=upload_quota.of_bytes(tx, view, token.team_id),
-            answers=Quota(limit, used(tx, view, token.team_id)),
+            answers=Quota(limit, count_used(tx, view, token.team_id)),
             bits_an_answer=bits_an_answer(view) if limited else None,
         )

@@ -35,7 +35,6 @@ class Session:
 
     @property
     def sender(self) -> Sender:
-        """The sender with the session's token."""
         return Sender(self.stored.token_hash)
 
     @property
@@ -52,17 +51,24 @@ def sign_in(workspace: Workspace, sender: Sender, before: Session | None = None)
     try:
         principal = authenticate(workspace, sender)
     except NotAuthenticated:
-        _record_refusal(workspace, sender)
+        # A token that has ended has an entry. One that nobody knows has no id, so there is none.
+        with workspace.database.reading() as tx:
+            token = tokens.find(tx, sender.hash or "")
+        if token is not None:
+            why = "revoked" if token.revoked_at else "expired"
+            with workspace.database.writing() as tx:
+                _record(tx, Principal(token.role, token), "sign-in-refused", why=why)
         raise
     secret, now = workspace.database.machine.new_secret(), workspace.now()
     assert sender.hash is not None
     with workspace.database.writing() as tx:
+        # Two sign-ins at once would each see one place left for a session, and both take it.
         tokens.lock_sessions(tx, sender.hash)
         tokens.forget_sessions(tx, _past(now))
         if before is not None:
             _end(tx, before.principal, [before.stored.id])
         # One place is for the new session.
-        _end(tx, principal, [each.id for each in tokens.sessions_of(tx, sender.hash, _past(now))[MOST - 1 :]])
+        _end(tx, principal, [older.id for older in tokens.sessions_of(tx, sender.hash, _past(now))[MOST - 1 :]])
         stored = tokens.create_session(tx, secret, sender.hash, now)
         _record(tx, principal, "signed-in")
     return Session(secret, stored, principal)
@@ -70,17 +76,6 @@ def sign_in(workspace: Workspace, sender: Sender, before: Session | None = None)
 
 def _past(now: datetime) -> Past:
     return Past(now - LIFETIME, now - IDLE)
-
-
-def _record_refusal(workspace: Workspace, sender: Sender) -> None:
-    """Add an entry if the token has ended. A token that nobody knows has no id, so there is no entry."""
-    with workspace.database.reading() as tx:
-        found = tokens.find(tx, sender.hash or "")
-    if found is not None:
-        with workspace.database.writing() as tx:
-            _record(
-                tx, Principal(found.role, found), "sign-in-refused", why="revoked" if found.revoked_at else "expired"
-            )
 
 
 def _record(tx: Transaction, principal: Principal, action: Action, **details: str | int) -> None:
@@ -105,6 +100,7 @@ def resume(workspace: Workspace, secret: str, *, is_use: bool) -> Session | None
     if stored is None:
         return None
     try:
+        # A session lasts no longer than its token, so the token is looked up each time.
         principal = authenticate(workspace, Sender(stored.token_hash))
     except NotAuthenticated:
         return None
@@ -125,5 +121,5 @@ def list_sessions(workspace: Workspace, session: Session) -> list[StoredSession]
 def sign_out(workspace: Workspace, session: Session, identities: Collection[str]) -> None:
     """End those sessions of the session's token that have these ids. One that has ended already is no fault."""
     with workspace.database.writing() as tx:
-        own = tokens.sessions_of(tx, session.stored.token_hash, _past(workspace.now()))
-        _end(tx, session.principal, [each.id for each in own if each.id in identities])
+        sessions = tokens.sessions_of(tx, session.stored.token_hash, _past(workspace.now()))
+        _end(tx, session.principal, [stored.id for stored in sessions if stored.id in identities])

@@ -33,8 +33,8 @@ def create(workspace: Workspace, principal: Principal, name: str, team: str) -> 
         view.require_organiser()
         if teams.find(tx, view.collection.id, team):
             raise TeamExists(f"{name!r} already has a team {team!r}. Choose another name.")
-        made = ensure(tx, view, team, now)
-    return CountedTeam(made.id, made.name, made.created_at, runs=0, tokens=0)
+        record = ensure(tx, view, team, now)
+    return CountedTeam(record.id, record.name, record.created_at, runs=0, tokens=0)
 
 
 def list_teams(
@@ -47,22 +47,18 @@ def list_teams(
         return view, teams.page(tx, now, collection_id=here, team_id=view.only_team, after=after, limit=limit)
 
 
-def runs_left(
-    workspace: Workspace, principal: Principal, name: str, found: Sequence[CountedTeam]
-) -> dict[int, int | None]:
+def runs_left(workspace: Workspace, view: View, counted: Sequence[CountedTeam]) -> dict[int, int | None]:
     """Return the number of runs that each of these teams may still send, by id; None without a quota."""
     with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        return upload_quota.runs_left(tx, view, [team.id for team in found], workspace.now())
+        return upload_quota.runs_left(tx, view, [team.id for team in counted], workspace.now())
 
 
 def find_team(workspace: Workspace, principal: Principal, name: str, team: str) -> tuple[View, CountedTeam]:
     """Return one team and the view. Raise NotFound both if it is absent and if the principal may not see it."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        one = teams.find(tx, view.collection.id, team) if is_slug(team) else None
-        if one is None or view.only_team not in (None, one.id):
+        here, record = view.collection.id, teams.find(tx, view.collection.id, team) if is_slug(team) else None
+        if record is None or view.only_team not in (None, record.id):
             raise NotFound(f"There is no team {team!r} here, or this token may not see it.")
-        return view, teams.page(
-            tx, workspace.now(), collection_id=view.collection.id, team_id=one.id, after=None, limit=1
-        )[0]
+        (counted,) = teams.page(tx, workspace.now(), collection_id=here, team_id=record.id, after=None, limit=1)
+        return view, counted

@@ -128,8 +128,8 @@ def rotate(
         before = _find(tx, view, identity)
         _require_live(before, now)
         # An invitation becomes the token that it promised, which does not end as invitations do.
-        own = {"origin": "created", "expires_at": None} if before.is_invitation else {}
-        token = tokens.rotate(tx, before.id, secret, **own | expiry)
+        accepted = {"origin": "created", "expires_at": None} if before.is_invitation else {}
+        token = tokens.rotate(tx, before.id, secret, **accepted | expiry)
         _record(tx, view, "token-rotated", token, **expiry)
     return IssuedToken(token, secret)
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, NotFound, RowDamaged
-from gainboard.evaluation.access.policy import CollectionPolicy
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections
 from gainboard.store.database import Transaction, machine_of
-from gainboard.store.records import FIXED_BY_DATA, Collection, Run
+from gainboard.store.records import FIXED_BY_DATA, Collection, CollectionPolicy, Run
+from gainboard.trec import FileWarning
 from gainboard.vocabulary import ScoresShown
 
 
@@ -46,7 +46,13 @@ class View:
     @property
     def only_team(self) -> int | None:
         """The only team in lists of runs; None if all teams are shown."""
-        return None if self.sees_all_runs else (self.own_team or 0)  # no team has the id 0
+        # No team has the id 0, so whoever has no team sees no run.
+        return None if self.sees_all_runs else (self.own_team or 0)
+
+    @property
+    def counts_uploads(self) -> bool:
+        """Return whether the policy limits how many files the principal's team sends at the same time."""
+        return self.own_team is not None and self.policy.concurrent is not None
 
     def sees_run(self, run: Run) -> bool:
         """Return whether this run exists for the principal."""
@@ -91,6 +97,7 @@ class View:
 
 def look(principal: Principal, collection: Collection, now: datetime) -> View | None:
     """Return the principal's view of the collection now; None if the collection does not exist for the principal."""
+    # A token without a collection is that of an organiser of the instance, who organises all of them.
     belongs = principal.token is not None and principal.collection_id in (None, collection.id)
     released = collection.is_released(now)
     organises = belongs and principal.role == "organiser"
@@ -103,7 +110,8 @@ def look(principal: Principal, collection: Collection, now: datetime) -> View | 
     # A token of another collection may look at a public one, but has no role in it.
     principal = principal if belongs else Principal("anonymous", principal.token, principal.why_anonymous)
     if principal.role != "participant" and not visible and not shares_all:
-        scores = "none"  # such a token has no runs of its own here
+        # Scores of its own runs are shown to a team, and such a token has no runs here.
+        scores = "none"
     return View(principal, collection, organises, visible or shares_all, visible, scores, policy)
 
 
@@ -113,6 +121,7 @@ def open_collection(tx: Transaction, principal: Principal, name: str, *, even_da
     Raise NotFound both if it is absent and if the principal may not see it, NotAuthenticated without a token, and
     RowDamaged if its row cannot be read.
     """
+    # The name of a collection that is being imported is no slug, so no request finds it.
     is_name = is_slug(name) or name == principal.importing
     return view_of(tx, principal, collections.find(tx, name) if is_name else None, name, even_damaged=even_damaged)
 
@@ -123,8 +132,10 @@ def view_of(
     """Return the view of the collection that was found under this name. Raise errors as `open_collection` does."""
     view = look(principal, collection, machine_of(tx).now()) if collection else None
     if view is None:
+        # Whoever has sent no token is asked for one, whether or not the collection exists.
         principal.require_token()
         raise NotFound(f"There is no collection {name!r} here, or this token may not see it.")
+    # After the decision above: only those who see the collection learn of its damage.
     if view.collection.is_damaged and not even_damaged:
         raise RowDamaged(damage_of(view.collection))
     return view
@@ -144,10 +155,25 @@ def damage_of(collection: Collection) -> str:
     )
 
 
-def require_organiser(workspace: Workspace, principal: Principal, name: str) -> None:
-    """Raise Forbidden unless the principal organises the collection, and errors as `open_collection` does."""
+def unscorable(collection: Collection) -> FileWarning:
+    """Return the warning of a hidden collection without declared topics, in which a team gets no scores."""
+    message = (
+        f"{collection.name!r} declares no topics, so teams get no scores while the judgments are hidden. Its "
+        f"organisers can declare them: PATCH /v1/collections/{collection.name} with a list of `topics`, or with "
+        '{"topics": "from-qrels"}'
+    )
+    return FileWarning("no-topics-declared", message)
+
+
+def require_organiser(workspace: Workspace, principal: Principal, name: str) -> Collection:
+    """Return the collection if the principal organises it, for example before a file is sent in vain.
+
+    Raise Forbidden for others, and errors as `open_collection` does.
+    """
     with workspace.database.reading() as tx:
-        open_collection(tx, principal, name).require_organiser()
+        view = open_collection(tx, principal, name)
+    view.require_organiser()
+    return view.collection
 
 
 def open_locked(tx: Transaction, principal: Principal, name: str, *, even_damaged: bool = False) -> View:
@@ -157,7 +183,7 @@ def open_locked(tx: Transaction, principal: Principal, name: str, *, even_damage
     """
     # The first look finds what is to be locked. Only what is read under the lock counts.
     seen = open_collection(tx, principal, name, even_damaged=even_damaged).collection
-    return view_of(tx, principal, collections.lock(tx, seen.id), name, even_damaged=even_damaged)
+    return view_of(tx, principal, collections.lock(tx, seen), name, even_damaged=even_damaged)
 
 
 def require_unchanged(read: Collection, now: Collection, *also: str) -> None:

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.access.policy import late_from
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.boards.adjusted_boards import CorrectedBoard, Standard, correct, standardise
-from gainboard.evaluation.judgments.topic_groups import ChosenTopics, groups_of, judged_of
+from gainboard.evaluation.judgments.topic_groups import ChosenTopics, choose_judged, groups_of
 from gainboard.evaluation.scoring.requests import MOST_SCORES, Question, StoredScores, refuse_more_than, score
 from gainboard.evaluation.scoring.scores import rank_by_mean
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
@@ -147,7 +146,7 @@ class Board:
     @cached_property
     def late_from(self) -> datetime | None:
         """The time from which runs are late."""
-        return late_from(self.scores.collection)
+        return self.scores.collection.late_from
 
     @property
     def has_teams(self) -> bool:
@@ -248,7 +247,7 @@ def leaderboard(
     label = scores.label_by_expression[by] if by else scores.metrics[0].label
     corrected = correct(workspace, sender, name, question, scores, corrected_by) if corrected_by else None
     means = corrected.means if corrected else scores.means
-    is_whole = question.late == "include" or late_from(scores.collection) is None
+    is_whole = question.late == "include" or scores.collection.late_from is None
     place = scores.labels.index(label)
     sign = -1 if scores.metrics[place].is_reversed else 1
     ranked = rank_by_mean(scores.names, sign * means[place])
@@ -274,7 +273,7 @@ def _group_means(whole: StoredScores, groups: Sequence[TopicGroup], runs: Sequen
     there = [column_of_run[runs[column].id] for column in here]
     by_group = []
     for group in groups:
-        chosen = judged_of(whole.judged, group)
+        chosen = choose_judged(whole.judged, group)
         topics = chosen.judged.places
         assert topics is not None, "these are some of the topics"
         means = np.full((len(whole.metrics), len(runs)), np.nan)

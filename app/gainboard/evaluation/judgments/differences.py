@@ -64,29 +64,30 @@ class Corrections:
         return [[self.documents.get((old, new), 0) for new in self.levels] for old in self.levels]
 
 
-def corrections(old: Levels, new: Levels) -> Corrections:
+def compare_levels(old: Levels, new: Levels) -> Corrections:
     """Return the differences between `old` and `new`."""
     documents: Counter[tuple[int | None, int | None]] = Counter()
     for topic in old.keys() | new.keys():
         before, after = old.get(topic, {}), new.get(topic, {})
+        # Without a loop over documents in Python: two versions may have millions of judgments.
         documents.update(zip(map(before.get, after), after.values(), strict=True))
         documents.update((before[document], None) for document in before.keys() - after.keys())
     common = old.keys() & new.keys()
     return Corrections(
         documents,
         list(islice(_changes(old, new), CHANGES_SHOWN)),
-        _in_order(new.keys() - common),
-        _in_order(old.keys() - common),
-        _in_order({topic for topic in common if old[topic] != new[topic]}),
+        _sort_topics(new.keys() - common),
+        _sort_topics(old.keys() - common),
+        _sort_topics({topic for topic in common if old[topic] != new[topic]}),
     )
 
 
 def _changes(old: Levels, new: Levels) -> Iterator[LevelChange]:
-    for topic in _in_order(old.keys() | new.keys()):
+    for topic in _sort_topics(old.keys() | new.keys()):
         before, after = old.get(topic, {}), new.get(topic, {})
         for document in sorted({document for document, _ in before.items() ^ after.items()}):
             yield LevelChange(topic, document, before.get(document), after.get(document))
 
 
-def _in_order(topics: set[str]) -> list[str]:
+def _sort_topics(topics: set[str]) -> list[str]:
     return sorted(topics, key=str.encode)

@@ -12,7 +12,7 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.boards.setting_effects import Significance, changed_verdicts
-from gainboard.evaluation.judgments.differences import Corrections, corrections
+from gainboard.evaluation.judgments.differences import Corrections, compare_levels
 from gainboard.evaluation.judgments.versions import index_of, judged_topics, select
 from gainboard.evaluation.scoring.binding import refuse_custom
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
@@ -63,7 +63,8 @@ class Impact:
     collection: Collection
     version: Qrels
     before: Qrels
-    asked: Mapping[str, str]
+    labels: Mapping[str, str]
+    """The label of each expression of the request."""
     alpha: float
     runs: Sequence[Run]
     judgments: Corrections
@@ -88,20 +89,20 @@ def impact(
         view = open_collection(tx, principal, name)
         view.require_organiser()
         collection = view.collection
-        versions = [select(tx, view, asked) for asked in (against, named)]
+        versions = [select(tx, view, version_name) for version_name in (against, named)]
         judged = [judged_topics(workspace, tx, version) for version in versions]
         selection = AllRuns() if question.runs is None else NamedRuns(tuple(question.runs))
         chosen = selection.candidates(runs.page(tx, collection.id), collection.name)
     refuse_custom(list(question.metrics), "query.metric", "Other judgments do not change uploaded scores.")
     bound, labels = bind(collection, question)
-    _refuse_too_much(len(bound), len(chosen), max(len(each.topics) for each in judged))
+    _refuse_too_much(len(bound), len(chosen), max(len(topics.topics) for topics in judged))
     before, after = (
         Matrices(workspace, collection, version, topics, chosen, AllRuns())
         for version, topics in zip(versions, judged, strict=True)
     )
-    found = [_of_metric(before, after, metric.label, alpha) for metric in bound]
+    effects = [_of_metric(before, after, metric.label, alpha) for metric in bound]
     old, new = (index_of(workspace, collection, version).levels for version in versions)
-    return Impact(collection, versions[1], versions[0], labels, alpha, chosen, corrections(old, new), found)
+    return Impact(collection, versions[1], versions[0], labels, alpha, chosen, compare_levels(old, new), effects)
 
 
 def _refuse_too_much(metrics: int, run_count: int, topics: int) -> None:
@@ -134,6 +135,7 @@ def _of_metric(before: Matrices, after: Matrices, label: str, alpha: float) -> M
         label,
         means,
         np.stack([competition_ranks(row) for row in means]),
+        # A run without a mean under one of the versions has no rank there.
         float("nan") if np.isnan(means).any() else float(kendall_matrix(means)[0, 1]),
         [topic for topic in now if topic not in was],
         [topic for topic in was if topic not in now],

@@ -49,6 +49,7 @@ class JudgedShares:
     def mean(self) -> NDArray[np.float64]:
         """The mean over the runs that have shares: float64 [depth], NaN if none has."""
         counted = np.count_nonzero(~np.isnan(self.shares), axis=0)
+        # Divided by NaN where no run counts: NumPy warns of a division by 0, and of the mean of nothing.
         mean: NDArray[np.float64] = np.nansum(self.shares, axis=0) / np.where(counted, counted, np.nan)
         return mean
 
@@ -79,8 +80,9 @@ def whole_shares(workspace: Workspace, view: View, table: StoredScores) -> dict[
     if not view.sees_judgments:
         return {}
     with workspace.database.reading() as tx:
-        found = runs.judgings(tx, [run.id for run in table.runs], table.qrels.id)
-    unjudged = {run.name: found[run.id].unjudged_share for run in table.runs if run.id in found}
+        # Stored with the join at upload, so that no ranking is read.
+        judgings = runs.find_judgings(tx, [run.id for run in table.runs], table.qrels.id)
+    unjudged = {run.name: judgings[run.id].unjudged_share for run in table.runs if run.id in judgings}
     return {name: 1 - share for name, share in unjudged.items() if share is not None}
 
 
@@ -117,29 +119,30 @@ class NumberedDocuments:
 
     def read(self, run: Run) -> RetrievedDocuments:
         """Read the file of a run again, in the order of the version."""
-        found: dict[str, tuple[Numbers, int]] = {}
+        by_topic: dict[str, tuple[Numbers, int]] = {}
 
         def collect(rankings: Iterable[Ranking]) -> None:
             for ranking in rankings:
                 if (numbers := self._numbers.get(ranking.topic)) is not None:
                     count = len(ranking.documents)
-                    known = np.fromiter(map(numbers.get, ranking.documents, repeat(UNJUDGED)), np.int64, count)
-                    found[ranking.topic] = (known, count)
+                    judged = np.fromiter(map(numbers.get, ranking.documents, repeat(UNJUDGED)), np.int64, count)
+                    by_topic[ranking.topic] = (judged, count)
 
         reread(self._matrices.workspace, self._matrices.collection, run, self._matrices.qrels.order, collect)
         nothing = (np.zeros(0, np.int64), 0)
-        rows = [found.get(topic, nothing) for topic in self._topics]
-        places = [np.flatnonzero(known != UNJUDGED) for known, _ in rows]
+        rows = [by_topic.get(topic, nothing) for topic in self._topics]
+        positions = [np.flatnonzero(judged != UNJUDGED) for judged, _ in rows]
         return RetrievedDocuments(
-            np.cumsum([0, *map(len, places)]),
-            np.concatenate([place + 1 for place in places]),
-            np.concatenate([known[place] for (known, _), place in zip(rows, places, strict=True)]),
+            np.cumsum([0, *map(len, positions)]),
+            np.concatenate([position + 1 for position in positions]),
+            np.concatenate([judged[position] for (judged, _), position in zip(rows, positions, strict=True)]),
             np.array([count for _, count in rows]),
         )
 
     def without(self, run: RetrievedDocuments, removed: NDArray[np.bool_]) -> JudgedRun:
         """Return the run joined with the judgments without the removed documents: bool [documents]."""
         kept = ~removed[run.document]
+        # The number of documents that are kept before each one, which is where a topic starts now.
         before = np.concatenate(([0], np.cumsum(kept)))
         level = self.levels[run.document[kept]]
         return JudgedRun(before[run.starts], narrow(run.rank[kept]), level, run.retrieved)
@@ -148,9 +151,11 @@ class NumberedDocuments:
         """Return the numbers of judged documents without the removed ones."""
         topics, levels = self._matrices.judgments.level_counts.shape
         topic, level = self.topic[~removed], self.levels[~removed]
-        own = level >= 0
-        counts = np.bincount(topic[own] * levels + level[own], minlength=topics * levels).reshape(topics, levels)
-        return Judgments(counts, np.bincount(topic[~own], minlength=topics))
+        is_level = level >= 0
+        counts = np.bincount(topic[is_level] * levels + level[is_level], minlength=topics * levels).reshape(
+            topics, levels
+        )
+        return Judgments(counts, np.bincount(topic[~is_level], minlength=topics))
 
     @cached_property
     def _judgments(self) -> PackedJudgments:
@@ -161,6 +166,6 @@ class NumberedDocuments:
         numbers, start = {}, 0
         for topic in self._topics:
             documents = self._judgments.packed[topic].documents.split(b"\n")[:-1]
-            numbers[topic] = {document: start + place for place, document in enumerate(documents)}
+            numbers[topic] = {document: start + number for number, document in enumerate(documents)}
             start += len(documents)
         return numbers

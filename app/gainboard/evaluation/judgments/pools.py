@@ -69,8 +69,8 @@ class PoolCost:
         """Add up the costs of topics."""
         documents = np.array([count for count, _, _ in by_topic], np.int64)
         contributed, unique = np.zeros(teams, np.int64), np.zeros(teams, np.int64)
-        for _, given, alone in by_topic:
-            contributed += given
+        for _, of_teams, alone in by_topic:
+            contributed += of_teams
             unique += alone
         return cls(depth, documents, contributed, unique)
 
@@ -101,6 +101,7 @@ class _FoundInTopic:
     def numbered(self) -> tuple[list[bytes], Numbers, Numbers, Numbers]:
         """Return the ids, and int64 [found] each: the number of the document, its run, and its rank in the run."""
         every = list(chain.from_iterable(self.documents))
+        # In an order of their own, so that the pool does not depend on the order of the runs.
         ids = sorted(set(every))
         numbers = {document: number for number, document in enumerate(ids)}
         counts = [len(ranking) for ranking in self.documents]
@@ -121,28 +122,30 @@ def make_pool(
     `topics` are the only ones, in any order; by default those of the runs. Documents that one of the `judged` contains
     are left out before the budget is applied.
     """
-    found: dict[str, _FoundInTopic] = {} if topics is None else {topic: _FoundInTopic() for topic in topics}
+    by_topic: dict[str, _FoundInTopic] = {} if topics is None else {topic: _FoundInTopic() for topic in topics}
     for run, top in enumerate(tops):
         ends = np.cumsum(top.counts).tolist()
         for topic, count, end in zip(top.topics, top.counts, ends, strict=True):
-            if count and (topics is None or topic in found):
-                of_topic = found.setdefault(topic, _FoundInTopic())
+            if count and (topics is None or topic in by_topic):
+                of_topic = by_topic.setdefault(topic, _FoundInTopic())
                 of_topic.run.append(run)
                 of_topic.documents.append(top.documents[end - count : end])
-    makers = [_TopicMaker(name, found[name], teams, form, judged) for name in sorted(found, key=str.encode)]
+    makers = [_TopicMaker(name, by_topic[name], teams, form, judged) for name in sorted(by_topic, key=str.encode)]
     sizes = np.array([len(maker.order) for maker in makers], np.int64)
     budget = form.budget
     if budget is not None:
         sizes = take_turns(sizes, budget) if form.is_budget_in_all else np.minimum(sizes, budget)
     count = max(teams, default=-1) + 1
     chosen = [(maker, maker.order[:size]) for maker, size in zip(makers, sizes.tolist(), strict=True)]
-    given = np.array([maker.given(order, count) for maker, order in chosen], np.int64).reshape(-1, 2, count)
+    contributions = np.array([maker.count_contributions(order, count) for maker, order in chosen], np.int64).reshape(
+        -1, 2, count
+    )
     return Pool(
         [maker.pooled(order) for maker, order in chosen],
         np.array([maker.found for maker in makers], np.int64),
         np.array([maker.left_out for maker in makers], np.int64),
-        given[:, 0],
-        given[:, 1],
+        contributions[:, 0],
+        contributions[:, 1],
         [PoolCost.of([maker.cost(depth, count) for maker in makers], depth, count) for depth in form.depths],
     )
 
@@ -151,21 +154,21 @@ class _TopicMaker:
     def __init__(
         self,
         topic: str,
-        found: _FoundInTopic,
+        rankings: _FoundInTopic,
         teams: Sequence[int],
         form: PoolForm,
         judged: Sequence[Mapping[str, Mapping[bytes, int]]],
     ) -> None:
         self._topic = topic
-        self._ids, document, run, rank = found.numbered() if found.run else ([], *(np.zeros(0, np.int64),) * 3)
-        known = set[bytes]().union(*(each.get(topic, ()) for each in judged))
+        self._ids, document, run, rank = rankings.numbered() if rankings.run else ([], *(np.zeros(0, np.int64),) * 3)
+        judged_ids = set[bytes]().union(*(levels.get(topic, ()) for levels in judged))
         count = len(self._ids)
-        self._is_new = ~np.fromiter(map(known.__contains__, self._ids), np.bool_, count)
+        self._is_new = ~np.fromiter(map(judged_ids.__contains__, self._ids), np.bool_, count)
         self._teams = TeamRanks.of(document, np.array(teams, np.int64)[run], rank)
         within = rank <= form.depth
         # Numbers of the pool alone: documents below its depth, which are read to be counted, change no permutation.
-        self._numbers, own = np.unique(document[within], return_inverse=True)
-        self._counted = count_documents(own.reshape(-1), rank[within], len(self._numbers))
+        self._numbers, numbers = np.unique(document[within], return_inverse=True)
+        self._counted = count_documents(numbers.reshape(-1), rank[within], len(self._numbers))
         self._team_counts = self._teams.within(form.depth, np.ones(count, np.bool_)).teams(count)
         # Any 32 bits of a topic's own give it a stream of its own, so that no choice of topics changes another topic.
         block = int.from_bytes(hashlib.sha256(topic.encode()).digest()[:4], "big")
@@ -184,7 +187,7 @@ class _TopicMaker:
             self._counted.best_rank[chosen].tolist(),
         )
 
-    def given(self, chosen: NDArray[np.intp], teams: int) -> tuple[Numbers, Numbers]:
+    def count_contributions(self, chosen: NDArray[np.intp], teams: int) -> tuple[Numbers, Numbers]:
         """Return what each team gives to the chosen documents, and gives alone: int64 [teams] each."""
         is_chosen = np.zeros(len(self._ids), np.bool_)
         is_chosen[self._numbers[chosen]] = True
@@ -227,25 +230,25 @@ def pool_pieces(pool: Iterable[TopicOfPool], form: PoolFormat, *, details: bool 
     """
     if form == "json":
         topics = [
-            {"topic": each.topic, "documents": list(each.documents)}
+            {"topic": topic.topic, "documents": list(topic.documents)}
             | (
-                {"runs": list(each.runs), "teams": list(each.teams), "best_ranks": list(each.best_ranks)}
+                {"runs": list(topic.runs), "teams": list(topic.teams), "best_ranks": list(topic.best_ranks)}
                 if details
                 else {}
             )
-            for each in pool
+            for topic in pool
         ]
         yield json.dumps({"topics": topics}, ensure_ascii=False, indent=1) + "\n"
         return
     if form == "csv":
         yield csv_line(["topic", "document", "place", *(DETAILS if details else ())])
-    for each in pool:
+    for topic in pool:
         if form == "trec":
-            yield "".join(f"{each.topic} {document}\n" for document in each.documents)
+            yield "".join(f"{topic.topic} {document}\n" for document in topic.documents)
         elif form == "ntcir":
-            yield "".join(f"{each.topic} {document} {at}\n" for at, document in enumerate(each.documents, start=1))
+            yield "".join(f"{topic.topic} {document} {at}\n" for at, document in enumerate(topic.documents, start=1))
         else:
-            yield "".join(csv_line(row) for row in pool_rows(each, details=details))
+            yield "".join(csv_line(row) for row in pool_rows(topic, details=details))
 
 
 DETAILS = ("runs", "teams", "best rank")
@@ -254,5 +257,5 @@ DETAILS = ("runs", "teams", "best rank")
 def pool_rows(topic: TopicOfPool, *, details: bool) -> Iterator[list[str | int]]:
     """Yield topic, document and place of each document, and with `details` its runs, teams and best rank."""
     counts = zip(topic.runs, topic.teams, topic.best_ranks, strict=True)
-    for place, (document, found) in enumerate(zip(topic.documents, counts, strict=True), start=1):
-        yield [topic.topic, document, place, *(found if details else ())]
+    for position, (document, details_of_document) in enumerate(zip(topic.documents, counts, strict=True), start=1):
+        yield [topic.topic, document, position, *(details_of_document if details else ())]

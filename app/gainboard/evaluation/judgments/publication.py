@@ -12,7 +12,7 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection, open_locked, require_unchanged
 from gainboard.evaluation.judgments.versions import index_of, select
 from gainboard.evaluation.runs.join import QrelsIndex
-from gainboard.evaluation.runs.stored_files import rejudged
+from gainboard.evaluation.runs.stored_files import judge_again
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, jobs, qrels, runs
 from gainboard.store.database import Transaction
@@ -44,24 +44,24 @@ def with_all_judged(
         # Judging takes long, so it happens outside of write transactions. Runs that arrive meanwhile are found in the
         # next round.
         with workspace.database.reading() as tx:
-            waiting = unjudged(tx, collection, judged, qrels_id)
+            waiting = list_unjudged(tx, collection, judged, qrels_id)
         for run in waiting:
-            judged[run.id] = rejudged(workspace, collection, run, order, index()).row()
+            judged[run.id] = judge_again(workspace, collection, run, order, index()).row()
         if (finished := finish(judged)) is not None:
             return finished
 
 
-def unjudged(tx: Transaction, collection: Collection, judged: Rows, qrels_id: int | None = None) -> list[Run]:
+def list_unjudged(tx: Transaction, collection: Collection, judged: Rows, qrels_id: int | None = None) -> list[Run]:
     """Return the runs whose join with a version is neither in `judged` nor stored under its id."""
     stored = runs.page(tx, collection.id)
-    known = runs.judgings(tx, [run.id for run in stored], qrels_id) if qrels_id is not None else {}
-    return [run for run in stored if run.id not in judged and run.id not in known]
+    joined = runs.find_judgings(tx, [run.id for run in stored], qrels_id) if qrels_id is not None else {}
+    return [run for run in stored if run.id not in judged and run.id not in joined]
 
 
 def store_judged(tx: Transaction, collection: Collection, judged: Rows, qrels_id: int) -> None:
     """Store the joins that are not stored yet, for runs that still exist."""
     # Other requests may have stored some of the joins, or withdrawn some of the runs, since they were judged.
-    new = [run.id for run in unjudged(tx, collection, {}, qrels_id)]
+    new = [run.id for run in list_unjudged(tx, collection, {}, qrels_id)]
     runs.add_judged(tx, [judged[run_id] | {"run_id": run_id, "qrels_id": qrels_id} for run_id in new])
 
 
@@ -70,6 +70,7 @@ def after_all(tx: Transaction, collection: Collection, judgments: str, now: date
     newest = qrels.find(tx, collection.id, VersionName(judgments))
     if newest is None or newest.published_at is None:
         return now
+    # The version published last is in use, so no two of a set may have the same time.
     return max(now, newest.published_at + timedelta(microseconds=1))
 
 
@@ -117,7 +118,7 @@ def publish(workspace: Workspace, principal: Principal, name: str, named: Versio
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
-        collection, found = view.collection, select(tx, view, named)
+        collection, draft = view.collection, select(tx, view, named)
 
     def finish(judged: Rows) -> Qrels | None:
         with workspace.database.writing() as tx:
@@ -129,7 +130,7 @@ def publish(workspace: Workspace, principal: Principal, name: str, named: Versio
             if newest is not None and newest.id == version.id:
                 return version
             # Runs may have arrived after the last look outside of this transaction. They are judged first.
-            if unjudged(tx, collection, judged, version.id):
+            if list_unjudged(tx, collection, judged, version.id):
                 return None
             store_judged(tx, collection, judged, version.id)
             return publish_judged(tx, principal, view.collection, version, workspace.now())
@@ -137,10 +138,10 @@ def publish(workspace: Workspace, principal: Principal, name: str, named: Versio
     return with_all_judged(
         workspace,
         collection,
-        lambda: index_of(workspace, collection, found),
+        lambda: index_of(workspace, collection, draft),
         finish,
-        order=found.order,
-        qrels_id=found.id,
+        order=draft.order,
+        qrels_id=draft.id,
     )
 
 

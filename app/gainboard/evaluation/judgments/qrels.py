@@ -8,11 +8,17 @@ from datetime import datetime
 from functools import partial
 
 from gainboard.evaluation import audit
-from gainboard.evaluation.access.policy import CollectionPolicy, unscorable
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked, require_unchanged
+from gainboard.evaluation.access.visibility import (
+    View,
+    open_collection,
+    open_locked,
+    require_organiser,
+    require_unchanged,
+    unscorable,
+)
 from gainboard.evaluation.judgments import publication
-from gainboard.evaluation.judgments.publication import Rows, after_all, store_judged, unjudged, with_all_judged
+from gainboard.evaluation.judgments.publication import Rows, after_all, list_unjudged, store_judged, with_all_judged
 from gainboard.evaluation.judgments.versions import INDEXES, judged_topics, require_set, select
 from gainboard.evaluation.runs.intake import Body, Intake
 from gainboard.evaluation.runs.join import QrelsIndex
@@ -21,7 +27,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.sources import MOST_LEVELS
 from gainboard.store import blobs, collections, qrels
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, Qrels, VersionName
+from gainboard.store.records import Collection, CollectionPolicy, Qrels, VersionName
 from gainboard.trec import FileLimits, FileWarning, QrelsFile
 from gainboard.vocabulary import OFFICIAL, Action, RunOrder
 
@@ -44,14 +50,6 @@ class SeenQrels:
     in_use: bool
 
 
-def admit(workspace: Workspace, principal: Principal, name: str) -> Collection:
-    """Return the collection if the principal may send qrels for it. Raise errors before the file is sent in vain."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
-        return view.collection
-
-
 def publish(
     workspace: Workspace,
     principal: Principal,
@@ -67,7 +65,7 @@ def publish(
     All computing happens outside the write transaction. Runs that arrive meanwhile are judged before the version is
     stored. The bytes of the newest version create no new version, and those of a draft no new draft.
     """
-    collection = admit(workspace, principal, name)
+    collection = require_organiser(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
         file = intake.read(partial(_read, collection=collection, columns=columns, limits=workspace.limits))
         upload = _QrelsUpload(workspace, principal, collection, judgments, intake, file, draft)
@@ -112,6 +110,7 @@ class _QrelsUpload:
     def same(self, tx: Transaction) -> Qrels | None:
         """Return the newest version if this is its file; else, for a draft, an equal draft."""
         newest = qrels.find(tx, self.collection.id, VersionName(self.judgments))
+        # The same bytes in another layout are other judgments.
         if newest is not None and newest.sha256 == self.intake.sha256 and newest.columns == self.file.columns:
             return newest
         if not self.draft:
@@ -129,7 +128,7 @@ class _QrelsUpload:
             # Another request may have stored the same file since the first check.
             if same := self.same(tx):
                 return Published(same, created=False)
-            if judged is not None and unjudged(tx, collection, judged):
+            if judged is not None and list_unjudged(tx, collection, judged):
                 return None
             blobs.put(tx, content)
             now = self.workspace.now()
@@ -154,7 +153,8 @@ class _QrelsUpload:
             )
             if judged is not None:
                 store_judged(tx, collection, judged, added.id)
-            if not self.draft:  # no answer uses a draft
+            # No answer uses a draft, so answers that are kept stay valid.
+            if not self.draft:
                 collections.touch(tx, collection.id)
             action: Action = "qrels-drafted" if self.draft else "qrels-published"
             details = {"sha256": added.sha256, "bytes": self.intake.size, "judged": added.judged}
@@ -177,9 +177,9 @@ def _topic_warnings(collection: Collection, judged: Sequence[str], now: datetime
         if CollectionPolicy.of(collection).presets and not collection.is_released(now):
             yield unscorable(collection)
         return
-    declared, known = set(collection.topics), set(judged)
+    declared, with_judgments = set(collection.topics), set(judged)
     undeclared = [topic for topic in judged if topic not in declared]
-    unjudged = [topic for topic in collection.topics if topic not in known]
+    unjudged = [topic for topic in collection.topics if topic not in with_judgments]
     if undeclared:
         message = (
             f"The qrels have topics that the collection does not declare, such as {undeclared[0]!r}. They count; "
@@ -199,27 +199,27 @@ def list_versions(
         view = open_collection(tx, principal, name)
         view.require_judgments()
         require_set(tx, view, judgments)
-        found = qrels.page(tx, view.collection.id, judgments, drafts=view.organises, after=after, limit=limit)
+        versions = qrels.page(tx, view.collection.id, judgments, drafts=view.organises, after=after, limit=limit)
         newest = qrels.find(tx, view.collection.id, VersionName(judgments))
-        return [SeenQrels(_as_it_is_now(workspace, tx, view, each), each == newest) for each in found]
+        return [SeenQrels(_renew_warnings(workspace, tx, view, version), version == newest) for version in versions]
 
 
-def version(workspace: Workspace, principal: Principal, name: str, named: VersionName) -> SeenQrels:
+def find_version(workspace: Workspace, principal: Principal, name: str, named: VersionName) -> SeenQrels:
     """Return one version, for principals who may see the judgments."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
-        found = select(tx, view, named)
-        in_use = found == qrels.find(tx, view.collection.id, named._replace(version=None))
-        return SeenQrels(_as_it_is_now(workspace, tx, view, found), in_use)
+        stored = select(tx, view, named)
+        in_use = stored == qrels.find(tx, view.collection.id, named._replace(version=None))
+        return SeenQrels(_renew_warnings(workspace, tx, view, stored), in_use)
 
 
-def _as_it_is_now(workspace: Workspace, tx: Transaction, view: View, found: Qrels) -> Qrels:
+def _renew_warnings(workspace: Workspace, tx: Transaction, view: View, version: Qrels) -> Qrels:
     """Return a version with the warnings about its topics that hold now: those of the upload may have been solved."""
-    stored = [each for each in found.warnings if each["code"] not in OF_TOPICS]
-    topics = judged_topics(workspace, tx, found).topics
-    now = [each.as_json() for each in _topic_warnings(view.collection, topics, workspace.now())]
-    return replace(found, warnings=[*stored, *now])
+    stored = [warning for warning in version.warnings if warning["code"] not in OF_TOPICS]
+    topics = judged_topics(workspace, tx, version).topics
+    now = [warning.as_json() for warning in _topic_warnings(view.collection, topics, workspace.now())]
+    return replace(version, warnings=[*stored, *now])
 
 
 @dataclass(frozen=True)
@@ -246,6 +246,6 @@ def _read_any(chunks: Chunks, *, limits: FileLimits) -> QrelsFile:
     return read_judgments(chunks(), MOST_LEVELS, False, None, limits)
 
 
-def file(workspace: Workspace, found: Qrels) -> Iterator[bytes]:
+def read_file(workspace: Workspace, version: Qrels) -> Iterator[bytes]:
     """Yield a version's file as it was uploaded, decompressed."""
-    return blobs.get(workspace.database, found.sha256)
+    return blobs.get(workspace.database, version.sha256)

@@ -48,9 +48,9 @@ class Plan:
     @classmethod
     def of(cls, tx: Transaction, collection: Collection, order: RunOrder) -> Plan:
         """Return the plan for the present state of the database."""
-        newest, drafts = qrels.find(tx, collection.id), qrels.drafts(tx, collection.id)
-        sets = [each.name for each in qrels.page_sets(tx, collection.id, hidden=True)]
-        others = [found for each in sets if (found := qrels.find(tx, collection.id, VersionName(each)))]
+        newest, drafts = qrels.find(tx, collection.id), qrels.list_drafts(tx, collection.id)
+        names = [VersionName(judgments.name) for judgments in qrels.page_sets(tx, collection.id, hidden=True)]
+        others = [newest_of_set for name in names if (newest_of_set := qrels.find(tx, collection.id, name))]
         present = [*([newest] if newest else []), *others, *drafts]
         return cls(
             newest,
@@ -107,19 +107,15 @@ class OrderChange:
                 # Joins of an earlier plan are used again, so that a second try costs only the new runs.
                 if (key := _key(version, run)) not in self.joins:
                     self.joins[key] = self.join(version, run)
-            self._refuse_faulty(plan.runs, [self.joins[_key(version, run)].fault for run in plan.runs])
+            faults = [(run, self.joins[_key(version, run)].fault) for run in plan.runs]
+            if faulty := [f"{run.name!r} of {run.team!r}, {fault}" for run, fault in faults if fault is not None]:
+                more = f"; and {len(faulty) - FAULTY_NAMED} more" if len(faulty) > FAULTY_NAMED else ""
+                raise Conflict(
+                    f"{len(faulty)} of {len(plan.runs)} runs cannot be ordered by {self.order}, so nothing was "
+                    f"changed: {'; '.join(faulty[:FAULTY_NAMED])}{more}. Withdraw these runs, or ask their teams for "
+                    "corrected ones, and repeat the request."
+                )
         return plan
-
-    def _refuse_faulty(self, chosen: Sequence[Run], faults: Sequence[str | None]) -> None:
-        pairs = zip(chosen, faults, strict=True)
-        faulty = [f"{run.name!r} of {run.team!r}, {fault}" for run, fault in pairs if fault is not None]
-        if faulty:
-            more = f"; and {len(faulty) - FAULTY_NAMED} more" if len(faulty) > FAULTY_NAMED else ""
-            raise Conflict(
-                f"{len(faulty)} of {len(chosen)} runs cannot be ordered by {self.order}, so nothing was changed: "
-                f"{'; '.join(faulty[:FAULTY_NAMED])}{more}. Withdraw these runs, or ask their teams for corrected "
-                "ones, and repeat the request."
-            )
 
     def apply(self, tx: Transaction, principal: Principal) -> bool:
         """Publish the new versions, in a transaction that has locked the collection.
@@ -167,8 +163,10 @@ def change_unpublished(workspace: Workspace, principal: Principal, name: str, or
         change = OrderChange(workspace, view.collection, order)
         if qrels.find(tx, view.collection.id) is not None:
             return False
+    # Runs that arrive while files are read make the plan outdated. The next round reads only those.
     while True:
-        if change.prepare().newest is not None:  # judgments were published in the meantime
+        # Judgments were published in the meantime.
+        if change.prepare().newest is not None:
             return False
         with workspace.database.writing() as tx:
             lock_for_change(tx, principal, change.collection)

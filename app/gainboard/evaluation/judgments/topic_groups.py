@@ -9,7 +9,13 @@ from typing import Any, Final
 from gainboard.errors import InvalidRequest, NotFound, RowDamaged
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked, require_unchanged
+from gainboard.evaluation.access.visibility import (
+    View,
+    open_collection,
+    open_locked,
+    require_organiser,
+    require_unchanged,
+)
 from gainboard.evaluation.judgments.versions import judged_topics
 from gainboard.evaluation.runs.intake import Body, Intake
 from gainboard.evaluation.runs.join import JudgedTopics
@@ -61,17 +67,17 @@ class ChosenTopics:
         }
 
 
-def judged_of(judged: JudgedTopics, group: TopicGroup) -> ChosenTopics:
+def choose_judged(judged: JudgedTopics, group: TopicGroup) -> ChosenTopics:
     """Return the choice of a group's topics among those of a version, even if none of them is judged."""
     chosen = judged.only(group.topics)
-    known = frozenset(chosen.topics)
-    unjudged = [topic for topic in group.topics if topic not in known]
+    with_judgments = frozenset(chosen.topics)
+    unjudged = [topic for topic in group.topics if topic not in with_judgments]
     return ChosenTopics(group.name, len(group.topics), chosen, unjudged)
 
 
 def choose_topics(judged: JudgedTopics, name: str | None, wanted: Sequence[str], location: str) -> ChosenTopics:
     """Return the choice of these topics among those of a version. Raise InvalidRequest if none of them is judged."""
-    chosen = replace(judged_of(judged, TopicGroup(name or "", tuple(wanted))), name=name)
+    chosen = replace(choose_judged(judged, TopicGroup(name or "", tuple(wanted))), name=name)
     if not chosen.judged.topics:
         whose = f"the topic group {name!r}" if name else "the list"
         message = (
@@ -98,21 +104,21 @@ def topics_of(
     if group is None:
         return None, judged_topics(workspace, tx, version)
     view.require_free_scores()
-    found = require_group(tx, view.collection, group)
-    chosen = choose_topics(judged_topics(workspace, tx, version), found.name, found.topics, location)
+    stored = require_group(tx, view.collection, group)
+    chosen = choose_topics(judged_topics(workspace, tx, version), stored.name, stored.topics, location)
     return chosen, chosen.judged
 
 
 def require_group(tx: Transaction, collection: Collection, name: str, *, even_damaged: bool = False) -> TopicGroup:
     """Return the group with this name. Raise NotFound with the names that exist, and RowDamaged."""
-    if is_slug(name) and (found := collections.find_group(tx, collection.id, name)):
-        if found.damage and not even_damaged:
-            what = ", ".join(map(str, found.damage))
+    if is_slug(name) and (group := collections.find_group(tx, collection.id, name)):
+        if group.damage and not even_damaged:
+            what = ", ".join(map(str, group.damage))
             raise RowDamaged(f"The topic group {name!r} cannot be read: {what}. Delete it, and send it again.")
-        return found
-    names = [each.name for each in collections.page_groups(tx, collection.id, limit=5)]
-    known = f"It has {', '.join(map(repr, names))}" if names else "It has none yet"
-    raise NotFound(f"{collection.name!r} has no topic group {name!r}. {known}. `all` stands for all topics.")
+        return group
+    names = [stored.name for stored in collections.page_groups(tx, collection.id, limit=5)]
+    existing = f"It has {', '.join(map(repr, names))}" if names else "It has none yet"
+    raise NotFound(f"{collection.name!r} has no topic group {name!r}. {existing}. `all` stands for all topics.")
 
 
 def groups_of(tx: Transaction, collection: Collection, names: Sequence[str]) -> list[TopicGroup]:
@@ -128,18 +134,18 @@ def list_groups(
     """Return the groups of a collection by name, for all who see the collection."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        return _seen(workspace, tx, view, collections.page_groups(tx, view.collection.id, after=after, limit=limit))
+        return _describe(workspace, tx, view, collections.page_groups(tx, view.collection.id, after=after, limit=limit))
 
 
 def find_group(workspace: Workspace, principal: Principal, name: str, group: str) -> SeenGroup:
     """Return one group. Raise NotFound if there is none of this name."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        (found,) = _seen(workspace, tx, view, [require_group(tx, view.collection, group)])
-        return found
+        (seen,) = _describe(workspace, tx, view, [require_group(tx, view.collection, group)])
+        return seen
 
 
-def _seen(workspace: Workspace, tx: Transaction, view: View, groups: Sequence[TopicGroup]) -> list[SeenGroup]:
+def _describe(workspace: Workspace, tx: Transaction, view: View, groups: Sequence[TopicGroup]) -> list[SeenGroup]:
     newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
     if newest is None:
         return [SeenGroup(group, None) for group in groups]
@@ -157,49 +163,44 @@ def put_group(
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
-        _require_free_name(group)
+        if group == RESERVED_GROUP:
+            message = "`all` stands for all topics in queries, so no group has this name. Choose another name."
+            raise InvalidRequest.at("path.group", "reserved-group", message)
         _require_topics(view.collection, topics)
-        made = _sorted(group, topics)
-        there = collections.page_groups(tx, view.collection.id)
-        before = next((each for each in there if each.name == group), None)
+        new = _make_group(group, topics)
+        stored = collections.page_groups(tx, view.collection.id)
+        before = next((other for other in stored if other.name == group), None)
         # An equal group changes no answer, so the caches and the audit log stay as they are.
-        if made != before:
-            _require_room([*(each for each in there if each.name != group), made], "body")
-            collections.put_groups(tx, view.collection.id, [made])
+        if new != before:
+            _require_room([*(other for other in stored if other.name != group), new], "body")
+            collections.put_groups(tx, view.collection.id, [new])
             collections.touch(tx, view.collection.id)
             old = {"before": len(before.topics)} if before else {}
-            audit.record(tx, principal, "topic-group-put", group, view.collection, topics=list(made.topics), **old)
-        (seen,) = _seen(workspace, tx, view, [made])
+            audit.record(tx, principal, "topic-group-put", group, view.collection, topics=list(new.topics), **old)
+        (seen,) = _describe(workspace, tx, view, [new])
         return seen, before is None
 
 
 def replace_groups(workspace: Workspace, principal: Principal, name: str, body: Body) -> list[SeenGroup]:
     """Store the groups of a CSV file in place of all groups (organisers). Raise FaultyFile with all its faults."""
-    collection = admit(workspace, principal, name)
+    collection = require_organiser(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
         read = read_topic_groups(intake.chunks(), workspace.limits, collection.topics)
-    made = sorted((_sorted(group, topics) for group, topics in read.items()), key=lambda group: group.name)
-    _require_room(made, "body")
+    groups = sorted((_make_group(group, topics) for group, topics in read.items()), key=lambda group: group.name)
+    _require_room(groups, "body")
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
+        # The file was read against the topics that were declared then.
         require_unchanged(collection, view.collection, "topics")
         before = collections.page_groups(tx, view.collection.id)
-        if made != before:
+        if groups != before:
             collections.remove_groups(tx, view.collection.id, [group.name for group in before])
-            collections.put_groups(tx, view.collection.id, made)
+            collections.put_groups(tx, view.collection.id, groups)
             collections.touch(tx, view.collection.id)
-            sizes = {group.name: len(group.topics) for group in made}
+            sizes = {group.name: len(group.topics) for group in groups}
             audit.record(tx, principal, "topic-groups-replaced", name, view.collection, groups=sizes)
-        return _seen(workspace, tx, view, made)
-
-
-def admit(workspace: Workspace, principal: Principal, name: str) -> Collection:
-    """Return the collection if the principal may change its groups. Raise errors before a file is sent in vain."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
-        return view.collection
+        return _describe(workspace, tx, view, groups)
 
 
 def delete_group(workspace: Workspace, principal: Principal, name: str, group: str) -> None:
@@ -207,10 +208,10 @@ def delete_group(workspace: Workspace, principal: Principal, name: str, group: s
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
-        found = require_group(tx, view.collection, group, even_damaged=True)
+        removed = require_group(tx, view.collection, group, even_damaged=True)
         collections.remove_groups(tx, view.collection.id, [group])
         collections.touch(tx, view.collection.id)
-        audit.record(tx, principal, "topic-group-deleted", group, view.collection, topics=list(found.topics))
+        audit.record(tx, principal, "topic-group-deleted", group, view.collection, topics=list(removed.topics))
 
 
 def csv_of_groups(groups: Iterable[TopicGroup]) -> str:
@@ -219,26 +220,21 @@ def csv_of_groups(groups: Iterable[TopicGroup]) -> str:
     return "".join(map(csv_line, (COLUMNS, *rows)))
 
 
-def _sorted(name: str, topics: Iterable[str]) -> TopicGroup:
+def _make_group(name: str, topics: Iterable[str]) -> TopicGroup:
+    # Sorted, so that the same topics in another order are the same group, which changes nothing.
     return TopicGroup(name, tuple(sorted(topics, key=str.encode)))
-
-
-def _require_free_name(group: str) -> None:
-    if group == RESERVED_GROUP:
-        message = "`all` stands for all topics in queries, so no group has this name. Choose another name."
-        raise InvalidRequest.at("path.group", "reserved-group", message)
 
 
 def _require_topics(collection: Collection, topics: Sequence[str]) -> None:
     declared = None if collection.topics is None else frozenset(collection.topics)
     faults: list[Mapping[str, Any]] = []
     first: dict[str, int] = {}
-    for place, topic in enumerate(topics):
+    for position, topic in enumerate(topics):
         code, message = topic_problem(topic, declared)
-        if not code and (earlier := first.setdefault(topic, place)) != place:
+        if not code and (earlier := first.setdefault(topic, position)) != position:
             code, message = "duplicate-topic", f"topic {topic!r} is in the list twice: also at place {earlier}"
         if code:
-            faults.append({"location": f"body.{place}", "code": code, "message": message})
+            faults.append({"location": f"body.{position}", "code": code, "message": message})
     if faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         raise InvalidRequest(f"{faults[0]['message']}{more}.", errors=faults[:100], errors_total=len(faults))

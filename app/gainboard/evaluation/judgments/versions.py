@@ -12,7 +12,7 @@ import numpy as np
 
 from gainboard.errors import Conflict, JudgmentsHidden, NoQrels, NotFound, RowDamaged
 from gainboard.evaluation import audit
-from gainboard.evaluation.access.principals import Principal, Sender, behind, note_use
+from gainboard.evaluation.access.principals import Principal, Sender, identify, note_use
 from gainboard.evaluation.access.visibility import View, open_collection, open_locked, view_of
 from gainboard.evaluation.releases.releases import held_set
 from gainboard.evaluation.runs.join import JudgedTopics, QrelsIndex
@@ -20,7 +20,7 @@ from gainboard.evaluation.runs.run_files import NO_LIMITS, read_judgments
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.metrics import Judgments
 from gainboard.notation.texts import is_slug
-from gainboard.store import blobs, collections, jobs, qrels, snapshots, tokens
+from gainboard.store import blobs, collections, jobs, qrels, score_matrices, snapshots, tokens
 from gainboard.store.database import Transaction, machine_of
 from gainboard.store.records import Collection, Qrels, VersionName
 from gainboard.vocabulary import OFFICIAL, Action
@@ -52,9 +52,9 @@ class JudgedVersion:
         return self.qrels.id == NO_ID
 
     @classmethod
-    def of(cls, workspace: Workspace, tx: Transaction, found: Qrels) -> JudgedVersion:
+    def of(cls, workspace: Workspace, tx: Transaction, version: Qrels) -> JudgedVersion:
         """Return the version with its topics and counts, which are kept in memory."""
-        return cls(found, judged_topics(workspace, tx, found))
+        return cls(version, judged_topics(workspace, tx, version))
 
 
 NO_ID: Final = 0
@@ -95,16 +95,16 @@ def open_for_reading(
     principal = Principal("anonymous")
     try:
         with workspace.database.reading() as tx:
-            found = snapshots.find(tx, name, sender.hash, named) if is_slug(name) else None
+            opened = snapshots.find(tx, name, sender.hash, named) if is_slug(name) else None
             # Without a collection, the statement finds no token. Whether it is valid decides between 401 and 404.
-            if found is None and sender.hash is not None:
+            if opened is None and sender.hash is not None:
                 token = tokens.find(tx, sender.hash)
             else:
-                token = found.token if found else None
-            principal = behind(workspace, sender, token)
-            view = view_of(tx, principal, found.collection if found else None, name)
+                token = opened.token if opened else None
+            principal = identify(workspace, sender, token)
+            view = view_of(tx, principal, opened.collection if opened else None, name)
             require_set(tx, view, named.judgments)
-            yield tx, view, found.qrels if found else None
+            yield tx, view, opened.qrels if opened else None
     finally:
         # After the transaction, and for refused requests, too: the token was used.
         note_use(workspace, principal)
@@ -125,9 +125,10 @@ def sees_set(tx: Transaction, view: View, judgments: str) -> bool:
     if judgments == OFFICIAL:
         return True
     if not (view.organises or view.sees_judgments):
-        return False  # without a look at the table, so that not even the time tells whether the set is there
-    found = qrels.find_set(tx, view.collection.id, judgments) if is_slug(judgments) else None
-    return found is not None and (view.organises or found.released_at is not None)
+        # Without a look at the table, so that not even the time tells whether the set is there.
+        return False
+    stored = qrels.find_set(tx, view.collection.id, judgments) if is_slug(judgments) else None
+    return stored is not None and (view.organises or stored.released_at is not None)
 
 
 def require_set(tx: Transaction, view: View, judgments: str) -> None:
@@ -138,24 +139,24 @@ def require_set(tx: Transaction, view: View, judgments: str) -> None:
         )
 
 
-def require(view: View, found: Qrels | None, named: VersionName) -> Qrels:
+def require(view: View, version: Qrels | None, named: VersionName) -> Qrels:
     """Return the version that was found for this name.
 
     Raises NotFound if there is no version with the number, and NoQrels if there is no published version. A draft exists
     only for organisers, who must give its number.
     """
     name = view.collection.name
-    if found is not None and found.published_at is None and not view.organises:
-        found = None
-    if found is None and named.version is not None:
+    if version is not None and version.published_at is None and not view.organises:
+        version = None
+    if version is None and named.version is not None:
         raise NotFound(f"{name!r} has no qrels {named}, or this token may not see it.")
-    if found is None:
+    if version is None:
         of_set = "" if named.judgments == OFFICIAL else f" {named.judgments!r}"
         raise NoQrels(f"{name!r} has no published qrels{of_set} yet, so its runs cannot be scored.")
-    return found
+    return version
 
 
-def require_newest(tx: Transaction, view: View, found: Qrels | None) -> None:
+def require_newest(tx: Transaction, view: View, version: Qrels | None) -> None:
     """Raise JudgmentsHidden unless the version that was found is the newest published one, or scores are open.
 
     Each version shows something else about the hidden judgments. It does not matter whether another version exists.
@@ -163,7 +164,7 @@ def require_newest(tx: Transaction, view: View, found: Qrels | None) -> None:
     if view.sees_free_scores:
         return
     newest = qrels.find(tx, view.collection.id)
-    if found is None or newest is None or found.id != newest.id:
+    if version is None or newest is None or version.id != newest.id:
         raise JudgmentsHidden(
             "While the judgments are hidden, scores come from the newest qrels version. Leave out `qrels`."
         )
@@ -177,54 +178,58 @@ def published_versions(
     Drafts are not allowed, because everyone who sees the judgments sees the job. Raises NotFound, with the parameter,
     if a version does not exist for the principal or is a draft.
     """
-    found: dict[VersionName, JudgedVersion] = {}
-    for place, name in named.items():
+    versions: dict[VersionName, JudgedVersion] = {}
+    for parameter, name in named.items():
         is_seen = sees_set(tx, view, name.judgments)
         version = qrels.find(tx, view.collection.id, name) if is_seen else None
         if version is None or version.published_at is None:
             message = f"{view.collection.name!r} has no published qrels {name}."
             if name.version is None:
                 message = f"{view.collection.name!r} has no published judgments {name.judgments!r}."
-            fault = {"location": f"body.params.{place}", "code": NotFound.slug, "message": message}
+            fault = {"location": f"body.params.{parameter}", "code": NotFound.slug, "message": message}
             raise NotFound(message, errors=[fault])
-        found[name] = JudgedVersion.of(workspace, tx, version)
-    return found
+        versions[name] = JudgedVersion.of(workspace, tx, version)
+    return versions
 
 
 def stored_versions(
     workspace: Workspace, tx: Transaction, collection: Collection, named: Iterable[VersionName]
 ) -> dict[VersionName, JudgedVersion]:
     """Return the versions that the parameters of a stored job name, by set and number."""
-    found = {}
+    versions = {}
     for name in named:
         version = qrels.find(tx, collection.id, name)
         if version is None:
             raise Conflict(f"{collection.name!r} no longer has qrels {name}, so the job cannot go on.")
-        found[name] = JudgedVersion.of(workspace, tx, version)
-    return found
+        versions[name] = JudgedVersion.of(workspace, tx, version)
+    return versions
 
 
-def judged_topics(workspace: Workspace, tx: Transaction, found: Qrels) -> JudgedTopics:
+def judged_topics(workspace: Workspace, tx: Transaction, version: Qrels) -> JudgedTopics:
     """Return the topics and counts of a version. They are kept in memory. Raise RowDamaged if its row is damaged."""
-    if found.damage:
-        what = ", ".join(map(str, found.damage))
-        raise RowDamaged(f"The qrels {found.named} cannot be read: {what}. Send the judgments again as a new version.")
-    return JUDGED_TOPICS.of(workspace).get(found.id, lambda: JudgedTopics.unpacked(qrels.counts(tx, found.id)))
+    if version.damage:
+        what = ", ".join(map(str, version.damage))
+        raise RowDamaged(
+            f"The qrels {version.named} cannot be read: {what}. Send the judgments again as a new version."
+        )
+    return JUDGED_TOPICS.of(workspace).get(version.id, lambda: JudgedTopics.unpacked(qrels.counts(tx, version.id)))
 
 
-def index_of(workspace: Workspace, collection: Collection, found: Qrels) -> QrelsIndex:
+def index_of(workspace: Workspace, collection: Collection, version: Qrels) -> QrelsIndex:
     """Return a version in the form for the join. It is kept in memory."""
-    return INDEXES.of(workspace).get(found.id, lambda: _read_index(workspace, collection, found))
 
+    def read_index() -> QrelsIndex:
+        content = blobs.get(workspace.database, version.sha256)
+        # Without limits, because the file met those of the time when it came.
+        file = read_judgments(content, collection.levels, collection.intents, version.columns, NO_LIMITS)
+        with workspace.database.reading() as tx:
+            return QrelsIndex(file.judgments, judged_topics(workspace, tx, version))
 
-def _read_index(workspace: Workspace, collection: Collection, found: Qrels) -> QrelsIndex:
-    content = blobs.get(workspace.database, found.sha256)
-    file = read_judgments(content, collection.levels, collection.intents, found.columns, NO_LIMITS)
-    with workspace.database.reading() as tx:
-        return QrelsIndex(file.judgments, judged_topics(workspace, tx, found))
+    return INDEXES.of(workspace).get(version.id, read_index)
 
 
 MOST_VERSIONS = 10_000
+MOST_UPLOADED_OFFERED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,11 +253,11 @@ def list_sets(workspace: Workspace, principal: Principal, name: str) -> list[See
         view = open_collection(tx, principal, name)
         view.require_judgments()
         sets = qrels.page_sets(tx, view.collection.id, hidden=view.organises)
-        names = sorted([OFFICIAL, *(each.name for each in sets)], key=str.encode)
-        return [_seen(tx, view, each) for each in names]
+        names = sorted([OFFICIAL, *(judgments.name for judgments in sets)], key=str.encode)
+        return [_describe_set(tx, view, judgments) for judgments in names]
 
 
-def _seen(tx: Transaction, view: View, name: str) -> SeenSet:
+def _describe_set(tx: Transaction, view: View, name: str) -> SeenSet:
     here = view.collection
     versions = qrels.page(tx, here.id, name, drafts=view.organises, after=None, limit=MOST_VERSIONS)
     in_use = qrels.find(tx, here.id, VersionName(name))
@@ -262,6 +267,33 @@ def _seen(tx: Transaction, view: View, name: str) -> SeenSet:
     return SeenSet(name, stored.released_at is not None, stored.created_at, stored.released_at, versions, in_use)
 
 
+@dataclass(frozen=True)
+class Choices:
+    """The names among which a question may choose, as far as its principal may know of them.
+
+    They are topic groups, judgment sets with a published version, and the expressions of uploaded metrics.
+    """
+
+    topic_groups: Sequence[str] = ()
+    judgment_sets: Sequence[str] = ()
+    uploaded_metrics: Sequence[str] = ()
+
+
+def list_choices(workspace: Workspace, view: View) -> Choices:
+    """Return the names that a form about scores offers, in byte order."""
+    # Whoever sees rationed scores has nothing to choose: there are presets alone, on all topics.
+    if not view.sees_free_scores:
+        return Choices()
+    here = view.collection.id
+    with workspace.database.reading() as tx:
+        groups = collections.list_group_names(tx, here)
+        if not view.sees_judgments:
+            return Choices(groups)
+        uploaded = score_matrices.list_names(tx, here, MOST_UPLOADED_OFFERED)
+        sets = qrels.list_sets_in_use(tx, here, hidden=view.organises)
+    return Choices(groups, sets, [f"custom:{name}" for name in uploaded])
+
+
 def release(workspace: Workspace, principal: Principal, name: str, judgments: str, *, is_released: bool) -> SeenSet:
     """Release a set, or hide it again (organisers). It is shown as soon as the collection is released as well.
 
@@ -269,14 +301,15 @@ def release(workspace: Workspace, principal: Principal, name: str, judgments: st
     """
     with workspace.database.writing() as tx:
         view = _open_set(tx, principal, name, judgments)
-        before = _seen(tx, view, judgments)
+        before = _describe_set(tx, view, judgments)
         if before.is_released != is_released:
+            # Only hiding takes something away that a release holds.
             held = {} if is_released else held_set(tx, principal, view.collection, judgments)
             qrels.release_set(tx, view.collection.id, judgments, workspace.now() if is_released else None)
             collections.touch(tx, view.collection.id)
             action: Action = "judgments-released" if is_released else "judgments-hidden"
             audit.record(tx, principal, action, judgments, view.collection, **held)
-        return _seen(tx, view, judgments)
+        return _describe_set(tx, view, judgments)
 
 
 def delete(workspace: Workspace, principal: Principal, name: str, judgments: str) -> None:
@@ -289,9 +322,9 @@ def delete(workspace: Workspace, principal: Principal, name: str, judgments: str
         view = _open_set(tx, principal, name, judgments)
         held, now = held_set(tx, principal, view.collection, judgments), workspace.now()
         versions = qrels.page(tx, view.collection.id, judgments, drafts=True, after=None, limit=MOST_VERSIONS)
-        for each in versions:
-            jobs.cancel_all(tx, view.collection.id, now, qrels_id=each.id)
-            qrels.discard(tx, each.id, now)
+        for version in versions:
+            jobs.cancel_all(tx, view.collection.id, now, qrels_id=version.id)
+            qrels.discard(tx, version.id, now)
         qrels.remove_set(tx, view.collection.id, judgments)
         collections.touch(tx, view.collection.id)
         audit.record(tx, principal, "judgments-deleted", judgments, view.collection, versions=len(versions), **held)

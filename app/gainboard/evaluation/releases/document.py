@@ -67,6 +67,7 @@ class FrozenRelease(Frozen):
     citation: Annotated[str, StringConstraints(max_length=1_000_000)]
 
 
+# Made of the models of the API, so that releases keep a new rule without another line here.
 FrozenPolicy = create_model(
     "FrozenPolicy",
     __base__=Frozen,
@@ -268,6 +269,7 @@ class BoardVersion(Frozen):
     version: Number
 
 
+# Freezing checks by this what it writes, and import reads nothing else.
 class Archived(Frozen):
     """All that a release holds, as it was frozen."""
 

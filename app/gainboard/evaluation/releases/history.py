@@ -23,17 +23,18 @@ def history(entries: Iterable[AuditEntry], document: Mapping[str, Any]) -> Itera
 
     The log also tells of drafts, hidden judgments, jobs about them and sessions, and their hashes find them again.
     """
+    # By hash, too: the name of a withdrawn run may have been used again.
     held = {("run-uploaded", run["name"], run["sha256"]) for run in document["runs"]}
     held |= {("run-described", run["name"], run.get("metadata_sha256")) for run in document["runs"]}
-    for each in document["judgments"]:
-        held.add(("qrels-published", VersionName(each["judgments"], each["version"]).subject, each["sha256"]))
-    for each in document.get("score_matrices", ()):
-        held.add(("score-matrix-uploaded", f"{each['name']} {each['version']}", each["sha256"]))
+    for item in document["judgments"]:
+        held.add(("qrels-published", VersionName(item["judgments"], item["version"]).subject, item["sha256"]))
+    for item in document.get("score_matrices", ()):
+        held.add(("score-matrix-uploaded", f"{item['name']} {item['version']}", item["sha256"]))
     for entry in entries:
         sha256, is_frozen = entry.details.get("sha256"), entry.action == "release-frozen"
         if isinstance(sha256, str) and (is_frozen or (entry.action, entry.subject, sha256) in held):
-            own = {"at": entry.at, "action": entry.action, "subject": entry.subject}
-            yield {**own, "team": entry.details.get("of_team"), "sha256": sha256, "hash": entry.hash}
+            entry_fields = {"at": entry.at, "action": entry.action, "subject": entry.subject}
+            yield {**entry_fields, "team": entry.details.get("of_team"), "sha256": sha256, "hash": entry.hash}
             if is_frozen and entry.subject == document["release"]["name"]:
                 return
 
@@ -49,11 +50,11 @@ def read_history(text: str, document: Mapping[str, Any]) -> Iterator[dict[str, A
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             entry = either.validate_json(line)
-            own = entry.model_dump()
+            fields = entry.model_dump()
             if isinstance(entry, LoggedEntry):
-                found = next(history([AuditEntry(**own)], document), None)
-                own = HistoryEntry.model_validate(found).model_dump() if found else {}
+                frozen = next(history([AuditEntry(**fields)], document), None)
+                fields = HistoryEntry.model_validate(frozen).model_dump() if frozen else {}
         except ValidationError as error:
             raise ValueError(f"line {number} is no entry of a history or an audit log") from error
-        if own:
-            yield own
+        if fields:
+            yield fields

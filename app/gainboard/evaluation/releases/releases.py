@@ -1,17 +1,19 @@
-"""Releases of collections: found, listed and read; and what they hold stays."""
+"""Releases of collections: found, listed and read; what they hold stays. And the news of a collection, for a feed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
 
 from gainboard.errors import HeldByRelease, NotFound
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.scoring.turns import spend
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store import blobs, releases
+from gainboard.store import blobs, qrels, releases, runs
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, Release, Run
 
@@ -45,11 +47,11 @@ def find_release(
         view = open_collection(tx, principal, name)
         view.require_judgments()
         wanted = releases.last_number(tx, view.collection.id) if number is None else number
-        found = releases.find(tx, view.collection.id, wanted)
-    if found is None:
+        release = releases.find(tx, view.collection.id, wanted)
+    if release is None:
         named = "no release" if number is None else f"no release {number}"
         raise NotFound(f"{name!r} has {named}. Organisers make one: gainboard freeze {name}")
-    return view.collection, found
+    return view.collection, release
 
 
 def read_document(workspace: Workspace, release: Release) -> dict[str, Any]:
@@ -69,7 +71,7 @@ def require_not_held(
     """
     if not holding:
         return {}
-    names = [name_of(collection, each.number) for each in holding]
+    names = [name_of(collection, release.number) for release in holding]
     if not principal.organises_instance:
         raise HeldByRelease(
             f"{what} is part of the release {names[0]}, which never changes. Ask an organiser of the instance, if it "
@@ -87,7 +89,7 @@ def held_run(tx: Transaction, principal: Principal, collection: Collection, run_
 def refuse_held_run(tx: Transaction, collection: Collection, run: Run) -> None:
     """Raise HeldByRelease if releases hold a run, whatever its principal: what they say of it does not change."""
     if holding := releases.holding_run(tx, run.id):
-        names = [name_of(collection, each.number) for each in holding]
+        names = [name_of(collection, release.number) for release in holding]
         message = f"The run {run.name!r} is part of the release {names[0]}, which never changes, with its metadata."
         raise HeldByRelease(f"{message} Describe a run before the collection is frozen.", releases=names)
 
@@ -108,3 +110,63 @@ def held_collection(tx: Transaction, principal: Principal, collection: Collectio
     """Return the details for the audit log if a collection has releases. Raise as `require_not_held`."""
     holding = releases.page(tx, collection.id)[::-1]
     return require_not_held(principal, collection, f"The collection {collection.name!r}", holding)
+
+
+MOST_ENTRIES: Final = 100
+"""The most entries of a feed: the newest."""
+
+
+@dataclass(frozen=True)
+class FeedEntry:
+    """One event: its kind, the name of what it is about, when it was, and a sentence."""
+
+    kind: Literal["qrels", "release", "late-run"]
+    subject: str
+    at: datetime
+    title: str
+
+
+@dataclass(frozen=True)
+class Feed:
+    """The news of a collection, the newest first."""
+
+    collection: Collection
+    entries: Sequence[FeedEntry]
+
+    @property
+    def updated_at(self) -> datetime:
+        """The time of the newest entry, or that of the collection's creation."""
+        return max((entry.at for entry in self.entries), default=self.collection.created_at)
+
+
+def feed_of(workspace: Workspace, principal: Principal, name: str) -> Feed:
+    """Return the news of a collection. Raise JudgmentsHidden unless the principal may see its judgments.
+
+    Drafts, other judgment sets and withdrawn runs are left out.
+    """
+    now = workspace.now()
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_judgments()
+        collection = view.collection
+        versions = qrels.page(tx, collection.id, drafts=False, after=None, limit=1_000_000)
+        start = collection.late_from
+        late = runs.list_newest(tx, collection.id, start, MOST_ENTRIES) if start else []
+    entries = [
+        FeedEntry(
+            "qrels",
+            str(version.version),
+            version.published_at,
+            f"Version {version.version} of the judgments is in use: {version.judged:,} judged, {version.relevant:,} "
+            "relevant",
+        )
+        for version in versions
+        if version.published_at is not None
+    ]
+    if (release := collection.release) is not None and release <= now:
+        entries.append(FeedEntry("release", collection.name, release, "The judgments were released"))
+    entries += [
+        FeedEntry("late-run", run.name, run.created_at, f"The run {run.name} of {run.team} came after the release")
+        for run in late
+    ]
+    return Feed(collection, sorted(entries, key=lambda entry: entry.at, reverse=True)[:MOST_ENTRIES])

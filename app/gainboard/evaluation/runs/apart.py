@@ -64,7 +64,8 @@ def apart(
     task = Task(function, arguments, READING.get() is not None, acceleration.kept_in())
     outcome = ChildOutcome(*_answer(pickle.dumps(task), files, require_client))
     if outcome.uncompiled and READING.get() is not None:
-        serving.give_up([READING], outcome.uncompiled)  # here, too, so that no later process tries the same again
+        # Here, too, so that no later process tries the same again.
+        serving.give_up([READING], outcome.uncompiled)
     if outcome.error is not None:
         raise outcome.error
     returned: T = outcome.value
@@ -76,7 +77,8 @@ def _answer(task: bytes, files: Sequence[int], require_client: Callable[[], None
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            with suppress(BrokenPipeError):  # it has ended already
+            # The process has ended already; its answer, or the lack of one, says why.
+            with suppress(BrokenPipeError):
                 process.stdin.write(task)
                 process.stdin.flush()
             while not wait([process.stdout.fileno()], LOOK_SECONDS):
@@ -85,8 +87,10 @@ def _answer(task: bytes, files: Sequence[int], require_client: Callable[[], None
             if not answer:
                 raise _failure(process.wait())
         finally:
-            process.kill()  # it has answered, or nobody waits for it
-            with suppress(BrokenPipeError):  # the rest of a task that it did not read
+            # It has answered, or nobody waits for it.
+            process.kill()
+            # Closing would send the rest of a task that the process did not read.
+            with suppress(BrokenPipeError):
                 process.stdin.close()
     # Our own module has pickled this. What the file contained is data in it, and never a pickle.
     outcome: tuple[Any, ...] = pickle.loads(answer)
@@ -95,7 +99,8 @@ def _answer(task: bytes, files: Sequence[int], require_client: Callable[[], None
 
 def _failure(code: int) -> Exception:
     """Return the error for a process that has ended without an answer."""
-    if code == -signal.SIGKILL:  # the kernel sends it when memory runs out
+    # The kernel sends it when memory runs out.
+    if code == -signal.SIGKILL:
         return OutOfMemory(
             "The server stopped reading this file, probably because memory ran out. Nothing was stored. Send the file "
             "again later."
@@ -113,24 +118,35 @@ def _started(files: Sequence[int]) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         env=children.environment(),
         pass_fds=files,
-        start_new_session=True,  # Ctrl+C in a terminal is for the server
+        # Ctrl+C in a terminal is for the server.
+        start_new_session=True,
     )
 
 
 def main() -> None:
     """Do one task."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a service manager may send it to all processes; the server decides
+    # A service manager may send it to all processes, and the server decides how they end.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints must not get into the answer
+    # Whatever a library prints must not get into the answer.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     os.nice(NICENESS)
     task: Task = pickle.load(sys.stdin.buffer)
     Thread(target=_end_with_server, daemon=True).start()
+    outcome = _done(task)
+    # A plain tuple, because this module has another name here.
+    try:
+        packed = pickle.dumps(tuple(outcome))
+    # There was room for what was made, but not for its copy.
+    except MemoryError as error:
+        packed = pickle.dumps((None, error, outcome.uncompiled))
     with answers:
-        answers.write(_packed(_done(task)))
+        answers.write(packed)
 
 
 def _end_with_server() -> None:
-    os.read(sys.stdin.fileno(), 1)  # not by sys.stdin: its lock may be held when the interpreter ends
+    # Not by sys.stdin, whose lock may be held when the interpreter ends.
+    os.read(sys.stdin.fileno(), 1)
     os._exit(1)
 
 
@@ -142,14 +158,6 @@ def _done(task: Task) -> ChildOutcome:
     except Exception as error:  # noqa: BLE001 (the server raises it)
         error.add_note(f"In the process that reads large files:\n{traceback.format_exc()}")
         return ChildOutcome(None, error, uncompiled)
-
-
-def _packed(outcome: ChildOutcome) -> bytes:
-    """Return the outcome as a plain tuple, because this module has another name here."""
-    try:
-        return pickle.dumps(tuple(outcome))
-    except MemoryError as error:  # there was room for what was made, but not for its copy
-        return pickle.dumps((None, error, outcome.uncompiled))
 
 
 def _why_uncompiled(task: Task) -> str:

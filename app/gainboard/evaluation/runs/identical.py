@@ -39,7 +39,7 @@ def identical_runs(
     several = [run for group in _alike(ordered, lambda run: run.team_id) for run in group]
     # Cheap comparisons come first: only runs with equal joins can be identical, and only their files are read.
     joined = judged_runs(workspace, collection, version, several, exact=False)
-    judged = {run.id: _judged_digest(found) for run, found in zip(several, joined, strict=True)}
+    judged = {run.id: _judged_digest(judged_run) for run, judged_run in zip(several, joined, strict=True)}
     suspects = [run for group in _alike(several, lambda run: (run.team_id, judged[run.id])) for run in group]
     ranked = {run.id: _ranked_digest(workspace, collection, run, version.qrels.order) for run in suspects}
     groups = _alike(suspects, lambda run: (run.team_id, ranked[run.id]))
@@ -53,20 +53,21 @@ def near_duplicates(matrices: Matrices) -> list[dict[str, Any]]:
     (`repeated_runs`): at all ranks, or at the first `FIRST_RANKS`, which decide most metrics. Unlike `identical_runs`,
     this does not look at documents that are not relevant.
     """
-    names, found = [run.name for run in matrices.runs], dict[int, dict[str, Any]]()
+    names, repetitions = [run.name for run in matrices.runs], dict[int, dict[str, Any]]()
     for ranks in (None, FIRST_RANKS):
+        # From the judged rankings, which an analysis has in memory anyway: no file is read for this.
         marks = matrices.marks(ranks)
         repeated = repeated_runs(marks)
         for run in np.flatnonzero(repeated != NONE).tolist():
-            if run not in found:
+            if run not in repetitions:
                 topics = np.flatnonzero(marks[run] != marks[repeated[run]]).tolist()
-                found[run] = {
+                repetitions[run] = {
                     "run": names[run],
                     "repeats": names[repeated[run]],
                     "topics": [matrices.topics[topic] for topic in topics],
                     "first_ranks": ranks,
                 }
-    return [found[run] for run in sorted(found)]
+    return [repetitions[run] for run in sorted(repetitions)]
 
 
 def _alike(runs: Iterable[Run], key: Callable[[Run], Hashable]) -> Iterator[list[Run]]:
@@ -78,17 +79,18 @@ def _alike(runs: Iterable[Run], key: Callable[[Run], Hashable]) -> Iterator[list
 
 
 def _judged_digest(run: JudgedRun) -> bytes:
-    found = hashlib.sha256()
-    for column in (run.starts, run.rank, run.level, run.retrieved):  # scores may differ
-        found.update(column.tobytes())
-    return found.digest()
+    digest = hashlib.sha256()
+    # Without retrieval scores, which may differ between runs that rank alike.
+    for column in (run.starts, run.rank, run.level, run.retrieved):
+        digest.update(column.tobytes())
+    return digest.digest()
 
 
 def _ranked_digest(workspace: Workspace, collection: Collection, run: Run, order: RunOrder) -> bytes:
     def digest(rankings: Iterable[Ranking]) -> bytes:
         # Ids contain no white space, so a joined text is unambiguous. Topics are sorted, because files may have any
         # order.
-        topics = (b"\n".join([each.topic.encode(), *each.documents]) for each in rankings)
+        topics = (b"\n".join([ranking.topic.encode(), *ranking.documents]) for ranking in rankings)
         return hashlib.sha256(b"".join(sorted(hashlib.sha256(topic).digest() for topic in topics))).digest()
 
     kept = RANKED_DIGESTS.of(workspace)

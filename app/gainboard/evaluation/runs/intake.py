@@ -52,7 +52,6 @@ class Body:
 
     @property
     def size(self) -> int:
-        """The number of bytes that arrived."""
         return self.file.seek(0, SEEK_END)
 
     @property
@@ -87,6 +86,7 @@ class Intake:
         packing, digest, self.size = Packing(), hashlib.sha256(), 0
         content = self._content(packing)
         may_be_stored = packing.codec == ZSTD.name
+        # A second reading begins anew, for example by the plain reader once the compiled one has given up.
         self._compressed.seek(0)
         self._compressed.truncate()
         for chunk in content if may_be_stored else self._compressing(content):
@@ -96,6 +96,7 @@ class Intake:
         self.sha256 = digest.hexdigest()
         self.is_sent_stored = may_be_stored and packing.members == 1 and self._body.size <= WELL_PACKED * self.size
         if may_be_stored and not self.is_sent_stored:
+            # Only now it is known that the body is not compressed well enough to be stored as it was sent.
             deque(self._compressing(self._content()), maxlen=0)
 
     def _content(self, packing: Packing | None = None) -> Iterator[bytes]:
@@ -118,11 +119,11 @@ class Intake:
             return task(self.chunks)
         # To ask for a descriptor moves a file from memory to the disk, where the other process can read it.
         files = self._body.file.fileno(), self._compressed.fileno()
-        made: T
-        made, self.sha256, self.size, self.is_sent_stored = apart(
+        content: T
+        content, self.sha256, self.size, self.is_sent_stored = apart(
             _read_there, task, *files, self._body.encoding, self._limits, files=files
         )
-        return made
+        return content
 
     def prepared(self, database: Database) -> AbstractContextManager[Content]:
         """Return a context around the transaction that stores the content."""

@@ -46,8 +46,8 @@ class JudgedTopics:
     def only(self, wanted: Collection[str]) -> JudgedTopics:
         """Return those of the topics that are wanted."""
         names = frozenset(wanted)
-        places = np.array([place for place, topic in enumerate(self.topics) if topic in names], np.intp)
-        return JudgedTopics([self.topics[place] for place in places], self.judgments.only(places), self, places)
+        places = np.array([row for row, topic in enumerate(self.topics) if topic in names], np.intp)
+        return JudgedTopics([self.topics[row] for row in places], self.judgments.only(places), self, places)
 
     @classmethod
     def of(
@@ -61,7 +61,7 @@ class JudgedTopics:
             judged = file.packed[topic].as_levels()
             counts[row] = np.bincount(judged[judged >= 0], minlength=highest_level + 1)
             negative[row] = np.count_nonzero(judged < 0)
-        of_all = None if intents is None else _intents(file, intents, topics)
+        of_all = None if intents is None else _join_intents(file, intents, topics)
         return cls(topics, Judgments(counts, negative, of_all))
 
     def packed(self) -> bytes:
@@ -72,7 +72,7 @@ class JudgedTopics:
             "negative_counts": self.judgments.negative_counts,
         }
         if (intents := self.judgments.intents) is not None:
-            counts |= {f"intents/{each.name}": getattr(intents, each.name) for each in fields(Intents)}
+            counts |= {f"intents/{column.name}": getattr(intents, column.name) for column in fields(Intents)}
         return pack(counts)
 
     @classmethod
@@ -81,7 +81,7 @@ class JudgedTopics:
         arrays = unpack(packed)
         topics = unpack_names(arrays["topics"].tobytes())
         counts = arrays["level_counts"].reshape(len(topics), -1)
-        of_intents = {each.name: arrays.get(f"intents/{each.name}") for each in fields(Intents)}
+        of_intents = {column.name: arrays.get(f"intents/{column.name}") for column in fields(Intents)}
         intents = Intents(**of_intents) if of_intents["starts"] is not None else None  # type: ignore[arg-type]
         return cls(topics, Judgments(counts, arrays["negative_counts"], intents))
 
@@ -152,6 +152,7 @@ class JudgedFile(NamedTuple):
         columns = {"starts": run.starts, "rank": run.rank, "level": run.level, "retrieved": run.retrieved}
         if run.document is not None:
             columns["document"] = run.document
+        # Packed apart from the ranks and levels, because only metrics of retrieval scores read them.
         names = [column.name for column in fields(RetrievalScores)] if run.retrieval_scores else []
         scores = {name: getattr(run.retrieval_scores, name) for name in names}
         return {
@@ -164,18 +165,18 @@ class JudgedFile(NamedTuple):
         }
 
 
-def _intents(file: PackedJudgments, intents: Mapping[str, TopicIntents], topics: list[str]) -> Intents:
-    each = [intents[topic] for topic in topics]
-    counts = np.array([len(topic.probability) for topic in each], np.int64)
+def _join_intents(file: PackedJudgments, intents: Mapping[str, TopicIntents], topics: list[str]) -> Intents:
+    by_topic = [intents[topic] for topic in topics]
+    counts = np.array([len(topic.probability) for topic in by_topic], np.int64)
     documents = np.array([len(file.packed[topic].levels) for topic in topics], np.int64)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return Intents(
         starts=starts,
-        probability=np.concatenate([topic.probability for topic in each]),
+        probability=np.concatenate([topic.probability for topic in by_topic]),
         documents=np.concatenate([[0], np.cumsum(documents)]).astype(np.int64),
-        intent=np.concatenate([topic.intent + start for topic, start in zip(each, starts[:-1], strict=True)]),
-        document=np.concatenate([topic.document for topic in each]),
-        level=np.concatenate([topic.level for topic in each]),
+        intent=np.concatenate([topic.intent + start for topic, start in zip(by_topic, starts[:-1], strict=True)]),
+        document=np.concatenate([topic.document for topic in by_topic]),
+        level=np.concatenate([topic.level for topic in by_topic]),
     )
 
 
@@ -187,30 +188,32 @@ def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
         levels = index.levels.get(ranking.topic)
         if levels is None:
             unknown += 1
-        elif ranking.documents:  # none is left if the only one was named like the topic
+        # None is left if the only one was named like the topic.
+        elif ranking.documents:
             numbers = index.numbers[ranking.topic] if index.numbers is not None else None
             rows[ranking.topic] = _judge_topic(ranking, levels, numbers)
     by_intent = index.numbers is not None
     return JudgedFile(_assemble(list(rows.values()), by_intent), sum(row.unjudged for row in rows.values()), unknown)
 
 
-def assembled(joined: Joined, topics: int) -> JudgedFile:
+def assemble_joined(joined: Joined, topics: int) -> JudgedFile:
     """Return the findings of the compiled pass, with topics in the order of the `topics` that are judged."""
-    known = np.flatnonzero(joined.rows >= 0)
-    known = known[np.argsort(joined.rows[known])]
-    rows = joined.rows[known]
+    judged_rows = np.flatnonzero(joined.rows >= 0)
+    judged_rows = judged_rows[np.argsort(joined.rows[judged_rows])]
+    rows = joined.rows[judged_rows]
 
     def by_row(values: NDArray[Any]) -> NDArray[Any]:
         placed = np.zeros(topics, values.dtype)
-        placed[rows] = values[known]
+        placed[rows] = values[judged_rows]
         return placed
 
     starts = np.concatenate([[0], np.cumsum(by_row(joined.judged))]).astype(np.int64)
     taken: NDArray[np.intp] | slice = slice(None)
-    if (np.diff(known) < 0).any():  # topics without judgments have no judged documents, so else nothing is skipped
-        counts = joined.judged[known]
+    # Topics without judgments have no judged documents, so nothing is skipped unless the order differs.
+    if (np.diff(judged_rows) < 0).any():
+        counts = joined.judged[judged_rows]
         before = np.cumsum(joined.judged) - joined.judged
-        shifts = before[known] - (np.cumsum(counts) - counts)
+        shifts = before[judged_rows] - (np.cumsum(counts) - counts)
         taken = np.repeat(shifts, counts) + np.arange(counts.sum())
     lowest, highest, scaled, absolute = (by_row(column) for column in joined.sums.T)
     run = JudgedRun(
@@ -220,11 +223,11 @@ def assembled(joined: Joined, topics: int) -> JudgedFile:
         retrieved=by_row(joined.retrieved),
         retrieval_scores=RetrievalScores(joined.score[taken], lowest, highest, scaled, absolute),
     )
-    unjudged = int((joined.retrieved - joined.judged)[known].sum())
-    return JudgedFile(run, unjudged, len(joined.rows) - len(known))
+    unjudged = int((joined.retrieved - joined.judged)[judged_rows].sum())
+    return JudgedFile(run, unjudged, len(joined.rows) - len(judged_rows))
 
 
-def nothing_retrieved(topics: int) -> JudgedRun:
+def make_empty_run(topics: int) -> JudgedRun:
     """Return a run that misses every topic."""
     return _assemble([_TopicRow.empty()] * topics)
 
@@ -259,25 +262,25 @@ def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int], numbers: Mapping
         # Reading all ids in their order brings them into the processor's cache. To wait for one after another in the
         # order of the run would take longer: a tenth of the time of reading a run.
         list(levels)
-    found = np.fromiter(map(levels.get, ranking.documents, repeat(UNJUDGED)), np.int8, count)
-    document = [numbers[each] for each in ranking.documents if each in numbers] if numbers else []
-    judged = found != UNJUDGED
+    level = np.fromiter(map(levels.get, ranking.documents, repeat(UNJUDGED)), np.int8, count)
+    document = [numbers[retrieved] for retrieved in ranking.documents if retrieved in numbers] if numbers else []
+    judged = level != UNJUDGED
     lowest, highest = float(scores.min()), float(scores.max())
     rest = scores[~judged]
     return _TopicRow(
         rank=np.flatnonzero(judged) + 1,
-        level=found[judged],
+        level=level[judged],
         scores=scores[judged],
         retrieved=count,
         lowest=lowest,
         highest=highest,
-        unjudged_scaled=_summed(min_max(rest, lowest, highest)),
-        unjudged_absolute=_summed(np.abs(rest)),
+        unjudged_scaled=_sum_in_order(min_max(rest, lowest, highest)),
+        unjudged_absolute=_sum_in_order(np.abs(rest)),
         document=np.array(document, np.uint32),
     )
 
 
-def _summed(values: Floats) -> float:
+def _sum_in_order(values: Floats) -> float:
     """Return the sum in order, as the compiled join adds: NumPy's `sum` has another order, and so other last bits."""
     # Huge scores may add up to infinity, in compiled code, too, which gives no warning.
     with np.errstate(over="ignore"):

@@ -56,12 +56,14 @@ def prune(workspace: Workspace, days: int = KEPT_DAYS, stop: Event | None = None
             if not runs.count_prunable(tx, before):
                 break
         with workspace.database.writing() as tx:
+            # Several servers may prune at the same time. One after the other, they count each file once.
             exclude_others(tx, _LOCK)
             hashes = runs.mark_pruned(tx, before, workspace.now())
             deleted = blobs.delete_unneeded(tx, sorted(set(hashes)))
             if hashes:
                 freed = deleted.bytes
                 audit.record(tx, None, "runs-pruned", f"{len(hashes)} runs", None, runs=len(hashes), bytes=freed)
+        # After the transaction, because a rollback must find all objects in their place.
         blobs.delete_forgotten(workspace.database, deleted)
         count, size = count + len(hashes), size + deleted.bytes
     _delete_abandoned(workspace, stop)
@@ -78,8 +80,8 @@ def _delete_abandoned(workspace: Workspace, stop: Event | None) -> None:
                 return
         with workspace.database.writing() as tx:
             exclude_others(tx, _LOCK)
-            found = imports.find_abandoned(tx, before)
-            hashes = imports.delete_some(tx, found) if found is not None else []
+            collection_id = imports.find_abandoned(tx, before)
+            hashes = imports.delete_some(tx, collection_id) if collection_id is not None else []
             deleted = blobs.delete_unneeded(tx, sorted(set(hashes)))
         blobs.delete_forgotten(workspace.database, deleted)
 
@@ -104,7 +106,6 @@ class Pruner:
         self._thread = Thread(target=self._run, name="pruner", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -120,7 +121,8 @@ class Pruner:
                 pruned = prune(self._workspace, stop=self._stop)
             except Unavailable as busy:
                 log.warning("withdrawn runs are pruned tomorrow, because they cannot be now: %s", busy.message)
-            except Exception:  # whatever it is, the next time must come
+            # Whatever it is, the next time must come.
+            except Exception:
                 log.exception("unexpected error while withdrawn runs were pruned")
             else:
                 if pruned.runs:

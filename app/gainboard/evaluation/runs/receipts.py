@@ -47,6 +47,7 @@ class Receipt:
     @classmethod
     def of(cls, entry: AuditEntry) -> Receipt:
         """Return the receipt that an entry about an upload stands for."""
+        # Entries from before there were receipts have neither the size nor the time of arrival.
         details = entry.details
         return cls(
             collection=str(entry.collection),
@@ -85,18 +86,18 @@ class ReceiptCheck:
     """The comparison of receipts with the entries of a log, which pass through `watched` once."""
 
     def __init__(self, receipts: Iterable[Mapping[str, Any]]) -> None:
-        self._wanted = {str(each.get("entry")): each for each in receipts}
+        self._wanted = {str(receipt.get("entry")): receipt for receipt in receipts}
         self._found: set[str] = set()
         self.faults: list[str] = []
 
     @property
     def count(self) -> int:
-        """The number of receipts."""
         return len(self._wanted)
 
     def watched(self, entries: Iterable[Any]) -> Iterator[Any]:
         """Yield the entries, and compare those that receipts name."""
         for entry in entries:
+            # The log may be a file that somebody has changed, so an entry may be anything.
             if isinstance(entry, dict) and (receipt := self._wanted.get(str(entry.get("hash")))) is not None:
                 self._found.add(str(entry["hash"]))
                 self._compare(entry, receipt)

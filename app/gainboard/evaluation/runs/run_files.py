@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from gainboard.errors import Fault, FaultyFile
-from gainboard.evaluation.runs.join import JudgedFile, QrelsIndex, assembled, judge
+from gainboard.evaluation.runs.join import JudgedFile, QrelsIndex, assemble_joined, judge
 from gainboard.trec import (
     FileLimits,
     FileWarning,
@@ -71,14 +72,19 @@ def read_run_file(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimit
     head = bytearray()
 
     def watched() -> Iterator[bytes]:
+        # A second reading begins at the start of the file.
         head.clear()
         for chunk in chunks():
             if len(head) < HEAD_BYTES:
                 head.extend(chunk[: HEAD_BYTES - len(head)])
             yield chunk
 
-    compiled = _compiled(watched, order, depth, limits, index)
-    read = compiled or _plain(watched, order, depth, limits, index)
+    if (joined := _read_joined(watched, order, depth, limits, index)) is not None:
+        judged = assemble_joined(joined, len(index.rows)) if index else None
+        retrieved = int(joined.retrieved.sum())
+        read = RunFile(joined.tag, joined.warnings, joined.topics, retrieved, judged, joined.example)
+    else:
+        read = _read_plainly(watched, order, depth, limits, index)
     metadata = metadata_of(bytes(head), read.tag)
     return read._replace(warnings=[*read.warnings, *metadata.warnings()]) if metadata else read
 
@@ -121,8 +127,8 @@ class TopDocuments(NamedTuple):
 
 def read_top_documents(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits) -> TopDocuments:
     """Return the first `depth` documents of each topic of a run, which is read whole. Raise FaultyFile or TooLarge."""
-    if (found := _joined(chunks, order, depth, limits, None, with_documents=True)) is not None:
-        return TopDocuments(found.topics, found.retrieved.tolist(), found.documents)
+    if (joined := _read_joined(chunks, order, depth, limits, None, with_documents=True)) is not None:
+        return TopDocuments(joined.topics, joined.retrieved.tolist(), joined.documents)
 
     def consume(rankings: Iterable[Ranking]) -> TopDocuments:
         top = TopDocuments([], [], [])
@@ -135,16 +141,7 @@ def read_top_documents(chunks: Chunks, order: RunOrder, depth: int, limits: File
     return read_run(chunks, order, depth, limits, consume)[1]
 
 
-def _compiled(
-    chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None
-) -> RunFile | None:
-    if (found := _joined(chunks, order, depth, limits, index)) is None:
-        return None
-    joined = assembled(found, len(index.rows)) if index else None
-    return RunFile(found.tag, found.warnings, found.topics, int(found.retrieved.sum()), joined, found.example)
-
-
-def _joined(
+def _read_joined(
     chunks: Chunks,
     order: RunOrder,
     depth: int,
@@ -165,39 +162,25 @@ def _joined(
         return read_joined(chunks(), documents, rows, **form, gather=True)
 
 
-def _plain(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None) -> RunFile:
-    survey = _Survey()
+def _read_plainly(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None) -> RunFile:
+    sizes: dict[str, int] = {}
+
+    def counted(rankings: Iterable[Ranking]) -> Iterator[Ranking]:
+        # A file whose topics are not in blocks is read a second time.
+        sizes.clear()
+        for ranking in rankings:
+            sizes[ranking.topic] = len(ranking.documents)
+            yield ranking
 
     def consume(rankings: Iterable[Ranking]) -> JudgedFile | None:
-        survey.begin()
-        counted = survey.of(rankings)
         if index is not None:
-            return judge(counted, index)
-        for _ in counted:  # the rest is read only to report its faults
-            pass
+            return judge(counted(rankings), index)
+        # The file is read to its end only to report its faults.
+        deque(counted(rankings), maxlen=0)
         return None
 
     reader, joined = read_run(chunks, order, depth, limits, consume)
-    return RunFile(reader.tag, reader.warnings, survey.topics, survey.retrieved, joined, reader.example)
-
-
-@dataclass
-class _Survey:
-    """Counts of a run without any judgments, made while its rankings pass through `of`."""
-
-    topics: list[str] = field(default_factory=list)
-    retrieved: int = 0
-
-    def begin(self) -> None:
-        """Reset the counts, because the file is read from its start."""
-        self.topics, self.retrieved = [], 0
-
-    def of(self, rankings: Iterable[Ranking]) -> Iterator[Ranking]:
-        """Yield the same rankings, and count them."""
-        for ranking in rankings:
-            self.topics.append(ranking.topic)
-            self.retrieved += len(ranking.documents)
-            yield ranking
+    return RunFile(reader.tag, reader.warnings, list(sizes), sum(sizes.values()), joined, reader.example)
 
 
 def no_common_topics(kind: str, its_topic: str, collection: str, topics: Iterable[str]) -> FaultyFile:
@@ -221,19 +204,19 @@ def no_declared_topics(its_topic: str, collection: str, declared: Iterable[str])
 
 def topic_warnings(unknown: int, missing: int, of: str) -> list[FileWarning]:
     """Return the warnings for a run with `unknown` topics, and without `missing` topics."""
-    found = (
-        ("unknown-topics", unknown, f"The run has topics that are not in the {of}; these are ignored."),
-        ("missing-topics", missing, f"The run lacks topics of the {of}; these score 0."),
+    warnings = (
+        FileWarning("unknown-topics", f"The run has topics that are not in the {of}; these are ignored.", unknown),
+        FileWarning("missing-topics", f"The run lacks topics of the {of}; these score 0.", missing),
     )
-    return [FileWarning(code, message, count) for code, count, message in found if count]
+    return [warning for warning in warnings if warning.count]
 
 
 def judged_run_warnings(file: RunFile, index: QrelsIndex) -> list[FileWarning]:
     """Return the warnings about the topics and documents of a run that is joined with judgments."""
     assert file.joined is not None
     missing = int(np.count_nonzero(file.joined.run.retrieved == 0))
-    found = topic_warnings(file.joined.topics_unknown, missing, "qrels")
-    return found if len(file.joined.run.level) else [*found, no_common_documents(file.example, index)]
+    warnings = topic_warnings(file.joined.topics_unknown, missing, "qrels")
+    return warnings if len(file.joined.run.level) else [*warnings, no_common_documents(file.example, index)]
 
 
 def no_common_documents(its_document: str, index: QrelsIndex) -> FileWarning:

@@ -34,7 +34,6 @@ class MetadataFile:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of the file."""
         return hashlib.sha256(self.content).hexdigest()
 
 
@@ -45,14 +44,15 @@ def find(
 
     They are for those who may read the run's file.
     """
-    seen = runs.described(workspace, principal, name, run_name, for_file=True)
+    seen = runs.find_run(workspace, principal, name, run_name, for_file=True)
     head = bytearray()
-    for chunk in runs.file(workspace, seen.run):
+    for chunk in runs.read_file(workspace, seen.run):
         head.extend(chunk[: HEAD_BYTES - len(head)])
+        # The rest is not read: a run may have gigabytes.
         if len(head) >= HEAD_BYTES:
             break
     with workspace.database.reading() as tx:
-        content = stored_runs.metadata(tx, seen.run.id)
+        content = stored_runs.find_metadata(tx, seen.run.id)
     beside = MetadataFile(content, _metadata_file(content, seen.run.tag)) if content is not None else None
     return metadata_of(bytes(head), seen.run.tag), beside
 

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gainboard.errors import Forbidden, NotFound, TeamRequired, WithdrawalAfterRelease
 from gainboard.evaluation import audit
 from gainboard.evaluation.access import score_budget, teams
-from gainboard.evaluation.access.policy import is_late, late_from, unscorable
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import (
     View,
@@ -19,6 +17,7 @@ from gainboard.evaluation.access.visibility import (
     open_locked,
     require_participation,
     require_unchanged,
+    unscorable,
 )
 from gainboard.evaluation.judgments.versions import index_of
 from gainboard.evaluation.releases.releases import held_run
@@ -42,9 +41,6 @@ from gainboard.store.database import Transaction
 from gainboard.store.records import Judging, Qrels, Run, Warnings
 from gainboard.trec import FileWarning, RunReader
 from gainboard.vocabulary import LateShown, RunOrder
-
-if TYPE_CHECKING:
-    pass
 
 TOPICS_OF_ANY_RUN = 10_000
 """Topics that a run may have in any collection, unless the server's limit is lower."""
@@ -86,7 +82,8 @@ def admit(
         require_participation(view)
         if team is not None or not team_may_follow:
             _team(view, team)
-        upload_quota.require_window(view, workspace.now(), is_file=False)
+        if not view.organises:
+            upload_quota.require_window(view, workspace.now(), is_file=False)
     return view
 
 
@@ -107,13 +104,13 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, de
             # Outside of the write transaction, because reading and judging a large file would block all other writers.
             upload = _Upload.read(workspace, view, intake, newest)
             with intake.prepared(workspace.database) as content, workspace.database.writing() as tx:
-                now = open_locked(tx, principal, name)
-                require_unchanged(view.collection, now.collection)
-                stored = _store(workspace, tx, now, upload, content, team, details, arrived)
+                locked = open_locked(tx, principal, name)
+                require_unchanged(view.collection, locked.collection)
+                stored = _store(workspace, tx, locked, upload, content, team, details, arrived)
                 if stored is not None:
                     return stored
                 # Other qrels or another order came while the file was read, so the run is judged again by these.
-                view, newest = now, qrels.find(tx, now.collection.id)
+                view, newest = locked, qrels.find(tx, locked.collection.id)
 
 
 @dataclass(frozen=True)
@@ -138,20 +135,21 @@ def check(workspace: Workspace, principal: Principal, name: str, body: Body, det
         require_participation(view)
         # An organiser may check a file before it is known whose run it will be.
         team = None if view.organises and details.team is None else _team(view, details.team)
+        # A check stores nothing and costs nothing, so nothing about hidden judgments may come out of it.
         newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
     with Intake(body, workspace.limits) as intake:
         upload = _Upload.read(workspace, view, intake, newest)
         upload.refuse_foreign(view)
-        named = details.name or name_from_tag(upload.file.tag)
+        name_of_run = details.name or name_from_tag(upload.file.tag)
         with workspace.database.reading() as tx:
             same = runs.find_same(tx, view.collection.id, team, upload.intake.sha256) if team is not None else None
-            if same is None and runs.find(tx, view.collection.id, named) is not None:
-                raise runs.taken(named)
+            if same is None and runs.find(tx, view.collection.id, name_of_run) is not None:
+                raise runs.taken(name_of_run)
     file, declared = upload.file, set(view.collection.topics or ())
     missing, unknown = len(declared - {*file.topics}), len({*file.topics} - declared) if declared else 0
     warnings = [*file.warnings, *topic_warnings(unknown, missing, "collection")]
-    known = same.name if same else named
-    return CheckedRun(known, file.tag, len(file.topics), file.retrieved, [warning.as_json() for warning in warnings])
+    shown = [warning.as_json() for warning in warnings]
+    return CheckedRun(same.name if same else name_of_run, file.tag, len(file.topics), file.retrieved, shown)
 
 
 @dataclass(frozen=True)
@@ -206,13 +204,15 @@ def _store(
     """Return the stored run; None if the collection's qrels or order have changed since the run was judged."""
     collection = view.collection
     # A repeated file is answered before window and quotas are checked: it stores nothing, so it may come at any time.
-    if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
-        return _already(upload.warned(seen(tx, view, same)), details)
-    upload_quota.require_window(view, arrived)
-    upload_quota.require_room(tx, view, arrived, upload.intake.size)
-    upload.refuse_foreign(view)
-    score_budget.require_budget(tx, view, upload.file.topics)
     newest = qrels.find(tx, collection.id)
+    if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
+        return _already(upload.warned(describe(tx, view, same, newest)), details)
+    if not view.organises:
+        upload_quota.require_window(view, arrived)
+        upload_quota.require_room(tx, view, arrived, upload.intake.size)
+    upload.refuse_foreign(view)
+    if not view.organises:
+        score_budget.require_budget(tx, view, upload.file.topics)
     if (newest and newest.id) != (upload.newest and upload.newest.id) or collection.order != upload.order:
         return None
     name = details.name or name_from_tag(upload.file.tag)
@@ -241,15 +241,15 @@ def _store(
     collections.touch(tx, collection.id)
     receipt = {"of_team": team, "sha256": run.sha256, "bytes": upload.intake.size, "received_at": arrived}
     audit.record(tx, view.principal, "run-uploaded", name, collection, **receipt)
-    return upload.warned(seen(tx, view, run, created=True))
+    return upload.warned(describe(tx, view, run, newest, created=True))
 
 
 def _already(same: SeenRun, details: RunDetails) -> SeenRun:
     """Return the run that the same file created earlier, with a warning if this request asked for something else."""
     run = same.run
     kept = RunDetails(run.team, run.name, run.description, run.type, run.pooled, run.priority)
-    asked = replace(details, team=run.team, name=details.name or run.name)
-    if asked == kept:
+    wanted = replace(details, team=run.team, name=details.name or run.name)
+    if wanted == kept:
         return same
     message = (
         f"The team has already sent this file, as the run {run.name!r}. That run is unchanged, and nothing new was "
@@ -258,24 +258,31 @@ def _already(same: SeenRun, details: RunDetails) -> SeenRun:
     return replace(same, warnings=[*same.warnings, FileWarning("already-stored", message).as_json()])
 
 
-def _team(view: View, asked: str | None) -> str:
+def _team(view: View, named: str | None) -> str:
     require_participation(view)
-    own = view.principal.token.team if view.principal.token and not view.organises else None
-    if own is not None:
-        if asked not in (None, own):
-            raise NotFound(f"There is no team {asked!r} here. Leave `team` out to upload for your own team.")
-        return own
-    if asked is None:
+    team = view.principal.token.team if view.principal.token and not view.organises else None
+    if team is not None:
+        if named not in (None, team):
+            raise NotFound(f"There is no team {named!r} here. Leave `team` out to upload for your own team.")
+        return team
+    if named is None:
         raise TeamRequired("An organiser must name the team of a run: `?team=NAME`. A new name creates the team.")
-    return asked
+    return named
 
 
-def seen(tx: Transaction, view: View, run: Run, *, created: bool = False) -> SeenRun:
-    """Return the run with what its principal may know about it."""
-    newest = qrels.find(tx, run.collection_id) if view.sees_judgments else None
-    judging = runs.judgings(tx, [run.id], newest.id).get(run.id) if newest else None
-    warnings = run.warnings + _topic_warnings(tx, view, run, judging)
-    return SeenRun(run, judging, warnings, is_late(view.collection, run), created)
+def describe(tx: Transaction, view: View, run: Run, newest: Qrels | None, *, created: bool = False) -> SeenRun:
+    """Return the run with what its principal may know about it, and about its join with the newest judgments."""
+    judging = runs.find_judgings(tx, [run.id], newest.id).get(run.id) if newest and view.sees_judgments else None
+    if judging is not None:
+        warnings = topic_warnings(judging.topics_unknown, judging.topics_missing, "qrels")
+    elif view.collection.topics:
+        declared, topics = set(view.collection.topics), set(unpack_names(dict(runs.list_topics(tx, [run.id]))[run.id]))
+        warnings = topic_warnings(len(topics - declared), len(declared - topics), "collection")
+    else:
+        would_see_scores = view.sees_scores and not view.sees_free_scores
+        warnings = [unscorable(view.collection)] if would_see_scores else []
+    shown = [*run.warnings, *(warning.as_json() for warning in warnings)]
+    return SeenRun(run, judging, shown, view.collection.is_late(run), created)
 
 
 def _misses_all(judging: Judging | None) -> bool:
@@ -287,40 +294,30 @@ def _with_warning(shown: SeenRun, warning: FileWarning) -> SeenRun:
     return replace(shown, warnings=[*shown.warnings, warning.as_json()])
 
 
-def _topic_warnings(tx: Transaction, view: View, run: Run, judging: Judging | None) -> Warnings:
-    if judging is not None:
-        unknown, missing, of = judging.topics_unknown, judging.topics_missing, "qrels"
-    elif view.collection.topics:
-        declared, own = set(view.collection.topics), set(unpack_names(dict(runs.topics(tx, [run.id]))[run.id]))
-        unknown, missing, of = len(own - declared), len(declared - own), "collection"
-    else:
-        would_see_scores = view.sees_scores and not view.sees_free_scores
-        return [unscorable(view.collection).as_json()] if would_see_scores else []
-    return [warning.as_json() for warning in topic_warnings(unknown, missing, of)]
-
-
 def list_runs(
     workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int, late: LateShown = "include"
 ) -> Sequence[SeenRun]:
     """List the runs of a collection that exist for this principal, by name, without their topic warnings."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        here, before = view.collection, late_from(view.collection) if late == "exclude" else None
-        found = runs.page(tx, here.id, team_id=view.only_team, after=after, before=before, limit=limit)
+        here, before = view.collection, view.collection.late_from if late == "exclude" else None
+        stored = runs.page(tx, here.id, team_id=view.only_team, after=after, before=before, limit=limit)
         newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
-        judgings = runs.judgings(tx, [run.id for run in found], newest.id) if newest else {}
-        return [SeenRun(run, judgings.get(run.id), run.warnings, is_late(here, run)) for run in found]
+        judgings = runs.find_judgings(tx, [run.id for run in stored], newest.id) if newest else {}
+        # No topic warnings: for these, the topics of all runs would be read, which may be 100,000 names each.
+        return [SeenRun(run, judgings.get(run.id), run.warnings, here.is_late(run)) for run in stored]
 
 
 def find(tx: Transaction, view: View, name: str) -> Run:
     """Return the run with this name. Raise NotFound both if it is absent and if the principal may not see it."""
+    # Databases differ in what they say of a text that no name can be, such as one with a NUL, so none is asked.
     run = runs.find(tx, view.collection.id, name) if is_slug(name) else None
     if run is None or not view.sees_run(run):
         raise NotFound(f"There is no run {name!r} in {view.collection.name!r}, or this token may not see it.")
     return run
 
 
-def described(
+def find_run(
     workspace: Workspace, principal: Principal, name: str, run_name: str, *, for_file: bool = False
 ) -> SeenRun:
     """Return one run. `for_file` restricts it to principals who may read its file."""
@@ -329,15 +326,15 @@ def described(
         run = find(tx, view, run_name)
         if for_file:
             view.require_file(run)
-        shown = seen(tx, view, run)
-        newest = qrels.find(tx, run.collection_id) if _misses_all(shown.judging) else None
-    if newest is None:
+        newest = qrels.find(tx, run.collection_id)
+        shown = describe(tx, view, run, newest)
+    if newest is None or not _misses_all(shown.judging):
         return shown
-    its_document = RunReader(file(workspace, run), limits=workspace.limits).first_document()
+    its_document = RunReader(read_file(workspace, run), limits=workspace.limits).first_document()
     return _with_warning(shown, no_common_documents(its_document, index_of(workspace, view.collection, newest)))
 
 
-def file(workspace: Workspace, run: Run) -> Iterator[bytes]:
+def read_file(workspace: Workspace, run: Run) -> Iterator[bytes]:
     """Yield a run's file as it was uploaded, decompressed."""
     return blobs.get(workspace.database, run.sha256)
 
@@ -368,7 +365,7 @@ def prioritise(workspace: Workspace, principal: Principal, name: str, run_name: 
             runs.set_priority(tx, run.id, priority)
             collections.touch(tx, view.collection.id)
             audit.record(tx, principal, "run-changed", run_name, view.collection, of_team=run.team, priority=priority)
-        return seen(tx, view, replace(run, priority=priority))
+        return describe(tx, view, replace(run, priority=priority), qrels.find(tx, view.collection.id))
 
 
 def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: str) -> None:

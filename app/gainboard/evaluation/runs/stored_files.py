@@ -46,7 +46,9 @@ def reread(
     return result
 
 
-def rejudged(workspace: Workspace, collection: Collection, run: Run, order: RunOrder, index: QrelsIndex) -> JudgedFile:
+def judge_again(
+    workspace: Workspace, collection: Collection, run: Run, order: RunOrder, index: QrelsIndex
+) -> JudgedFile:
     """Return the join of a stored run, in this order, with a qrels version. Raise Conflict as `reread` does."""
     with _naming(run, order):
         read = read_again(workspace, collection, run, order, index)
@@ -61,6 +63,7 @@ def read_again(
 
     Raise FaultyFile if it has faults that it did not have under the order of its upload.
     """
+    # Without limits: they may have become stricter since the file was accepted.
     return read_run_file(_content(workspace, run), order, collection.depth, NO_LIMITS, index)
 
 

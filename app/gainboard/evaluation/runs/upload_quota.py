@@ -1,6 +1,6 @@
 """The times when runs are accepted, and their number and size per team: checked in the transaction that stores them.
 
-Organisers are not bound by this. They may upload baselines at any time.
+Organisers are not bound by this, so nothing here is asked about them. They may upload baselines at any time.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from gainboard.errors import QuotaExceeded, SubmissionsClosed, UploadAfterRelease
-from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked
+from gainboard.evaluation.access.visibility import View, open_locked
 from gainboard.evaluation.runs.pruning import KEPT_DAYS
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import runs
@@ -28,7 +27,6 @@ class Quota:
 
     @property
     def left(self) -> int | None:
-        """The number of uploads that are left."""
         return None if self.limit is None else max(0, self.limit - self.used)
 
 
@@ -38,8 +36,6 @@ def require_window(view: View, now: datetime, *, is_file: bool = True) -> None:
     `is_file` is false if nothing was sent yet: the message then speaks of no file.
     """
     opens, closes = view.collection.opens_at, view.collection.closes_at
-    if view.organises:
-        return
     release, name = view.collection.release, view.collection.name
     whose = "upload it" if is_file else "upload a run for you"
     came = f"; this file arrived at {to_the_second(now)}" if is_file else ""
@@ -86,8 +82,9 @@ def fewest_left(quotas: Iterable[Quota]) -> int | None:
 
 
 def _of_runs(tx: Transaction, view: View, team_ids: Sequence[int], now: datetime) -> dict[int, dict[str, Quota]]:
+    # A day of UTC, wherever teams and server are.
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    policy, sent_today, sent = view.policy, runs.sent(tx, team_ids, today), runs.sent(tx, team_ids)
+    policy, sent_today, sent = view.policy, runs.count_sent(tx, team_ids, today), runs.count_sent(tx, team_ids)
     return {
         team: {
             "per_day": Quota(policy.per_day, sent_today[team], today + timedelta(days=1)),
@@ -99,6 +96,7 @@ def _of_runs(tx: Transaction, view: View, team_ids: Sequence[int], now: datetime
 
 def of_bytes(tx: Transaction, view: View, team_id: int) -> Quota:
     """Return the team's quota of stored bytes."""
+    # With withdrawn runs, or a team could store any number of them by sending and withdrawing in turn.
     return Quota(view.policy.bytes, runs.stored_bytes(tx, team_id))
 
 
@@ -107,12 +105,13 @@ def require_room(tx: Transaction, view: View, now: datetime, size: int) -> None:
 
     The caller has locked the collection, so that simultaneous uploads cannot exceed the quota.
     """
-    if view.organises or view.own_team is None:
-        return
-    for name, quota in _of_runs(tx, view, [view.own_team], now)[view.own_team].items():
+    team_id = view.own_team
+    # A token of a participant always has a team (`tokens.Wish`).
+    assert team_id is not None
+    for name, quota in _of_runs(tx, view, [team_id], now)[team_id].items():
         if quota.left == 0:
             raise _exceeded(name, quota)
-    stored = of_bytes(tx, view, view.own_team)
+    stored = of_bytes(tx, view, team_id)
     if stored.left is not None and stored.left < size:
         raise QuotaExceeded(
             f"The team may store {stored.limit:,} bytes of runs (decompressed) and stores {stored.used:,}; this file "
@@ -142,23 +141,18 @@ def _exceeded(name: str, quota: Quota) -> QuotaExceeded:
     )
 
 
-def take_slot(workspace: Workspace, principal: Principal, name: str) -> str | None:
-    """Return the slot of an upload that begins; None if the team may send any number of files at once.
+def take_slot(workspace: Workspace, view: View) -> str:
+    """Return the slot of an upload that begins, for a team whose uploads count. The caller gives it back.
 
-    Raise QuotaExceeded if the team has too many uploads at once. The caller gives the slot back.
+    Raise QuotaExceeded if the team has too many uploads at once.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-    # Most collections have no limit, so no write transaction is needed before each upload.
-    if view.organises or view.own_team is None or view.policy.concurrent is None:
-        return None
-    slots, slot = workspace.upload_slots, None
+    team_id, slots, slot = view.own_team, workspace.upload_slots, None
+    assert team_id is not None
     try:
         with workspace.database.writing() as tx:
-            view = open_locked(tx, principal, name)
-            team_id = view.own_team
-            assert team_id is not None
-            quota = Quota(view.policy.concurrent, slots.count(tx, team_id))
+            # Counted under the lock: of two uploads that begin together, only one may have the last slot.
+            locked = open_locked(tx, view.principal, view.collection.name)
+            quota = Quota(locked.policy.concurrent, slots.count(tx, team_id))
             if quota.left == 0:
                 raise _exceeded("concurrent", quota)
             slot = slots.take(tx, team_id)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import BadExpression, BadGains, InvalidRequest
-from gainboard.evaluation.runs.join import JudgedTopics, nothing_retrieved
+from gainboard.evaluation.runs.join import JudgedTopics, make_empty_run
 from gainboard.metrics import (
     BoundMetric,
     JudgedRuns,
@@ -195,7 +195,7 @@ def stored_custom_metrics(tx: Transaction, collection: Collection) -> CustomMetr
     """Return the score matrices of a collection, for a request that was admitted before."""
     from gainboard.store import score_matrices  # noqa: PLC0415 (with SQLAlchemy)
 
-    return CustomMetrics(collection.name, score_matrices.every(tx, collection.id, deleted=True))
+    return CustomMetrics(collection.name, score_matrices.list_versions(tx, collection.id, deleted=True))
 
 
 def customs_of(bound: Iterable[BoundMetric]) -> list[tuple[int, CustomMetric]]:
@@ -291,7 +291,7 @@ def in_ours(expression: str, names: Names) -> str:
 def undefined(bound: Sequence[BoundMetric], topics: JudgedTopics) -> NDArray[np.bool_]:
     """Return where no run has a score because the topic has no relevant document: [metrics, topics]."""
     # Whether a formula is undefined depends on the topic alone, so a run without documents tells it.
-    empty = JudgedRuns.of([nothing_retrieved(len(topics.topics))], topics.judgments)
+    empty = JudgedRuns.of([make_empty_run(len(topics.topics))], topics.judgments)
     missing = np.empty((len(bound), len(topics.topics)), np.bool_)
     formulas = [row for row, metric in enumerate(bound) if not isinstance(metric, CustomMetric)]
     missing[formulas] = np.isnan(score_all([bound[row] for row in formulas], empty)[:, 0])

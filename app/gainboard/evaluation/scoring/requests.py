@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.access.disclosure import Disclosure, charge, limit, presets
-from gainboard.evaluation.access.policy import CollectionPolicy
+from gainboard.evaluation.access.disclosure import Disclosure, charge, limit, list_presets
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, topics_of
@@ -30,7 +29,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, Names
 from gainboard.notation.queries import MOST_METRICS
 from gainboard.store.database import may_take_long
-from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
+from gainboard.store.records import NEWEST, Collection, CollectionPolicy, Qrels, Run, VersionName
 from gainboard.vocabulary import LateShown
 
 MOST_QUICK = 2_500
@@ -128,7 +127,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
             view.require_free_scores()  # before anything is said of metrics, versions or groups
         question.admit(view)
         custom = custom_metrics(tx, view, [*question.metrics, *question.also])
-        bound, label_by_expression = bind(view.collection, question, presets(view), custom)
+        bound, label_by_expression = bind(view.collection, question, list_presets(view), custom)
         if question.qrels != NEWEST:
             require_newest(tx, view, stored)
         qrels = require(view, stored, question.qrels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -70,12 +70,6 @@ class MatrixSettings:
         return value
 
 
-def admit(workspace: Workspace, principal: Principal, name: str) -> None:
-    """Raise errors for a principal who may not upload scores, before a file is sent in vain."""
-    with workspace.database.reading() as tx:
-        open_collection(tx, principal, name).require_organiser()
-
-
 def put_matrix(
     workspace: Workspace, principal: Principal, name: str, matrix: str, body: Body, settings: MatrixSettings
 ) -> tuple[ScoreMatrix, bool]:
@@ -99,7 +93,7 @@ def put_matrix(
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
-        last = score_matrices.newest(tx, view.collection.id, matrix)
+        last = score_matrices.find_newest(tx, view.collection.id, matrix)
         if last and all(getattr(last, name) == value for name, value in statements.items()):
             axes_are_same = (list(last.runs), list(last.topics)) == (file.runs, file.topics)
             if axes_are_same and np.array_equal(score_matrices.scores_of(tx, last), file.scores):
@@ -180,7 +174,7 @@ def delete_matrix(workspace: Workspace, principal: Principal, name: str, matrix:
 
 def _require(tx: Transaction, view: View, matrix: str) -> list[ScoreMatrix]:
     """Return all versions of a matrix, the newest last."""
-    versions = score_matrices.every(tx, view.collection.id, matrix) if is_slug(matrix) else []
+    versions = score_matrices.list_versions(tx, view.collection.id, matrix) if is_slug(matrix) else []
     if not versions:
         raise NotFound(f"{view.collection.name!r} has no score matrix {matrix!r}, or this token may not see it.")
     return versions
@@ -202,8 +196,3 @@ def matrix_as_json(tx: Transaction, matrix: ScoreMatrix) -> dict[str, Any]:
     text = "".join(csv_of_matrix(matrix, score_matrices.scores_of(tx, matrix)))
     fields = {name: getattr(matrix, name) for name in named} | {"dropped": list(matrix.dropped)}
     return fields | {"csv_sha256": hashlib.sha256(text.encode()).hexdigest()}
-
-
-def names_of(matrices: Sequence[ScoreMatrix]) -> list[str]:
-    """Return the expressions of matrices."""
-    return [f"custom:{matrix.name}" for matrix in matrices]

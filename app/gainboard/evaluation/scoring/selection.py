@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import NotFound
-from gainboard.evaluation.access.policy import is_late
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.scoring.scores import rank_by_mean
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
@@ -159,4 +158,4 @@ def visible_runs(
     stored = STORED_RUNS.of(workspace).get((collection.id, collection.revision), lambda: runs.page(tx, collection.id))
     visible = [run for run in stored if view.sees_run(run)]
     named = visible if names is None else _named(visible, names, collection.name)
-    return named if late == "include" else [run for run in named if not is_late(collection, run)]
+    return named if late == "include" else [run for run in named if not collection.is_late(run)]

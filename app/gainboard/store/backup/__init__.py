@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect
+from sqlalchemy import inspect
 
 from gainboard.errors import BadSetting, DatabaseUnusable
 from gainboard.store import machine
@@ -20,7 +20,7 @@ from gainboard.store.backup.copying import (
     Size,
     Told,
     copy,
-    counted,
+    count_rows,
     in_words,
     read_manifest,
     set_sequences,
@@ -57,7 +57,7 @@ def take(database: Database, file: Path, told: Told, *, force: bool = False) -> 
             path,
             *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "-jobs")),
         ]
-        if file.resolve() in [each.resolve() for each in files_of_database]:
+        if file.resolve() in [path_of_database.resolve() for path_of_database in files_of_database]:
             raise BadSetting(f"{file} belongs to the database itself. Name another file.")
     with files.placed(file, force=force) as temporary:
         with in_words("read the database"), database.reading() as source:
@@ -68,9 +68,10 @@ def take(database: Database, file: Path, told: Told, *, force: bool = False) -> 
                 if rows.get("objects"):
                     rows |= {"blob_parts": rows["blob_parts"] + include(database, target), "objects": 0}
                 write_manifest(target, tables(target))
+        # Read again from the file: a backup that cannot be restored must fail now, and not when it is needed.
         with files.reading(temporary) as written:
             files.require_whole(written, "The copy")
-            if {table.name: counted(written, table) for table in tables(written)} != rows:
+            if {table.name: count_rows(written, table) for table in tables(written)} != rows:
                 raise DatabaseUnusable(
                     "The copy does not have as many rows as were copied, so it was deleted. Run the backup again, and "
                     "check the disk."
@@ -98,8 +99,15 @@ def restore(database: Database, file: Path, told: Told) -> Restored:
         files.require_whole(source, str(file))
         stated = read_manifest(source, str(file))
         with _all_or_nothing(database), in_words("write the database"), database.writing() as target:
+            # Of two restores at the same time, the second one waits here, and then finds the tables of the first.
             exclude_others(target)
-            _require_empty(target)
+            if inspect(target).get_table_names():
+                filled = {table.name: count_rows(target, table) for table in tables(target)}
+                what = ", ".join(f"{name} ({rows} rows)" for name, rows in filled.items() if rows)
+                raise BadSetting(
+                    f"A backup restores only into an empty database, but this one has {what or 'tables without rows'}. "
+                    "Use another folder (--data) or database."
+                )
             # The rows fit the schema of their own revision. Migrations then change both.
             upgrade(target, revision)
             rows = copy(source, target, told, lambda table: stated.get(table, Size(0, 0)))
@@ -110,22 +118,12 @@ def restore(database: Database, file: Path, told: Told) -> Restored:
     return Restored(revision, after, rows)
 
 
-def _require_empty(target: Connection) -> None:
-    if inspect(target).get_table_names():
-        filled = {table.name: counted(target, table) for table in tables(target)}
-        what = ", ".join(f"{name} ({rows} rows)" for name, rows in filled.items() if rows) or "tables without rows"
-        raise BadSetting(
-            f"A backup restores only into an empty database, but this one has {what}. Use another folder (--data) "
-            "or database."
-        )
-
-
 @contextmanager
 def _all_or_nothing(database: Database) -> Iterator[None]:
     # A transaction protects a PostgreSQL database. A SQLite database is a file, which is created first and deleted
     # after an error.
     path = database.path
-    made = _make(path) if path is not None else []
+    new_items = _make(path) if path is not None else []
     try:
         yield
         if path is not None and not path.exists():
@@ -135,8 +133,14 @@ def _all_or_nothing(database: Database) -> Iterator[None]:
     except BaseException:
         database.close()
         if path is not None and _is_empty(path):
-            for each in made:
-                _remove(each)
+            for item in new_items:
+                if item.is_dir():
+                    # Another process has put something into the folder meanwhile.
+                    with suppress(OSError):
+                        item.rmdir()
+                else:
+                    for suffix in ("", "-wal", "-shm", "-journal"):
+                        item.with_name(item.name + suffix).unlink(missing_ok=True)
         raise
 
 
@@ -157,7 +161,7 @@ def _make(path: Path) -> list[Path]:
 
     Return none if the file exists: another process has created it, perhaps at this very moment.
     """
-    folders = [each for each in path.parents if not each.exists()]
+    folders = [folder for folder in path.parents if not folder.exists()]
     try:
         if folders:
             machine.make_private_folder(folders[0])
@@ -167,12 +171,3 @@ def _make(path: Path) -> list[Path]:
     except OSError as error:
         raise BadSetting(f"Cannot create {path}: {error.strerror}. Name another folder with --data.") from error
     return [path, *folders]
-
-
-def _remove(made: Path) -> None:
-    if made.is_dir():
-        with suppress(OSError):  # another process has put something into the folder meanwhile
-            made.rmdir()
-    else:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            made.with_name(made.name + suffix).unlink(missing_ok=True)

@@ -40,6 +40,7 @@ from gainboard.errors import DatabaseBusy, DatabaseUnusable, NoSpace
 Told = Callable[[str, int, int], None]
 """A function that is called after every batch: the table, its rows copied so far, and all its rows."""
 _BATCH = 500
+# It is in no schema of a database: only backups have this table.
 MANIFEST = Table(
     "backup_manifest",
     MetaData(),
@@ -86,7 +87,7 @@ def copy(
     for table in tables(target):
         bound = most(table.name) if most else None
         with in_words(f"read the table {table.name}"):
-            expected, done, size = counted(source, table, bound.rows if bound else None), 0, 0
+            expected, done, size = count_rows(source, table, bound.rows if bound else None), 0, 0
         _require_within(table, expected, size, bound)
         told(table.name, done, expected)
         for batch in _batches(table, source):
@@ -111,8 +112,9 @@ def tables(connection: Connection) -> list[Table]:
     return ours
 
 
-def counted(connection: Connection, table: Table, most: int | None = None) -> int:
+def count_rows(connection: Connection, table: Table, most: int | None = None) -> int:
     """Return the number of rows; `most` + 1 stands for every larger number."""
+    # A crafted file may have far more rows than its manifest says, and to count them all could take for ever.
     some = select(literal(1)).select_from(table).limit(None if most is None else most + 1)
     return connection.execute(select(func.count()).select_from(some.subquery())).scalar_one()
 
@@ -135,12 +137,12 @@ def in_words(what: str) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        raise DatabaseUnusable(f"Cannot {what}: {_words(error)}.") from error
+        raise DatabaseUnusable(f"Cannot {what}: {_message_of(error)}.") from error
     except (DatabaseBusy, NoSpace) as error:
-        raise DatabaseUnusable(f"Cannot {what}: {_words(error.__cause__ or error)}.") from error
+        raise DatabaseUnusable(f"Cannot {what}: {_message_of(error.__cause__ or error)}.") from error
 
 
-def _words(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     return str(getattr(error, "orig", error)).strip().rstrip(".")
 
 
@@ -174,7 +176,9 @@ def write_manifest(connection: Connection, tables: list[Table]) -> None:
     MANIFEST.create(connection)
     for table in tables:
         # SQLite need not read a binary value to know its length.
-        values = (each if isinstance(each.type, LargeBinary) else cast(each, LargeBinary) for each in table.columns)
+        values = (
+            column if isinstance(column.type, LargeBinary) else cast(column, LargeBinary) for column in table.columns
+        )
         lengths = (func.coalesce(func.length(value), 0) for value in values)
         size = func.coalesce(func.sum(reduce(add, lengths)), 0)
         counts = connection.execute(select(func.count(), size).select_from(table)).one()

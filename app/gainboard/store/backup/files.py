@@ -39,6 +39,7 @@ def placed(file: Path, *, force: bool) -> Iterator[Path]:
     """
     _require_place(file, force)
     with _as_setting(f"Cannot write into {file.parent}"):
+        # In the same folder, because only within a file system is a move one step.
         descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", suffix=".partial", dir=file.parent)
     os.close(descriptor)
     temporary = Path(name)
