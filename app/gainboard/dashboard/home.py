@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
-from typing_extensions import TypedDict
 
 from gainboard.api.answers import address
 from gainboard.api.collections import values_of
 from gainboard.api.dependencies import WorkspaceDep
 from gainboard.api.models.collections import NewCollection
 from gainboard.api.problems import read_problem
-from gainboard.api.queries import asked_by
 from gainboard.dashboard.rendering import PageLook, PeopleRoute, help_of_problem, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, told_by, with_faults
 from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
 from gainboard.errors import BadGains, BadInput, Conflict
 from gainboard.evaluation import collections
 from gainboard.metrics import parse_gains
-from gainboard.notation.queries import Said
 
 router, for_people = pages(), pages(PeopleRoute)
 MOST = 200
@@ -91,20 +87,10 @@ def create(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form:
     return RedirectResponse(address(request, f"/c/{seen.collection.name}"), 303)
 
 
-class ExampleQuery(TypedDict, total=False):
-    """The levels and gains of a form that is being filled in."""
-
-    levels: Annotated[str, Said()]
-    gains: Annotated[str, Said()]
-
-
 @router.get("/new/example")
-def show_example(
-    request: Request, visitor: VisitorDep, asked: Annotated[ExampleQuery, asked_by(ExampleQuery)]
-) -> Response:
+def show_example(request: Request, visitor: VisitorDep, levels: str = "", gains: str = "") -> Response:
     """Show what these gains mean for these levels."""
-    example = describe_gains(asked.get("levels", ""), asked.get("gains", ""))
-    return page(request, visitor, "new_example.html", PageLook("Gains"), example=example)
+    return page(request, visitor, "new_example.html", PageLook("Gains"), example=describe_gains(levels, gains))
 
 
 def describe_gains(levels: str, gains: str) -> str:

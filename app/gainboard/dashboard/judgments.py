@@ -17,7 +17,7 @@ from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.judgment_sets import SetName
 from gainboard.api.middleware import JSON_BYTES
 from gainboard.api.models.collections import CollectionChange
-from gainboard.api.qrels import Version, publish_qrels
+from gainboard.api.qrels import JudgmentsDep, Version, publish_qrels
 from gainboard.api.queries import asked_by
 from gainboard.api.score_matrices import ScoreMatrixUploadQuery, put_score_matrix
 from gainboard.api.uploads import PlainUpload, ReadersDep
@@ -42,19 +42,13 @@ from gainboard.vocabulary import FROM_QRELS, OFFICIAL, SetState
 router = pages()
 
 
-class JudgmentSetQuery(TypedDict, total=False):
-    """The query that names a judgment set."""
-
-    judgments: JudgmentsName
-
-
-class ComparedVersionQuery(JudgmentSetQuery, total=False):
+class ComparedVersionQuery(TypedDict, total=False):
     """The query of a version's page: its set, and the version to compare it with."""
 
+    judgments: JudgmentsName
     against: Annotated[int | None, Said(least=1, most=LAST_VERSION)]
 
 
-JudgmentSetDep = Annotated[JudgmentSetQuery, asked_by(JudgmentSetQuery)]
 LAYOUTS = ("trec", "topic-document-level", "topic-level-document", "topic-document")
 INTENT_LAYOUTS = ("topic-intent-document-level",)
 MOST = 200
@@ -62,11 +56,10 @@ MOST_MOVED = 30
 
 
 @router.get("/c/{collection}/judgments")
-def show_judgments(place: PlaceDep, asked: JudgmentSetDep) -> Response:
+def show_judgments(place: PlaceDep, judgments: JudgmentsDep = OFFICIAL) -> Response:
     """Show the judgment sets that this visitor may know of, and the versions of one of them."""
     workspace, principal, collection = place.workspace, place.principal, place.name
-    shown = asked.get("judgments", OFFICIAL)
-    versions_of_set = qrels.list_versions(workspace, principal, collection, shown, None, MOST)
+    versions_of_set = qrels.list_versions(workspace, principal, collection, judgments, None, MOST)
     return page_of(
         place,
         "judgments.html",
@@ -78,9 +71,9 @@ def show_judgments(place: PlaceDep, asked: JudgmentSetDep) -> Response:
         releases=list_releases(workspace, principal, collection)[1],
         sets=list_sets(workspace, principal, collection),
         layouts=INTENT_LAYOUTS if place.view.collection.intents else LAYOUTS,
-        shown=shown,
-        of_set=query_of_set(shown),
-        asking=PrintedRequest.of(place, "qrels", query_of_set(shown)[1:]),
+        shown=judgments,
+        of_set=query_of_set(judgments),
+        asking=PrintedRequest.of(place, "qrels", query_of_set(judgments)[1:]),
     )
 
 
@@ -132,12 +125,12 @@ def download(
     version: Version,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: JudgmentSetDep,
+    judgments: JudgmentsDep = OFFICIAL,
 ) -> Response:
     """Return the file of a version, as it was uploaded."""
-    name = VersionName(asked.get("judgments", OFFICIAL), version)
+    name = VersionName(judgments, version)
     stored = qrels.find_version(workspace, visitor.principal, collection, name).qrels
-    return uploaded_file(qrels.read_file(workspace, stored), stored.sha256, f"{collection}-{name.judgments}-{version}")
+    return uploaded_file(qrels.read_file(workspace, stored), stored.sha256, f"{collection}-{judgments}-{version}")
 
 
 class NamedMatrixQuery(ScoreMatrixUploadQuery):
@@ -194,10 +187,9 @@ def publish(
     request: Request,
     context: JobContextDep,
     form: FormDep,
-    asked: JudgmentSetDep,
+    judgments: JudgmentsDep = OFFICIAL,
 ) -> Response:
     """Publish a version: scores are then those under it. If that takes a job, show the job."""
-    judgments = asked.get("judgments", OFFICIAL)
     published = publish_qrels(collection, version, context, judgments)
     if published.status_code == HTTPStatus.ACCEPTED:
         return RedirectResponse(address(request, f"/jobs/{published.headers['location'].rpartition('/')[2]}"), 303)
@@ -212,10 +204,9 @@ def discard(
     workspace: WorkspaceDep,
     visitor: VisitorDep,
     form: FormDep,
-    asked: JudgmentSetDep,
+    judgments: JudgmentsDep = OFFICIAL,
 ) -> Response:
     """Discard a draft."""
-    judgments = asked.get("judgments", OFFICIAL)
     publication.discard(workspace, visitor.principal, collection, VersionName(judgments, version))
     return _lead_back(request, collection, judgments)
 
