@@ -100,6 +100,7 @@ def read_release_archive(
     """
     principal.require_token()
     here, release = find_release(workspace, principal, collection, number)
+    # Making the folder is dear, so one request waits for the other.
     spend(SECONDS)
     return StreamingResponse(
         _read_pieces(Archive(workspace, here, release, log=HISTORY if log else None).write()),

@@ -122,6 +122,7 @@ def links_of_board(place: Place, asked: Mapping[str, Any], board: Board) -> dict
         "forms": FORMS,
         "embed_code": embed_code,
         "sorted_by": {label: here(metric=first(label), by=None) for label in by_label},
+        # Each row adds the name of its run at the end, so that the page has this address once.
         "pin": here(pin=[*pinned, ""]),
         "unpin": {name: here(pin=[other for other in pinned if other != name]) for name in pinned},
         "official_here": address(place.request, place.path) + (f"?{query_of(filters)}" if filters else ""),

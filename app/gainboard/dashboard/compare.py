@@ -111,6 +111,7 @@ def _table(label: str, baseline: str, pairs: list[PairComparison]) -> dict[str, 
 def _describe(compared: PairComparison, pair: list[str]) -> dict[str, Any]:
     """Return the sentence about two runs under one metric in its parts, of which the better run is the subject."""
     better, worse = pair if compared.means[0] >= compared.means[1] else pair[::-1]
+    # Intervals are of the first run minus the second, and the sentence is about the better run.
     sign = 1 if better == pair[0] else -1
     statistics = compared.statistics
     ends = sorted(sign * end for end in (statistics.low, statistics.high)) if statistics else []

@@ -43,6 +43,7 @@ def show_help_page(page_name: str, request: Request, visitor: VisitorDep) -> Res
     """Show a page of the documentation."""
     if (chapter := every_page().get(page_name)) is None:
         raise NotFound(f"There is no page {page_name!r} of the documentation. /help has all.")
+    # Reference pages need parts that a process makes in seconds, so they are made while somebody reads this one.
     make_ahead()
     look, content = PageLook(chapter.title), Markup(render(page_name).html)
     return page(request, visitor, "documentation.html", look, groups=contents(), shown=chapter, content=content)
@@ -106,4 +107,5 @@ def show_help_file(file: str) -> Response:
     if (path := linked_files().get(file)) is None:
         raise NotFound(f"The documentation has no file {file!r}. /help has all.")
     media_type = mimetypes.guess_type(path.name)[0] or "text/plain"
+    # Drawings of Matplotlib style their elements in place.
     return Response(path.read_bytes(), headers=headers_of_page(style="'unsafe-inline'"), media_type=media_type)

@@ -33,6 +33,7 @@ MOST_LEVELS_SHOWN = 20
 @for_people.get("/")
 def show_home(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, after: str | None = None) -> Response:
     """Show the collections that exist for the visitor."""
+    # One more than the page shows tells whether there are others.
     seen = collections.list_collections(workspace, visitor.principal, after, MOST + 1)
     return page(
         request,

@@ -75,6 +75,7 @@ def _showing(handler: Any) -> Callable[[Request, Exception], Awaitable[Response]
     async def handle(request: Request, error: Exception) -> Response:
         answer: Response = await handler(request, error)
         if answer.media_type == "application/problem+json" and is_for_people(request):
+            # The page reads the session and the collection from the database.
             return await run_in_threadpool(show_problem, request, answer)
         return answer
 

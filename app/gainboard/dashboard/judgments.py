@@ -163,6 +163,7 @@ async def declare(
         text = await run_in_threadpool(sent.body.file.read)
     try:
         topics = text.decode().split()
+        # The model of the API refuses the same topics here.
         values = {"topics": CollectionChange.model_validate({"topics": topics}).topics}
     except (UnicodeError, ValidationError):
         message = "The file is no list of topics: write their ids, separated by spaces or lines, in UTF-8."

@@ -78,6 +78,7 @@ def show_metric(
     try:
         trial = Trial.of(metric, asked)
     except BadInput as error:
+        # The page then shows the example beside what is wrong.
         fault, trial = error.message, Trial.of(metric, {})
     title = f"{metric.name}: {metric.title}"
     look = PageLook(title, status=422 if fault else 200, help=f"metrics.html#{heading_id(title)}")

@@ -39,6 +39,7 @@ def boards_of(document: Mapping[str, Any]) -> list[BoardOnPage]:
 def show_release(release: str, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
     """Show a release: how to cite it, its boards, and what it holds."""
     name, _, number = release.rpartition("-")
+    # Nine digits fit into the column of numbers; PostgreSQL fails at a number that does not.
     if not (name and number.isdecimal() and len(number) <= 9):
         raise NotFound(f"There is no release {release!r}. Its name is that of a collection and a number: web-1.")
     place = enter(request, workspace, visitor, name)

@@ -36,7 +36,9 @@ POLICY = (
 )
 ENVIRONMENT = Environment(
     loader=PackageLoader("gainboard.dashboard"),
+    # Names of runs, teams and topics may hold anything.
     autoescape=True,
+    # A misspelt name in a template is an error, and not a gap in a page.
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -149,6 +151,7 @@ def headers_of_page(style: str = PLOT_STYLE, may_be_framed: bool = False) -> dic
     """Return the headers that keep a browser from running or loading anything else."""
     frames = "*" if may_be_framed else "'none'"
     return {
+        # Without a style of its own, a page would have a blank before the semicolon.
         "Content-Security-Policy": POLICY.format(style=style, frames=frames).replace(" ;", ";"),
         "Cross-Origin-Opener-Policy": "same-origin",
     }
@@ -256,6 +259,7 @@ class PrintedRequest:
         path = f"{server}/v1/collections/{place.name}/{resource}"
         keywords: dict[str, Any] = {}
         for name, value in parse_qsl(query):
+            # The method takes these by position.
             if value in names:
                 continue
             if name in SEVERAL:

@@ -91,6 +91,7 @@ def _described(place: Place, run: str) -> Sequence[tuple[str, str, Any]]:
 def _scores(row: Row) -> Sequence[dict[str, Any]]:
     """Return the run's mean under each metric, with its interval and its rank."""
     metrics = row.board.scores.metrics
+    # Ranks count from the highest mean, also under a metric whose lower scores are better.
     upwards = [-means if metric.is_reversed else means for metric, means in zip(metrics, row.board.means, strict=True)]
     ranks = [int(competition_ranks(means)[row.column]) for means in upwards]
     return [
@@ -109,6 +110,7 @@ def _ties(place: Place, seen: runs.SeenRun, board: Board) -> dict[str, Any] | No
     if not (is_tied and labels and place.view.sees_judgments):
         return None
     version = board.scores.qrels.named
+    # Scores in other orders of tied documents tell more of the judgments than scores do.
     question = Question(labels, [seen.run.name], qrels=version, admit=View.require_judgments)
     table = score(place.workspace, place.sender, place.name, question)
     ((ties, scores),) = score_ties(place.workspace, table, "range")

@@ -218,6 +218,7 @@ def _parse_form(body: bytes) -> Form:
 
 
 async def _own_form(request: Request, visitor: VisitorDep) -> Form:
+    # Whoever has no session is told so before the body is read.
     if not visitor.is_signed_in:
         raise NotAuthenticated(SESSION_ENDED)
     form = await read_form(request)

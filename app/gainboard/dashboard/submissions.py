@@ -61,6 +61,7 @@ def show_submissions(place: PlaceDep, team: str | None = None) -> Response:
     left = runs_left(workspace, place.view, teams)
     closed = None
     try:
+        # Organisers name the team in the form, which comes with the file.
         runs.admit(workspace, principal, collection, None, team_may_follow=True)
     except Refused as refusal:
         closed = refusal.message

@@ -66,6 +66,7 @@ def _sort(place: Place, asked: TopicsQuery) -> SortedTopics:
     place.view.require_free_scores()
     board = leaderboard(place.workspace, place.sender, place.name, question_of(asked), asked.get("by"))
     table, runs = _table(board), [row.run.name for row in board.rows]
+    # A topic without a relevant document has no score, whatever the run.
     defined = np.flatnonzero(~np.isnan(table).any(axis=1)) if runs else np.array([], int)
     order = _order(table[defined], runs, asked.get("sort", "topic"), place.name)
     topics = [board.scores.topics[topic] for topic in defined[order]]
