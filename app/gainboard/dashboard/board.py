@@ -144,17 +144,15 @@ def _table(
 def read_board(
     collection: CollectionName,
     form: Form,
-    request: Request,
-    workspace: WorkspaceDep,
     visitor: VisitorDep,
     asked: Annotated[ExportQuery, asked_by(ExportQuery)],
 ) -> Response:
     """Return a board as the API does, or as an image."""
     if form == "svg" or form == "png":
-        board = leaderboard(workspace, visitor.sender, collection, question_of(asked), **columns_of(asked))
+        board = leaderboard(visitor.workspace, visitor.sender, collection, question_of(asked), **columns_of(asked))
         return image_answer(form, lambda: board_figure(board))
     shown = cast(LeaderboardQuery, {**asked, "format": FORMATS[form]})
-    return read_leaderboard(collection, request, workspace, visitor.sender, shown)
+    return read_leaderboard(collection, visitor.request, visitor.workspace, visitor.sender, shown)
 
 
 class EmbedQuery(BoardQuery, total=False):
@@ -176,13 +174,13 @@ def show_embedded(
     asked: Annotated[EmbedQuery, asked_by(EmbedQuery, is_form=True)],
 ) -> Response:
     """Show the first runs of a board. Whoever looks is nobody here, so the page shows what everybody may see."""
-    place = enter(request, workspace, Visitor(), collection)
+    place = enter(Visitor(request, workspace), collection)
     if not place.view.sees_free_scores:
         raise Forbidden(f"{place.name!r} is not public, so no other page may show its board.")
     look = PageLook(place.title, place, may_be_framed=True)
     values = board_values(place, asked)
     values["rows"] = values["rows"][: values["asked"]["top"]]
-    return page(request, place.visitor, "embed.html", look, **values)
+    return page(place.visitor, "embed.html", look, **values)
 
 
 class ChecklistStep(NamedTuple):

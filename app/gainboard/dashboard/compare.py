@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import Request, Response
+from fastapi import Response
 
 from gainboard.api.board_exhibits import DIGITS, image_answer, table_answer
 from gainboard.api.compare import read_comparison
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.dependencies import CollectionName
 from gainboard.api.queries import asked_by, question_of
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
 from gainboard.dashboard.places import Place, PlaceDep
@@ -21,7 +21,7 @@ from gainboard.evaluation.boards.leaderboard import leaderboard
 from gainboard.evaluation.boards.pair_statistics import ALPHA, PairComparison
 from gainboard.exhibits import Cell, Column, Marked, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
-from gainboard.notation.queries import ComparedRunsQuery
+from gainboard.notation.queries import ComparedRunsQuery, CompareQuery
 
 router = pages()
 
@@ -155,16 +155,15 @@ def _figure(compared: PairComparison, pair: list[str]) -> Figure:
 def read_numbers(
     collection: CollectionName,
     form: Form,
-    request: Request,
-    workspace: WorkspaceDep,
     visitor: VisitorDep,
     asked: Annotated[ComparedRunsQuery, asked_by(ComparedRunsQuery)],
 ) -> Response:
     """Return the numbers of the page as the API does, or a table for print, or the figure."""
     if form == "json" or form == "csv":
-        return read_comparison(collection, request, workspace, visitor.sender, {**asked, "format": form})
-    baselines = asked.get("baseline", ())
-    compared = compare(workspace, visitor.sender, collection, question_of(asked), baselines, asked.get("margin"))
+        numbers: CompareQuery = {**asked, "format": form}
+        return read_comparison(collection, visitor.request, visitor.workspace, visitor.sender, numbers)
+    question, baselines, margin = question_of(asked), asked.get("baseline", ()), asked.get("margin")
+    compared = compare(visitor.workspace, visitor.sender, collection, question, baselines, margin)
     if form == "svg" or form == "png":
         return image_answer(form, lambda: _image(compared.pairs, is_pair=not baselines))
     return table_answer(form, _exhibit(compared.pairs))

@@ -30,23 +30,22 @@ def show_help(request: Request) -> Response:
 
 
 @router.get("/help/search.html")
-def show_help_search(request: Request, visitor: VisitorDep, q: Annotated[str, Query(max_length=200)] = "") -> Response:
+def show_help_search(visitor: VisitorDep, q: Annotated[str, Query(max_length=200)] = "") -> Response:
     """Show the sections of the documentation that have any of the words."""
     look = PageLook(f"Search for {q}" if q else "Search")
-    return page(
-        request, visitor, "documentation_search.html", look, groups=contents(), query=q, hits=search(q) if q else []
-    )
+    hits = search(q) if q else []
+    return page(visitor, "documentation_search.html", look, groups=contents(), query=q, hits=hits)
 
 
 @router.get("/help/{page_name}.html")
-def show_help_page(page_name: str, request: Request, visitor: VisitorDep) -> Response:
+def show_help_page(page_name: str, visitor: VisitorDep) -> Response:
     """Show a page of the documentation."""
     if (chapter := every_page().get(page_name)) is None:
         raise NotFound(f"There is no page {page_name!r} of the documentation. /help has all.")
     # Reference pages need parts that a process makes in seconds, so they are made while somebody reads this one.
     make_ahead()
     look, content = PageLook(chapter.title), Markup(render(page_name).html)
-    return page(request, visitor, "documentation.html", look, groups=contents(), shown=chapter, content=content)
+    return page(visitor, "documentation.html", look, groups=contents(), shown=chapter, content=content)
 
 
 class DesignQuery(TypedDict, total=False):
@@ -84,9 +83,7 @@ METHODS["difference_variance"] = ["t-test", "interval"]
 
 
 @router.get("/help/design")
-def show_design(
-    request: Request, visitor: VisitorDep, asked: Annotated[DesignQuery, asked_by(DesignQuery, is_form=True)]
-) -> Response:
+def show_design(visitor: VisitorDep, asked: Annotated[DesignQuery, asked_by(DesignQuery, is_form=True)]) -> Response:
     """Show the form and, to whoever is signed in, the number of topics."""
     design = completed(DesignQuery, asked or EXAMPLE)
     fault, needed = "", None
@@ -98,7 +95,7 @@ def show_design(
     look = PageLook("How many topics?", status=422 if fault else 200)
     boxes = [(name, *texts, ", ".join(METHODS[name])) for name, texts in TITLES.items()]
     values = {"design": design, "boxes": boxes, "methods": list(TAKEN), "needed": needed, "fault": fault}
-    return page(request, visitor, "design.html", look, **values)
+    return page(visitor, "design.html", look, **values)
 
 
 @router.get("/help/{file:path}")

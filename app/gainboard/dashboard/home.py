@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fastapi import Request, Response
-from fastapi.responses import RedirectResponse
+from fastapi import Response
 from pydantic import ValidationError
 
-from gainboard.api.answers import address
 from gainboard.api.collections import values_of
-from gainboard.api.dependencies import WorkspaceDep
 from gainboard.api.models.collections import NewCollection
 from gainboard.api.problems import read_problem
-from gainboard.dashboard.rendering import PageLook, PeopleRoute, help_of_problem, page, pages
+from gainboard.dashboard.rendering import PageLook, PeopleRoute, help_of_problem, lead_to, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, told_by, with_faults
 from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
 from gainboard.errors import BadGains, BadInput, Conflict
@@ -31,26 +28,25 @@ MOST_LEVELS_SHOWN = 20
 
 
 @for_people.get("/")
-def show_home(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, after: str | None = None) -> Response:
+def show_home(visitor: VisitorDep, after: str | None = None) -> Response:
     """Show the collections that exist for the visitor."""
     # One more than the page shows tells whether there are others.
-    seen = collections.list_collections(workspace, visitor.principal, after, MOST + 1)
+    seen = collections.list_collections(visitor.workspace, visitor.principal, after, MOST + 1)
     return page(
-        request,
         visitor,
         "home.html",
         PageLook("Collections"),
         collections=[each.collection for each in seen[:MOST]],
         more=seen[MOST - 1].collection.name if len(seen) > MOST else None,
-        now=workspace.now(),
+        now=visitor.workspace.now(),
     )
 
 
 @for_people.get("/problems/{slug}")
-def show_problem(slug: str, request: Request, visitor: VisitorDep) -> Response:
+def show_problem(slug: str, visitor: VisitorDep) -> Response:
     """Show what a type of problem means, and what to do about it."""
     problem = read_problem(slug)
-    return page(request, visitor, "problem.html", PageLook(problem.title, help=help_of_problem(slug)), problem=problem)
+    return page(visitor, "problem.html", PageLook(problem.title, help=help_of_problem(slug)), problem=problem)
 
 
 router.routes.extend(for_people.routes)
@@ -63,35 +59,35 @@ def _fields() -> list[Field]:
 
 
 @router.get("/new")
-def show_new(request: Request, visitor: VisitorDep) -> Response:
+def show_new(visitor: VisitorDep) -> Response:
     """Show the form of a new collection, to whoever may create some."""
     visitor.principal.require_instance_organiser()
-    return _show_form(request, visitor, _fields())
+    return _show_form(visitor, _fields())
 
 
-def _show_form(request: Request, visitor: Visitor, fields: Sequence[Field], fault: str = "") -> Response:
+def _show_form(visitor: Visitor, fields: Sequence[Field], fault: str = "") -> Response:
     by_name = {field.name: field for field in fields}
     example = describe_gains(by_name["levels"].value, by_name["gains"].value)
     look = PageLook("New collection", status=422 if fault else 200)
-    return page(request, visitor, "new.html", look, fields=by_name, fault=fault, example=example)
+    return page(visitor, "new.html", look, fields=by_name, fault=fault, example=example)
 
 
 @router.post("/new")
-def create(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep) -> Response:
+def create(visitor: VisitorDep, form: FormDep) -> Response:
     """Create the collection, and show its board, where a list says what to do next."""
     fields = _fields()
     try:
         sent = NewCollection.model_validate(read(fields, form))
-        seen = collections.create(workspace, visitor.principal, values_of(sent))
+        seen = collections.create(visitor.workspace, visitor.principal, values_of(sent))
     except (ValidationError, BadInput, Conflict) as error:
-        return _show_form(request, visitor, with_faults(fields, form, error), f"Nothing was created. {told_by(error)}")
-    return RedirectResponse(address(request, f"/c/{seen.collection.name}"), 303)
+        return _show_form(visitor, with_faults(fields, form, error), f"Nothing was created. {told_by(error)}")
+    return lead_to(visitor.request, f"/c/{seen.collection.name}")
 
 
 @router.get("/new/example")
-def show_example(request: Request, visitor: VisitorDep, levels: str = "", gains: str = "") -> Response:
+def show_example(visitor: VisitorDep, levels: str = "", gains: str = "") -> Response:
     """Show what these gains mean for these levels."""
-    return page(request, visitor, "new_example.html", PageLook("Gains"), example=describe_gains(levels, gains))
+    return page(visitor, "new_example.html", PageLook("Gains"), example=describe_gains(levels, gains))
 
 
 def describe_gains(levels: str, gains: str) -> str:

@@ -99,8 +99,8 @@ def show_problem(request: Request, answer: Response) -> Response:
     visitor, place = visitor_of(request), None
     # The pages of the collection stay near, unless it is not for this visitor, or the address has none.
     with suppress(KeyError, GainboardError):
-        place = enter(request, request.app.state.workspace, visitor, request.path_params["collection"])
+        place = enter(visitor, request.path_params["collection"])
     look = PageLook(
         problem["title"], place, status=answer.status_code, headers=headers, help=help_of_problem(problem["type"])
     )
-    return page(request, visitor, "error.html", look, problem=problem)
+    return page(visitor, "error.html", look, problem=problem)

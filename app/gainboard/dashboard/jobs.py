@@ -9,17 +9,15 @@ from itertools import islice
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Path, Request, Response
-from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
 from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, every_kind, find_kind, schema_of
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
-from gainboard.api.answers import address
 from gainboard.api.dependencies import EngineDep, WatchDep, WorkspaceDep
 from gainboard.api.job_answers import JobContext
 from gainboard.dashboard.figures import FigureOnPage, TableOnPage
 from gainboard.dashboard.places import Place, PlaceDep, enter
-from gainboard.dashboard.rendering import page_of, pages
+from gainboard.dashboard.rendering import lead_to, page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
 from gainboard.dashboard.sessions import FormDep, VisitorDep
 from gainboard.errors import GainboardError, NotFound
@@ -149,32 +147,32 @@ def launch(noun: Noun, kind: str, context: JobContextDep, form: FormDep, place: 
     except GainboardError as error:
         return _show_form(place, noun, chosen, with_faults(fields, form), error.message)
     context.engine.wake()
-    return RedirectResponse(address(context.request, f"/{noun}s/{work.id}"), 303)
+    return lead_to(context.request, f"/{noun}s/{work.id}")
 
 
 @router.get("/jobs/{job}")
-def show_job(job: str, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+def show_job(job: str, visitor: VisitorDep) -> Response:
     """Show a job: its progress, or what it has found."""
-    seen = find_work(workspace, visitor.principal, JOBS, job)
+    seen = find_work(visitor.workspace, visitor.principal, JOBS, job)
     work = seen.work
     kind = find_kind(work.kind)
     figures = []
     if work.state == "succeeded":
-        figures = [FigureOnPage.of(figure) for figure in read_back(workspace, work).figures()]
-    place = enter(request, workspace, visitor, seen.collections[0].name)
+        figures = [FigureOnPage.of(figure) for figure in read_back(visitor.workspace, work).figures()]
+    place = enter(visitor, seen.collections[0].name)
     return _show_work(place, work, work, "job", kind, figures=figures, params=work.params)
 
 
 @router.get("/reports/{report}")
-def show_report(report: str, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+def show_report(report: str, visitor: VisitorDep) -> Response:
     """Show a report: its progress, or its tables and figures."""
-    seen = find_work(workspace, visitor.principal, REPORTS, report)
+    seen = find_work(visitor.workspace, visitor.principal, REPORTS, report)
     work = seen.work
     kind = find_report_kind(work.name)
     layout: Mapping[str, Any] = {"figures": (), "left_out": (), "remarks": ()}
     if work.layout is not None and work.layout.state == "succeeded":
-        layout = read_layout(workspace, work)
-    place = enter(request, workspace, visitor, seen.collections[0].name)
+        layout = read_layout(visitor.workspace, work)
+    place = enter(visitor, seen.collections[0].name)
     return _show_work(
         place,
         work,
@@ -258,14 +256,14 @@ def _add_changes(work_type: WorkType[Any]) -> None:
     def cancel(context: JobContextDep, form: FormDep, identity: str = named) -> Response:
         cancel_work(context.workspace, context.principal, work_type, identity)
         context.engine.wake()
-        return RedirectResponse(address(context.request, f"/{noun}s/{identity}"), 303)
+        return lead_to(context.request, f"/{noun}s/{identity}")
 
     @router.post(f"/{noun}s/{{{noun}}}/verify")
     def verify_result(context: JobContextDep, form: FormDep, identity: str = named) -> Response:
         work = find_work(context.workspace, context.principal, work_type, identity).work
         job = verify(context.workspace, context.principal, work)
         context.engine.wake()
-        return RedirectResponse(address(context.request, f"/jobs/{job.id}"), 303)
+        return lead_to(context.request, f"/jobs/{job.id}")
 
 
 _add_changes(JOBS)

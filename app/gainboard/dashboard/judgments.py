@@ -7,13 +7,12 @@ from typing import Annotated
 
 from fastapi import Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from gainboard.api import uploads
-from gainboard.api.answers import address, answer, uploaded_file
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.answers import answer, uploaded_file
+from gainboard.api.dependencies import CollectionName
 from gainboard.api.judgment_sets import SetName
 from gainboard.api.middleware import JSON_BYTES
 from gainboard.api.models.collections import CollectionChange
@@ -23,7 +22,7 @@ from gainboard.api.score_matrices import ScoreMatrixUploadQuery, put_score_matri
 from gainboard.api.uploads import PlainUpload, ReadersDep
 from gainboard.dashboard.jobs import JobContextDep
 from gainboard.dashboard.places import PlaceDep
-from gainboard.dashboard.rendering import PrintedRequest, page_of, pages
+from gainboard.dashboard.rendering import PrintedRequest, lead_to, page_of, pages
 from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation import collections
@@ -123,14 +122,14 @@ def show_impact(
 def download(
     collection: CollectionName,
     version: Version,
-    workspace: WorkspaceDep,
     visitor: VisitorDep,
     judgments: JudgmentsDep = OFFICIAL,
 ) -> Response:
     """Return the file of a version, as it was uploaded."""
     name = VersionName(judgments, version)
-    stored = qrels.find_version(workspace, visitor.principal, collection, name).qrels
-    return uploaded_file(qrels.read_file(workspace, stored), stored.sha256, f"{collection}-{judgments}-{version}")
+    stored = qrels.find_version(visitor.workspace, visitor.principal, collection, name).qrels
+    pieces = qrels.read_file(visitor.workspace, stored)
+    return uploaded_file(pieces, stored.sha256, f"{collection}-{judgments}-{version}")
 
 
 class NamedMatrixQuery(ScoreMatrixUploadQuery):
@@ -142,23 +141,21 @@ class NamedMatrixQuery(ScoreMatrixUploadQuery):
 @router.post("/c/{collection}/score-matrices")
 async def put_matrix(
     collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
     visitor: UploaderDep,
     readers: ReadersDep,
     asked: Annotated[NamedMatrixQuery, Query()],
 ) -> Response:
     """Upload scores from elsewhere, as the API does."""
     sent = ScoreMatrixUploadQuery(**asked.model_dump(exclude={"name"}, exclude_unset=True))
-    return await put_score_matrix(collection, asked.name, request, workspace, visitor.principal, readers, sent)
+    return await put_score_matrix(
+        collection, asked.name, visitor.request, visitor.workspace, visitor.principal, readers, sent
+    )
 
 
 @router.post("/c/{collection}/declared-topics")
-async def declare(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: UploaderDep
-) -> Response:
+async def declare(collection: CollectionName, visitor: UploaderDep) -> Response:
     """Declare the topics of a file, which are separated by white space."""
-    async with uploads.received(request, JSON_BYTES, PlainUpload()) as sent:
+    async with uploads.received(visitor.request, JSON_BYTES, PlainUpload()) as sent:
         sent.body.file.seek(0)  # it is where the last byte was written
         text = await run_in_threadpool(sent.body.file.read)
     try:
@@ -168,17 +165,15 @@ async def declare(
     except (UnicodeError, ValidationError):
         message = "The file is no list of topics: write their ids, separated by spaces or lines, in UTF-8."
         raise InvalidRequest.at("body", "bad-topics", message) from None
-    await run_in_threadpool(collections.change, workspace, visitor.principal, collection, values)
+    await run_in_threadpool(collections.change, visitor.workspace, visitor.principal, collection, values)
     return answer({"topics": len(topics)})
 
 
 @router.post("/c/{collection}/declared-topics/from-qrels")
-def declare_judged(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
-) -> Response:
+def declare_judged(collection: CollectionName, visitor: VisitorDep, form: FormDep) -> Response:
     """Declare the topics of the published judgments."""
-    collections.change(workspace, visitor.principal, collection, {"topics": FROM_QRELS})
-    return _lead_back(request, collection)
+    collections.change(visitor.workspace, visitor.principal, collection, {"topics": FROM_QRELS})
+    return _lead_back(visitor.request, collection)
 
 
 @router.post("/c/{collection}/judgments/{version}/publish")
@@ -193,7 +188,7 @@ def publish(
     """Publish a version: scores are then those under it. If that takes a job, show the job."""
     published = publish_qrels(collection, version, context, judgments)
     if published.status_code == HTTPStatus.ACCEPTED:
-        return RedirectResponse(address(request, f"/jobs/{published.headers['location'].rpartition('/')[2]}"), 303)
+        return lead_to(request, f"/jobs/{published.headers['location'].rpartition('/')[2]}")
     return _lead_back(request, collection, judgments)
 
 
@@ -201,15 +196,13 @@ def publish(
 def discard(
     collection: CollectionName,
     version: Version,
-    request: Request,
-    workspace: WorkspaceDep,
     visitor: VisitorDep,
     form: FormDep,
     judgments: JudgmentsDep = OFFICIAL,
 ) -> Response:
     """Discard a draft."""
-    publication.discard(workspace, visitor.principal, collection, VersionName(judgments, version))
-    return _lead_back(request, collection, judgments)
+    publication.discard(visitor.workspace, visitor.principal, collection, VersionName(judgments, version))
+    return _lead_back(visitor.request, collection, judgments)
 
 
 @router.post("/c/{collection}/judgment-sets/{judgments}/{state}")
@@ -217,15 +210,13 @@ def change_set(
     collection: CollectionName,
     judgments: SetName,
     state: SetState,
-    request: Request,
-    workspace: WorkspaceDep,
     visitor: VisitorDep,
     form: FormDep,
 ) -> Response:
     """Release a judgment set, or hide it again."""
-    versions.release(workspace, visitor.principal, collection, judgments, is_released=state == "released")
-    return _lead_back(request, collection)
+    versions.release(visitor.workspace, visitor.principal, collection, judgments, is_released=state == "released")
+    return _lead_back(visitor.request, collection)
 
 
 def _lead_back(request: Request, collection: str, judgments: str = OFFICIAL) -> Response:
-    return RedirectResponse(address(request, f"/c/{collection}/judgments{query_of_set(judgments)}"), 303)
+    return lead_to(request, f"/c/{collection}/judgments{query_of_set(judgments)}")

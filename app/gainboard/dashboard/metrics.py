@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
-from fastapi import Request, Response
+from fastapi import Response
 
 from gainboard.api.queries import asked_by, parameters_of
 from gainboard.dashboard.rendering import PageLook, page, pages
@@ -61,15 +61,15 @@ class TrialQuery(MetricParameters[Parameter], total=False):
 
 
 @router.get("/help/metrics")
-def show_metrics(request: Request, visitor: VisitorDep) -> Response:
+def show_metrics(visitor: VisitorDep) -> Response:
     """Show the catalogue of metrics and presets."""
     catalogue = {"metrics": every_metric(), "presets": every_preset()}
-    return page(request, visitor, "metrics.html", PageLook("Metrics"), **catalogue)
+    return page(visitor, "metrics.html", PageLook("Metrics"), **catalogue)
 
 
 @router.get("/help/metrics/{name}")
 def show_metric(
-    name: str, request: Request, visitor: VisitorDep, asked: Annotated[TrialQuery, asked_by(TrialQuery, is_form=True)]
+    name: str, visitor: VisitorDep, asked: Annotated[TrialQuery, asked_by(TrialQuery, is_form=True)]
 ) -> Response:
     """Show a metric, and its score of the ranked list."""
     if (metric := next((metric for metric in every_metric() if metric.name == name), None)) is None:
@@ -83,7 +83,7 @@ def show_metric(
     title = f"{metric.name}: {metric.title}"
     look = PageLook(title, status=422 if fault else 200, help=f"metrics.html#{heading_id(title)}")
     values = {"metric": metric, "asked": completed(TrialQuery, asked), "trial": trial, "fault": fault, "scale": SCALE}
-    return page(request, visitor, "metric.html", look, **values)
+    return page(visitor, "metric.html", look, **values)
 
 
 class Trial:
@@ -173,6 +173,6 @@ STYLE = "'unsafe-inline'"
 
 
 @router.get("/docs")
-def show_docs(request: Request, visitor: VisitorDep) -> Response:
+def show_docs(visitor: VisitorDep) -> Response:
     """Show the API, with forms to try it."""
-    return page(request, visitor, "docs.html", PageLook("API", style=STYLE))
+    return page(visitor, "docs.html", PageLook("API", style=STYLE))

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 from fastapi import Depends, Request
 
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.dependencies import CollectionName
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.evaluation.access.principals import Principal, Sender
 from gainboard.evaluation.access.visibility import View, open_collection
@@ -27,13 +27,19 @@ class NavigationEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """A collection as a visitor sees it now, with the request for one of its pages."""
+    """A collection as a visitor sees it now."""
 
-    request: Request
-    workspace: Workspace
     visitor: Visitor
     view: View
     now: datetime
+
+    @property
+    def request(self) -> Request:
+        return self.visitor.request
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.visitor.workspace
 
     @property
     def principal(self) -> Principal:
@@ -85,14 +91,14 @@ class Place:
         return [entry for is_offered, entry in offered if is_offered]
 
 
-def enter(request: Request, workspace: Workspace, visitor: Visitor, name: str) -> Place:
+def enter(visitor: Visitor, name: str) -> Place:
     """Return the collection as this visitor sees it. Raise NotFound or NotAuthenticated as the API does."""
-    with workspace.database.reading() as tx:
-        return Place(request, workspace, visitor, open_collection(tx, visitor.principal, name), workspace.now())
+    with visitor.workspace.database.reading() as tx:
+        return Place(visitor, open_collection(tx, visitor.principal, name), visitor.workspace.now())
 
 
-def _place(collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Place:
-    return enter(request, workspace, visitor, collection)
+def _place(collection: CollectionName, visitor: VisitorDep) -> Place:
+    return enter(visitor, collection)
 
 
 PlaceDep = Annotated[Place, Depends(_place)]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from fastapi import Request, Response
+from fastapi import Response
 
-from gainboard.api.dependencies import WorkspaceDep
 from gainboard.dashboard.figures import ChartScale
 from gainboard.dashboard.places import enter
 from gainboard.dashboard.rendering import page_of, pages
@@ -36,16 +35,16 @@ def boards_of(document: Mapping[str, Any]) -> list[BoardOnPage]:
 
 
 @router.get("/r/{release}")
-def show_release(release: str, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+def show_release(release: str, visitor: VisitorDep) -> Response:
     """Show a release: how to cite it, its boards, and what it holds."""
     name, _, number = release.rpartition("-")
     # Nine digits fit into the column of numbers; PostgreSQL fails at a number that does not.
     if not (name and number.isdecimal() and len(number) <= 9):
         raise NotFound(f"There is no release {release!r}. Its name is that of a collection and a number: web-1.")
-    place = enter(request, workspace, visitor, name)
-    _, frozen = find_release(workspace, place.principal, name, int(number))
-    newest = list_releases(workspace, place.principal, name, limit=1)[1][0].number
-    document = read_document(workspace, frozen)
+    place = enter(visitor, name)
+    _, frozen = find_release(visitor.workspace, place.principal, name, int(number))
+    newest = list_releases(visitor.workspace, place.principal, name, limit=1)[1][0].number
+    document = read_document(visitor.workspace, frozen)
     return page_of(
         place,
         "release.html",

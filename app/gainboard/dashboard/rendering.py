@@ -13,6 +13,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.routing import Match
@@ -161,8 +162,9 @@ SETTING = {"metric", "judgments", "qrels", "names", "topics", *query_parameters(
 """The part of a query that links to other pages carry: metrics, their parameters, topics and judgments."""
 
 
-def page(request: Request, visitor: Visitor, template: str, look: PageLook, **values: Any) -> Response:
+def page(visitor: Visitor, template: str, look: PageLook, **values: Any) -> Response:
     """Return a template as a page with its headers. `values` are what the template shows."""
+    request = visitor.request
 
     def to(path: str, *more: tuple[str, Any], **query: Any) -> str:
         pairs = [*more, *((name, value) for name, value in query.items() if value is not None)]
@@ -197,7 +199,12 @@ def page_of(
 ) -> Response:
     """Return a page of a collection. `here` is the entry of the navigation that is current."""
     look = PageLook(title, place, here, status=status, help=help)
-    return page(place.request, place.visitor, template, look, **values)
+    return page(place.visitor, template, look, **values)
+
+
+def lead_to(request: Request, path: str) -> Response:
+    """Send a browser from its form to a page."""
+    return RedirectResponse(address(request, path), 303)
 
 
 class PageRoute(CheckedRoute):

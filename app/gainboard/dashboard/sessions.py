@@ -29,8 +29,10 @@ FORM = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody who looks at a page, with a session or without."""
+    """Somebody who looks at a page, with a session or without, and the request for the page."""
 
+    request: Request
+    workspace: Workspace
     session: Session | None = None
 
     @property
@@ -70,18 +72,18 @@ def _visitor(request: Request, workspace: WorkspaceDep) -> Visitor:
         is_use = "text/html" in request.headers.get("accept", "") if destination is None else destination == "document"
     secret = request.cookies.get(_cookie_name(request))
     session = resume(workspace, secret, is_use=is_use) if secret else None
-    visitor = request.state.visitor = Visitor(session)
+    visitor = request.state.visitor = Visitor(request, workspace, session)
     if visitor.principal.token is not None:
         caller_of(request.scope).token = visitor.principal.token.id
-    let_ask_again(request, partial(_principal_again, workspace, visitor))
+    let_ask_again(request, partial(_principal_again, visitor))
     return visitor
 
 
-def _principal_again(workspace: Workspace, visitor: Visitor) -> Principal:
+def _principal_again(visitor: Visitor) -> Principal:
     """Return the visitor's principal as it is now. Raise NotAuthenticated if the session has ended."""
     if visitor.session is None:
         return visitor.principal
-    session = resume(workspace, visitor.session.secret, is_use=False)
+    session = resume(visitor.workspace, visitor.session.secret, is_use=False)
     if session is None:
         raise NotAuthenticated(SESSION_ENDED)
     return session.principal
@@ -92,15 +94,16 @@ VisitorDep = Annotated[Visitor, Depends(_visitor)]
 
 def visitor_of(request: Request) -> Visitor:
     """Return the visitor that the page has found. Where no page was asked for, look for a session; else nobody."""
+    workspace: Workspace = request.app.state.workspace
     visitor: Visitor | None = getattr(request.state, "visitor", None)
     # A route that has not looked for a visitor, such as a static file, shows its problems as to nobody.
     if visitor is not None or request.scope.get("route") is not None:
-        return visitor or Visitor()
+        return visitor or Visitor(request, workspace)
     try:
-        return _visitor(request, request.app.state.workspace)
+        return _visitor(request, workspace)
     # A page about a problem must come, whatever is wrong with the session.
     except GainboardError:
-        return Visitor()
+        return Visitor(request, workspace)
 
 
 def _cookie_name(request: Request) -> str:

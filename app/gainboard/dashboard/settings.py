@@ -9,18 +9,17 @@ from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Request, Response
-from fastapi.responses import RedirectResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
 
-from gainboard.api.answers import address
 from gainboard.api.audit import LINES
 from gainboard.api.collections import show, values_of
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.dependencies import CollectionName
 from gainboard.api.models.admin import NewToken
 from gainboard.api.models.collections import ChangeableSettings
 from gainboard.api.tokens import TokenId
 from gainboard.dashboard.places import Place, PlaceDep
-from gainboard.dashboard.rendering import page_of, pages
+from gainboard.dashboard.rendering import lead_to, page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, told_by, with_faults
 from gainboard.dashboard.sessions import Form, FormDep, VisitorDep, forget_once, show_once, shown_once
 from gainboard.errors import GainboardError, InvalidRequest, SettingsChanged
@@ -159,7 +158,7 @@ def _read_seen(text: str) -> dict[str, str]:
 
 
 def _lead_back(request: Request, collection: str, query: str = "") -> Response:
-    return RedirectResponse(address(request, f"/c/{collection}/settings{query}"), 303)
+    return lead_to(request, f"/c/{collection}/settings{query}")
 
 
 def _token_fields() -> list[Field]:
@@ -168,9 +167,9 @@ def _token_fields() -> list[Field]:
 
 
 @router.get("/c/{collection}/audit.ndjson")
-def read_audit(collection: CollectionName, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+def read_audit(collection: CollectionName, visitor: VisitorDep) -> Response:
     """Return the whole audit log, as the API does."""
-    export = audit.export_entries(workspace, visitor.principal, collection, AuditWanted())
+    export = audit.export_entries(visitor.workspace, visitor.principal, collection, AuditWanted())
     return StreamingResponse((audit.line(entry) for entry in export.entries), media_type=LINES)
 
 
@@ -178,14 +177,12 @@ def read_audit(collection: CollectionName, workspace: WorkspaceDep, visitor: Vis
 def change_phase(
     collection: CollectionName,
     phase: Phase,
-    request: Request,
-    workspace: WorkspaceDep,
     visitor: VisitorDep,
     form: FormDep,
 ) -> Response:
     """Release the judgments, or hide them again."""
-    collections.change(workspace, visitor.principal, collection, {"phase": phase})
-    return _lead_back(request, collection)
+    collections.change(visitor.workspace, visitor.principal, collection, {"phase": phase})
+    return _lead_back(visitor.request, collection)
 
 
 @router.post("/c/{collection}/tokens")
@@ -208,13 +205,11 @@ def create_token(form: FormDep, place: PlaceDep) -> Response:
 def revoke_token(
     collection: CollectionName,
     token: TokenId,
-    request: Request,
-    workspace: WorkspaceDep,
     visitor: VisitorDep,
     form: FormDep,
 ) -> Response:
     """Revoke a token for good, or withdraw an invitation. The form of the teams' page leads back there."""
-    tokens.revoke(workspace, visitor.principal, collection, token)
+    tokens.revoke(visitor.workspace, visitor.principal, collection, token)
     if form.get("back") == "teams":
-        return RedirectResponse(address(request, f"/c/{collection}/teams"), 303)
-    return _lead_back(request, collection)
+        return lead_to(visitor.request, f"/c/{collection}/teams")
+    return _lead_back(visitor.request, collection)

@@ -7,17 +7,16 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import Query, Request, Response
+from fastapi import Query, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import RedirectResponse
 
 from gainboard.api import uploads
-from gainboard.api.answers import address, answer
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.answers import answer
+from gainboard.api.dependencies import CollectionName
 from gainboard.api.runs import RunName, RunUploadQuery, in_slot
 from gainboard.api.uploads import ReadersDep
 from gainboard.dashboard.places import Place, PlaceDep
-from gainboard.dashboard.rendering import page_of, pages
+from gainboard.dashboard.rendering import lead_to, page_of, pages
 from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
 from gainboard.errors import NoQrels, Refused
 from gainboard.evaluation.access import score_budget
@@ -116,7 +115,6 @@ def _scores_changed_at(place: Place) -> datetime | None:
 async def check(
     visitor: UploaderDep,
     place: PlaceDep,
-    request: Request,
     readers: ReadersDep,
     asked: Annotated[RunUploadQuery, Query()],
 ) -> Response:
@@ -125,7 +123,7 @@ async def check(
     async with (
         readers.reading(principal),
         in_slot(workspace, place.view),
-        uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
+        uploads.received(visitor.request, workspace.limits.compressed_bytes, asked) as sent,
     ):
         details = RunDetails(**asked.model_dump())
         checked = await run_in_threadpool(runs.check, workspace, principal, place.name, sent.body, details)
@@ -136,11 +134,9 @@ async def check(
 def withdraw(
     collection: CollectionName,
     run: RunName,
-    request: Request,
-    workspace: WorkspaceDep,
     visitor: VisitorDep,
     form: FormDep,
 ) -> Response:
     """Withdraw a run, and show the others."""
-    runs.withdraw(workspace, visitor.principal, collection, run)
-    return RedirectResponse(address(request, f"/c/{collection}/submissions"), 303)
+    runs.withdraw(visitor.workspace, visitor.principal, collection, run)
+    return lead_to(visitor.request, f"/c/{collection}/submissions")

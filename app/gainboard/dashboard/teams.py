@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from fastapi import Request, Response
-from fastapi.responses import RedirectResponse
 
-from gainboard.api.answers import address, server_address
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.answers import server_address
+from gainboard.api.dependencies import CollectionName
 from gainboard.api.tokens import TokenId
 from gainboard.dashboard.places import Place, PlaceDep, enter
-from gainboard.dashboard.rendering import page_of, pages
+from gainboard.dashboard.rendering import lead_to, page_of, pages
 from gainboard.dashboard.sessions import FormDep, VisitorDep, forget_once, show_once, shown_once
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access import invitations, tokens
@@ -95,36 +94,30 @@ def _show_page(place: Place, wanted: str = "", fault: str = "") -> Response:
 
 
 @router.post("/c/{collection}/teams")
-def invite(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
-) -> Response:
+def invite(collection: CollectionName, visitor: VisitorDep, form: FormDep) -> Response:
     """Invite the teams of a list, one in each line."""
     wanted = form.get("teams")
     assert visitor.session is not None, "a form belongs to a session"
     try:
-        invitations.invite(workspace, visitor.session, collection, wanted.replace(",", " ").split())
+        invitations.invite(visitor.workspace, visitor.session, collection, wanted.replace(",", " ").split())
     except InvalidRequest as error:
-        return _show_page(
-            enter(request, workspace, visitor, collection), wanted, f"Nobody was invited. {error.message}"
-        )
-    return _lead_back(request, collection)
+        return _show_page(enter(visitor, collection), wanted, f"Nobody was invited. {error.message}")
+    return _lead_back(visitor.request, collection)
 
 
 def _lead_back(request: Request, collection: str) -> Response:
-    return RedirectResponse(address(request, f"/c/{collection}/teams"), 303)
+    return lead_to(request, f"/c/{collection}/teams")
 
 
 @router.post("/c/{collection}/teams/{token}/rotate")
 def rotate(
     collection: CollectionName,
     token: TokenId,
-    request: Request,
-    workspace: WorkspaceDep,
     visitor: VisitorDep,
     form: FormDep,
 ) -> Response:
     """Give a team's token a new secret, and show it this once."""
-    issued = tokens.rotate(workspace, visitor.principal, collection, token)
-    answer = _lead_back(request, collection)
-    show_once(request, answer, issued.token)
+    issued = tokens.rotate(visitor.workspace, visitor.principal, collection, token)
+    answer = _lead_back(visitor.request, collection)
+    show_once(visitor.request, answer, issued.token)
     return answer
