@@ -28,7 +28,6 @@ from gainboard.errors import Forbidden, NoQrels
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.access.disclosure import list_presets
 from gainboard.evaluation.access.teams import list_teams
-from gainboard.evaluation.boards.adjusted_boards import CorrectedMetric
 from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.boards.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.judgments.judged_shares import whole_shares
@@ -107,13 +106,8 @@ def board_values(place: Place, asked: BoardQuery) -> dict[str, Any]:
         "short": short_labels(board.scores.labels),
         "groups_of_topics": choices.topic_groups,
         "judgment_sets": judgment_sets,
-        "correction": correction_of(board),
+        "correction": board.corrected.by_metric[board.place] if board.corrected else None,
     }
-
-
-def correction_of(board: Board) -> CorrectedMetric | None:
-    """Return the correction of the metric that ranks the board; None without one."""
-    return board.corrected.by_metric[board.place] if board.corrected else None
 
 
 def shown_digits(board: Board) -> int:

@@ -72,9 +72,23 @@ def _show_beside_baselines(place: Place, title: str, names: list[str], asked: Co
     """Show the runs beside each baseline, one table for each metric and baseline, the largest difference first."""
     baselines, margin = asked.get("baseline", ()), asked.get("margin")
     comparison = compare(place.workspace, place.sender, place.name, question_of(asked), baselines, margin)
-    tables: dict[tuple[str, str], list[PairComparison]] = {}
+    by_table: dict[tuple[str, str], list[PairComparison]] = {}
     for compared in comparison.pairs:
-        tables.setdefault((compared.label, compared.names[1]), []).append(compared)
+        by_table.setdefault((compared.label, compared.names[1]), []).append(compared)
+    tables = []
+    for (label, baseline), pairs in by_table.items():
+        ends = [end for pair in pairs if pair.statistics for end in (pair.statistics.low, pair.statistics.high)]
+        tables.append(
+            {
+                "label": label,
+                "baseline": baseline,
+                "mean": pairs[0].means[1],
+                "pairs": sorted(pairs, key=lambda pair: pair.means[1] - pair.means[0]),
+                # The axis has the 0, because an interval with it shows no difference.
+                "scale": ChartScale.around([0.0, *ends], 5),
+                "significant": sum(pair.is_significant for pair in pairs),
+            }
+        )
     query = query_of(asked)
     return page_of(
         place,
@@ -87,25 +101,12 @@ def _show_beside_baselines(place: Place, title: str, names: list[str], asked: Co
         kept=[(name, value) for name, value in asked.items() if name not in ("baseline", "run", "metric", "margin")],
         runs=asked.get("run") or (),
         metrics=asked.get("metric", ()),
-        tables=[_table(*about, pairs) for about, pairs in tables.items()],
+        tables=tables,
         alpha=ALPHA,
         numbers=query,
         forms=FORMS,
         asking=PrintedRequest.of(place, "compare", query, "compare_with"),
     )
-
-
-def _table(label: str, baseline: str, pairs: list[PairComparison]) -> dict[str, Any]:
-    """Return a table of pairs with one baseline, and the axis of their intervals, which has the 0."""
-    ends = [end for pair in pairs if pair.statistics for end in (pair.statistics.low, pair.statistics.high)]
-    return {
-        "label": label,
-        "baseline": baseline,
-        "mean": pairs[0].means[1],
-        "pairs": sorted(pairs, key=lambda pair: pair.means[1] - pair.means[0]),
-        "scale": ChartScale.around([0.0, *ends], 5),
-        "significant": sum(pair.is_significant for pair in pairs),
-    }
 
 
 def _describe(compared: PairComparison, pair: list[str]) -> dict[str, Any]:

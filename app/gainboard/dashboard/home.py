@@ -67,7 +67,7 @@ def show_new(visitor: VisitorDep) -> Response:
 
 def _show_form(visitor: Visitor, fields: Sequence[Field], fault: str = "") -> Response:
     by_name = {field.name: field for field in fields}
-    example = describe_gains(by_name["levels"].value, by_name["gains"].value)
+    example = _describe_gains(by_name["levels"].value, by_name["gains"].value)
     look = PageLook("New collection", status=422 if fault else 200)
     return page(visitor, "new.html", look, fields=by_name, fault=fault, example=example)
 
@@ -87,10 +87,10 @@ def create(visitor: VisitorDep, form: FormDep) -> Response:
 @router.get("/new/example")
 def show_example(visitor: VisitorDep, levels: str = "", gains: str = "") -> Response:
     """Show what these gains mean for these levels."""
-    return page(visitor, "new_example.html", PageLook("Gains"), example=describe_gains(levels, gains))
+    return page(visitor, "new_example.html", PageLook("Gains"), example=_describe_gains(levels, gains))
 
 
-def describe_gains(levels: str, gains: str) -> str:
+def _describe_gains(levels: str, gains: str) -> str:
     """Return what a document of each level is worth, or why that is not known."""
     names = list(split_list(levels))
     # Levels are their names, or their number. Digits of other alphabets are a name.

@@ -80,12 +80,12 @@ def show_submissions(place: PlaceDep, team: str | None = None) -> Response:
         closed=closed,
         formats=FORMATS,
         may_withdraw=runs.may_withdraw(place.view, place.now),
-        news=judgment_news(place),
+        news=_judgment_news(place),
         scores_changed_at=_scores_changed_at(place),
     )
 
 
-def judgment_news(place: Place) -> dict[str, Any] | None:
+def _judgment_news(place: Place) -> dict[str, Any] | None:
     """Return the version of the judgments in use and the one that it replaced; None unless it replaced one.
 
     None also for whoever may not see the judgments.
