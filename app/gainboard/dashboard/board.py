@@ -15,14 +15,7 @@ from gainboard.dashboard.board_form import SECONDS, form_of_board, links_of_boar
 from gainboard.dashboard.board_rows import MOST_LINES, in_order, rows_of
 from gainboard.dashboard.figures import ChartScale
 from gainboard.dashboard.places import Place, PlaceDep, enter
-from gainboard.dashboard.rendering import (
-    FORMATS,
-    Form,
-    PageLook,
-    page,
-    page_of,
-    pages,
-)
+from gainboard.dashboard.rendering import FORMATS, Form, PageLook, page, page_of, pages
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import Forbidden, NoQrels
 from gainboard.evaluation.access import score_budget
@@ -136,10 +129,7 @@ def _table(
 
 @router.get("/c/{collection}/board.{form}")
 def read_board(
-    collection: CollectionName,
-    form: Form,
-    visitor: VisitorDep,
-    asked: Annotated[ExportQuery, asked_by(ExportQuery)],
+    collection: CollectionName, form: Form, visitor: VisitorDep, asked: Annotated[ExportQuery, asked_by(ExportQuery)]
 ) -> Response:
     """Return a board as the API does, or as an image."""
     if form == "svg" or form == "png":

@@ -27,10 +27,7 @@ DESCRIBED: Final[Sequence[tuple[str, str]]] = (
     (r"data/qrels/(.*)-(\d+)\.txt", "Relevance judgments: version {2} of the set {1}, as it was uploaded."),
     (r"data/runs/(.*)\.txt", "The run {1}, as it was submitted."),
     (r"data/runs/(.*)\.ir_metadata\.yml", "What is said of the run {1}, as ir_metadata."),
-    (
-        r"data/score-matrices/(.*)-(\d+)\.csv",
-        "Scores from elsewhere: version {2} of {1}, by run and topic.",
-    ),
+    (r"data/score-matrices/(.*)-(\d+)\.csv", "Scores from elsewhere: version {2} of {1}, by run and topic."),
     (r"data/scores\.csv", "Scores of all runs by topic, under each official metric."),
     (r"data/boards\.csv", "The runs by their mean, under each official metric."),
     (r"data/board-(\d+)\.tex", "Board {1} as a table in LaTeX."),

@@ -26,16 +26,7 @@ from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import bounded_levels
 from gainboard.jobs import report_planning, submission
-from gainboard.jobs.access import (
-    JOBS,
-    REPORTS,
-    JobsWanted,
-    WorkType,
-    cancel_work,
-    find_work,
-    list_jobs,
-    list_reports,
-)
+from gainboard.jobs.access import JOBS, REPORTS, JobsWanted, WorkType, cancel_work, find_work, list_jobs, list_reports
 from gainboard.jobs.files import find_file, read_file
 from gainboard.jobs.results import read_back, read_layout
 from gainboard.jobs.verification import is_verifiable, verify
@@ -210,10 +201,10 @@ def _show_work(
 
 def table_on_page(workspace: Workspace, maker: StoredJob, named: Mapping[str, Any]) -> TableOnPage | None:
     """Return the first rows of a stored table; None if it was not stored."""
-    # One row more than a page shows tells it that there are more.
     file = find_file(workspace, maker, f"tables/{named['name']}.csv")
     if file is None:
         return None
+    # The header, and one row more than a page shows: that tells it that there are more.
     header, *rows = islice(rows_of(read_file(workspace, file)), MOST_ROWS + 2)
     if {"asl", "resamples"} <= set(header):
         level, drawn = header.index("asl"), header.index("resamples")

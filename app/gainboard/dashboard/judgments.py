@@ -120,10 +120,7 @@ def show_impact(
 
 @router.get("/c/{collection}/judgments/{version}/file.txt")
 def download(
-    collection: CollectionName,
-    version: Version,
-    visitor: VisitorDep,
-    judgments: JudgmentsDep = OFFICIAL,
+    collection: CollectionName, version: Version, visitor: VisitorDep, judgments: JudgmentsDep = OFFICIAL
 ) -> Response:
     """Return the file of a version, as it was uploaded."""
     name = VersionName(judgments, version)
@@ -140,10 +137,7 @@ class NamedMatrixQuery(ScoreMatrixUploadQuery):
 
 @router.post("/c/{collection}/score-matrices")
 async def put_matrix(
-    collection: CollectionName,
-    visitor: UploaderDep,
-    readers: ReadersDep,
-    asked: Annotated[NamedMatrixQuery, Query()],
+    collection: CollectionName, visitor: UploaderDep, readers: ReadersDep, asked: Annotated[NamedMatrixQuery, Query()]
 ) -> Response:
     """Upload scores from elsewhere, as the API does."""
     sent = ScoreMatrixUploadQuery(**asked.model_dump(exclude={"name"}, exclude_unset=True))
@@ -194,11 +188,7 @@ def publish(
 
 @router.post("/c/{collection}/judgments/{version}/discard")
 def discard(
-    collection: CollectionName,
-    version: Version,
-    visitor: VisitorDep,
-    form: FormDep,
-    judgments: JudgmentsDep = OFFICIAL,
+    collection: CollectionName, version: Version, visitor: VisitorDep, form: FormDep, judgments: JudgmentsDep = OFFICIAL
 ) -> Response:
     """Discard a draft."""
     publication.discard(visitor.workspace, visitor.principal, collection, VersionName(judgments, version))
@@ -207,11 +197,7 @@ def discard(
 
 @router.post("/c/{collection}/judgment-sets/{judgments}/{state}")
 def change_set(
-    collection: CollectionName,
-    judgments: SetName,
-    state: SetState,
-    visitor: VisitorDep,
-    form: FormDep,
+    collection: CollectionName, judgments: SetName, state: SetState, visitor: VisitorDep, form: FormDep
 ) -> Response:
     """Release a judgment set, or hide it again."""
     versions.release(visitor.workspace, visitor.principal, collection, judgments, is_released=state == "released")

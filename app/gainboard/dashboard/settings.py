@@ -174,12 +174,7 @@ def read_audit(collection: CollectionName, visitor: VisitorDep) -> Response:
 
 
 @router.post("/c/{collection}/phase/{phase}")
-def change_phase(
-    collection: CollectionName,
-    phase: Phase,
-    visitor: VisitorDep,
-    form: FormDep,
-) -> Response:
+def change_phase(collection: CollectionName, phase: Phase, visitor: VisitorDep, form: FormDep) -> Response:
     """Release the judgments, or hide them again."""
     collections.change(visitor.workspace, visitor.principal, collection, {"phase": phase})
     return _lead_back(visitor.request, collection)
@@ -202,12 +197,7 @@ def create_token(form: FormDep, place: PlaceDep) -> Response:
 
 
 @router.post("/c/{collection}/tokens/{token}/revoke")
-def revoke_token(
-    collection: CollectionName,
-    token: TokenId,
-    visitor: VisitorDep,
-    form: FormDep,
-) -> Response:
+def revoke_token(collection: CollectionName, token: TokenId, visitor: VisitorDep, form: FormDep) -> Response:
     """Revoke a token for good, or withdraw an invitation. The form of the teams' page leads back there."""
     tokens.revoke(visitor.workspace, visitor.principal, collection, token)
     if form.get("back") == "teams":

@@ -113,10 +113,7 @@ def _scores_changed_at(place: Place) -> datetime | None:
 
 @router.post("/c/{collection}/check")
 async def check(
-    visitor: UploaderDep,
-    place: PlaceDep,
-    readers: ReadersDep,
-    asked: Annotated[RunUploadQuery, Query()],
+    visitor: UploaderDep, place: PlaceDep, readers: ReadersDep, asked: Annotated[RunUploadQuery, Query()]
 ) -> Response:
     """Check a run file, and store nothing. Problems are the same as those of an upload."""
     workspace, principal = place.workspace, place.principal
@@ -131,12 +128,7 @@ async def check(
 
 
 @router.post("/c/{collection}/runs/{run}/withdraw")
-def withdraw(
-    collection: CollectionName,
-    run: RunName,
-    visitor: VisitorDep,
-    form: FormDep,
-) -> Response:
+def withdraw(collection: CollectionName, run: RunName, visitor: VisitorDep, form: FormDep) -> Response:
     """Withdraw a run, and show the others."""
     runs.withdraw(visitor.workspace, visitor.principal, collection, run)
     return lead_to(visitor.request, f"/c/{collection}/submissions")

@@ -110,12 +110,7 @@ def _lead_back(request: Request, collection: str) -> Response:
 
 
 @router.post("/c/{collection}/teams/{token}/rotate")
-def rotate(
-    collection: CollectionName,
-    token: TokenId,
-    visitor: VisitorDep,
-    form: FormDep,
-) -> Response:
+def rotate(collection: CollectionName, token: TokenId, visitor: VisitorDep, form: FormDep) -> Response:
     """Give a team's token a new secret, and show it this once."""
     issued = tokens.rotate(visitor.workspace, visitor.principal, collection, token)
     answer = _lead_back(visitor.request, collection)

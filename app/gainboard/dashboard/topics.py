@@ -138,10 +138,7 @@ def _heat_map(topics: SortedTopics) -> Figure:
 
 @router.get("/c/{collection}/topics.{form}")
 def read_topics(
-    form: Form,
-    request: Request,
-    place: PlaceDep,
-    asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)],
+    form: Form, request: Request, place: PlaceDep, asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)]
 ) -> Response:
     """Return the scores of all runs on all topics, or the topics in numbers for print, or the heat map."""
     if form == "json" or form == "csv":
