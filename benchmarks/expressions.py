@@ -42,7 +42,7 @@ def parameters() -> Iterator[dict[str, str]]:
 
 def bound(query: dict[str, str]) -> list[BoundMetric]:
     """Return the 43 metrics under these parameters."""
-    return [resolve(expression, SCALE, query=query) for expression in EXPRESSIONS]
+    return [resolve(expression, SCALE, defaults=query) for expression in EXPRESSIONS]
 
 
 def shared_with_trec_eval() -> dict[str, str]:

@@ -112,9 +112,9 @@ def _share(
     together: list[float] = []
     apart: list[float] = []
     for _ in range(case.repetitions + 1):
-        many, one = companions(), resolve(expression, SCALE, query=next(case.fresh))
+        many, one = companions(), resolve(expression, SCALE, defaults=next(case.fresh))
         both = cpu_timed(_score, [*many, one], runs)
-        many, one = companions(), resolve(expression, SCALE, query=next(case.fresh))
+        many, one = companions(), resolve(expression, SCALE, defaults=next(case.fresh))
         together.append(both)
         apart.append(cpu_timed(_score, many, runs) + cpu_timed(_score, [one], runs))
     return costs(what, together[1:], apart[1:], _SHARE)  # the first time, programs are made

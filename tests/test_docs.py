@@ -44,7 +44,7 @@ def examples():
 
 @pytest.mark.parametrize(("expression", "label"), rows("metrics.md", "labels"))
 def test_an_expression_of_the_page_has_the_label_beside_it(expression, label):
-    assert resolve(expression, SCALE, collection={"gains": "3:2:1"}).label == label
+    assert resolve(expression, SCALE, defaults={"gains": "3:2:1"}).label == label
 
 
 @pytest.mark.parametrize("expression", [row[0] for row in rows("metrics.md", "refused")])
@@ -55,14 +55,14 @@ def test_an_expression_that_the_page_calls_refused_is(expression):
 
 @pytest.mark.parametrize(("expression", "label"), rows("metrics.md", "pinned"))
 def test_no_default_changes_what_the_page_calls_pinned(expression, label):
-    assert resolve(expression, SCALE, query={"gains": "10:5:1", "rel": "2", "condensed": "true"}).label == label
+    assert resolve(expression, SCALE, defaults={"gains": "10:5:1", "rel": "2", "condensed": "true"}).label == label
 
 
 @pytest.mark.parametrize(
     ("expression", "printed"), rows("metrics.md", "scores") + rows("choosing-a-metric.md", "scores")
 )
 def test_a_score_of_the_page_is_what_comes_out(expression, printed):
-    metric = resolve(expression, SCALE, collection={"gains": "3:2:1"})
+    metric = resolve(expression, SCALE, defaults={"gains": "3:2:1"})
     assert f"{scores_of(metric, judged({'t': TOPIC}, {'t': RANKING}))[0]:.6f}" == printed
 
 

@@ -59,9 +59,10 @@
         ├── DatabaseOlder             the database has a schema from before the first release
         └── Unexpected                an error inside Gainboard
 
-Each class carries a stable `slug`, which becomes the `type` of the problem document that a client sees
-(`/problems/SLUG`). This module knows neither the texts of these pages nor the HTTP statuses. The API adds them by
-class (`api/problem_pages.py` and `api/problems.py`).
+Each class carries all that a client is told of it: the stable `slug`, which becomes the `type` of the problem document
+(`/problems/SLUG`), the status of the answer, after how many seconds another try may succeed, and, as its docstring, the
+page of the problem. The first line of the page also describes the problem in OpenAPI, in every route that can answer
+with it. `api/problems.py` makes answers of these.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from inspect import cleandoc
 from typing import Any, ClassVar
 
 FAULTS_SHOWN = 100
@@ -78,10 +80,15 @@ NO_SPACE = "The server has no room left on a disk, so nothing was stored. Try ag
 
 
 class GainboardError(Exception):
-    """The base of all errors raised on purpose. `str(error)` is a sentence for the user."""
+    """Base of all errors raised on purpose. `str(error)` is a sentence for the person who sees it."""
 
     slug: ClassVar[str] = "error"
     title: ClassVar[str] = "Error"
+    status: int = 500
+    """The status of HTTP. Only a problem that a client was sent has one of its own."""
+    retry_after: ClassVar[int | None] = None
+    """Seconds after which another try may succeed."""
+    headers: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, message: str, **details: Any) -> None:
         super().__init__(message)
@@ -107,15 +114,24 @@ class MissingPackage(GainboardError, ModuleNotFoundError):
 
 
 class BadInput(GainboardError):
+    """The request cannot be used as it is. The message says what is wrong and what to send instead."""
+
     slug, title = "bad-input", "Bad input"
+    status = 422
 
 
 class Refused(GainboardError):
+    """The request was understood but refused. The message says why."""
+
     slug, title = "refused", "Refused"
+    status = 403
 
 
 class Unavailable(GainboardError):
+    """The service cannot answer now. Nothing was stored. Try again later."""
+
     slug, title = "unavailable", "Service unavailable"
+    status = 503
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +164,10 @@ class Fault:
 
 
 class InvalidRequest(BadInput):
-    """A request in the wrong form, with every location that is wrong."""
+    """The JSON body, a query parameter or a part of the path has the wrong form.
+
+    `errors` lists every location that is wrong: `location` (where), `code` (stable) and `message` (what to send).
+    """
 
     slug, title = "invalid-request", "Invalid request"
 
@@ -159,32 +178,56 @@ class InvalidRequest(BadInput):
 
 
 class UnknownParameter(BadInput):
+    """The query has a parameter that this resource does not have. The message lists those that it has."""
+
     slug, title = "unknown-parameter", "Unknown query parameter"
 
 
 class BadExpression(BadInput):
+    """The metric expression names no metric, or has a parameter that is unknown or out of range.
+
+    An expression is `NAME`, `NAME@cutoff`, `NAME(key=value,...)` or `NAME(key=value,...)@cutoff`; `/v1/metrics`
+    lists the names and parameters. Examples: `AP`, `nDCG@10`, `Q(beta=10)`.
+    """
+
     slug, title = "bad-expression", "Bad metric expression"
 
 
 class NeedsIntents(BadExpression):
+    """The metric needs judgments by intent (subtopic), and the collection has none.
+
+    These are the metrics of diversified rankings, such as `alphanDCG`, and every metric with `ia=true` or `ia=equal`.
+    `/v1/metrics` says which metrics need intents. Whether a collection has intents is set when it is made:
+    `"intents": true`.
+    """
+
     slug, title = "needs-intents", "The metric needs judgments by intent"
 
 
 class BadGains(BadInput):
+    """The gain setting cannot be read, or does not fit the relevance levels of the collection.
+
+    A gain setting is a ratio with one value per level, highest level first (`3:2:1`), a ratio inside `adjust(...)`,
+    `linear`, `exp`, or `flat`. A higher level must not have a lower value.
+    """
+
     slug, title = "bad-gains", "Bad gain setting"
 
 
 class FaultyFile(BadInput):
-    """A qrels or run file with faults. The first 100 are kept, and all are counted.
+    """The qrels or run file has faults. Nothing of it was stored.
 
-    Successive lines with the same fault are one of the 100, but each line counts.
-
-    `is_minimum` says that reading ended at the last of `total` faults, so that the rest of the file may have more.
+    `errors` lists the first 100, each with `line` (1-based; null if the fault is in the whole file), `code`,
+    `topic` and `message`. Successive lines with the same fault are one entry, from `line` to `last_line`.
+    `errors_total` counts every line at fault. Reading ends after 1,000 faults: `errors_total_is_minimum` is then true,
+    and the rest of the file may have more.
     """
 
     slug, title = "faulty-file", "Faulty file"
 
     def __init__(self, faults: Sequence[Fault], total: int, *, is_minimum: bool = False) -> None:
+        # Successive lines with the same fault are one of `faults`, and each line counts in `total`. `is_minimum` says
+        # that reading ended there, so that the rest of the file may have more.
         first = faults[0]
         where = f"{first.place}: " if first.place else ""
         others = total - (1 if first.last_line is None else first.last_line - (first.line or 0) + 1)
@@ -202,165 +245,332 @@ class FaultyFile(BadInput):
 
 
 class TooLarge(BadInput):
+    """The body, its decompressed content, or one of its lines exceeds a limit. The message states the limit."""
+
     slug, title = "too-large", "Too large"
+    status = 413
 
 
 class UnsupportedEncoding(BadInput):
+    """The body has an unsupported compression, or is an archive or a workbook. The message says which. Send it as plain
+    text, or compressed with gzip or zstd.
+    """
+
     slug, title = "unsupported-encoding", "Unsupported encoding"
+    status = 415
 
 
 class UnsupportedMediaType(BadInput):
+    """The media type of the body is not supported here. The message says which type to send."""
+
     slug, title = "unsupported-media-type", "Unsupported media type"
+    status = 415
 
 
 class KeyReused(BadInput):
+    """The `Idempotency-Key` was used for a different request in the last 24 hours. Send a new key."""
+
     slug, title = "idempotency-key-reused", "Idempotency key reused"
 
 
 class BadSetting(BadInput):
+    """A setting or a command-line argument is out of range, or names something that cannot be used."""
+
     slug, title = "bad-setting", "Bad setting"
 
 
 class TeamRequired(BadInput):
+    """An organiser uploads for a team and must name the team: `?team=NAME`."""
+
     slug, title = "team-required", "Team required"
 
 
 class NameRequired(BadInput):
+    """The run's tag cannot be used as its name in addresses. Give a name: `?name=NAME`."""
+
     slug, title = "name-required", "Name required"
 
 
 class BodyStalled(BadInput):
+    """Nothing of the body arrived for 30 seconds, so the connection was closed. Nothing was stored. Send the request
+    again.
+    """
+
     slug, title = "body-stalled", "Body stalled"
+    status = 408
+    headers: ClassVar[Mapping[str, str]] = {"Connection": "close"}  # the rest of the body may still come
 
 
 class AddressTooLong(BadInput):
+    """The address with its query has more than 60 KiB. Ask for less in one request.
+
+    An address of more than 64 KiB is refused before Gainboard reads it. Without a proxy, the answer is then 400 with
+    the plain text "Invalid HTTP request received.", and the connection is closed.
+    """
+
     slug, title = "address-too-long", "Address too long"
+    status = 414
 
 
 class SeveralHosts(BadInput):
+    """The request has several `Host` headers, so that a proxy may have read another one than the service."""
+
     slug, title = "several-hosts", "Several hosts"
+    status = 400
 
 
 class WrongHost(BadInput):
+    """A service that `gainboard view` or `Gainboard.local()` started is there for one user of this machine. It refuses
+    requests for any other host than its own, so that pages of other sites cannot reach it.
+    """
+
     slug, title = "wrong-host", "Wrong host"
+    status = 421
 
 
 class NotAuthenticated(Refused):
+    """A bearer token is required, or the token sent is unknown, expired or revoked. Such a token is refused by public
+    collections, too: leave it out to read what everybody may read.
+    """
+
     slug, title = "not-authenticated", "Not authenticated"
+    status = 401
+    headers: ClassVar[Mapping[str, str]] = {"WWW-Authenticate": "Bearer"}
 
 
 class Forbidden(Refused):
+    """This token may see the resource, but may not do this."""
+
     slug, title = "forbidden", "Forbidden"
 
 
 class JudgmentsHidden(Refused):
+    """The collection's judgments are hidden. This token gets no scores, rankings or judgments of the collection."""
+
     slug, title = "judgments-hidden", "Judgments hidden"
 
 
 class NotPreset(JudgmentsHidden):
+    """Scores are available only under the expressions that the organisers chose, while judgments are hidden.
+
+    `presets` lists them. Other gains, cut-offs or bases would reveal one judgment after another.
+    """
+
     slug, title = "not-a-preset", "Not a preset"
 
 
 class BudgetExhausted(JudgmentsHidden):
+    """The team's runs have all the distinct scores that the team may get while judgments are hidden.
+
+    `limit` and `used` count them. An upload is refused if the budget cannot pay for the run's scores under all presets.
+    Scores under presets, and scores that the team has received before, are available at any time.
+    """
+
     slug, title = "budget-exhausted", "Budget of scores exhausted"
 
 
 class SubmissionsClosed(Refused):
+    """
+    Runs are accepted between `opens_at` and `closes_at`. The server's time when the whole file has arrived counts.
+    """
+
     slug, title = "submissions-closed", "Submissions closed"
 
 
 class UploadAfterRelease(Refused):
+    """The judgments have been released, and the collection's policy (`late` is `closed`) accepts no more runs of teams.
+
+    `released_at` is the time of the release. Organisers can upload the run, or accept late runs: `late` as `marked`.
+    """
+
     slug, title = "upload-after-release", "Upload after the release"
 
 
 class WithdrawalAfterRelease(Refused):
+    """The judgments have been released, so teams cannot withdraw their runs any more. Organisers can.
+
+    `released_at` is the time of the release.
+    """
+
     slug, title = "withdrawal-after-release", "Withdrawal after the release"
 
 
 class QuotaExceeded(Refused):
+    """The team has sent or stored as much as it may. `quota` is `per_day` (UTC), `total`, `concurrent` or `bytes`.
+
+    `limit` and `used` count runs, uploads or bytes; `resets_at` is the end of the day. Faulty files, repeated files and
+    runs that were withdrawn within 10 minutes and never scored are not counted. `bytes` counts the decompressed files
+    of all runs; a withdrawn run counts until its content is deleted, 30 days later.
+    """
+
     slug, title = "quota-exceeded", "Quota exceeded"
 
 
 class TooManyUploads(Refused):
+    """The server, the team or the token has as many uploads under way as it may. The body was not read.
+
+    `limit` is the most at once. Send the file again after `Retry-After` seconds.
+    """
+
     slug, title = "too-many-uploads", "Too many uploads at once"
+    status = 429
+    retry_after = 5
 
 
 class TooManyJobs(Refused):
+    """The token has as many open jobs as it may: 200 in all, and 5 on each public collection that is not its own.
+
+    Wait until one of them is over, or cancel one.
+    """
+
     slug, title = "too-many-jobs", "Too many jobs"
+    status = 429
+    retry_after = 30
 
 
 class TooManyDearRequests(Refused):
+    """The request takes much computing, and too many such requests wait already.
+
+    What a request will cost is estimated before its work starts. Dear requests of one token, and those of all anonymous
+    visitors together, are done one at a time, and few of them wait. Send the request again after the seconds of
+    `Retry-After`, or ask for fewer runs, metrics or baselines.
+    """
+
     slug, title = "too-many-dear-requests", "Too many dear requests at once"
+    status = 429
+    retry_after = 5
 
 
 class TooManyFailures(Refused):
+    """The address has sent 20 invalid tokens within a minute, and this request has another invalid one.
+
+    Requests with a valid token, or without one, are answered as always. Check the token, and try again after
+    `Retry-After` seconds. Behind one address there may be many people: somebody else may have sent the other tokens.
+    """
+
     slug, title = "too-many-failures", "Too many invalid tokens"
+    status = 429
+    retry_after = 60
 
 
 class NotFound(Refused):
+    """The resource does not exist, or this token may not see it."""
+
     slug, title = "not-found", "Not found"
+    status = 404
 
 
 class MethodNotAllowed(Refused):
+    """The resource does not allow this method. The `Allow` header lists the methods that it allows."""
+
     slug, title = "method-not-allowed", "Method not allowed"
+    status = 405
 
 
 class Conflict(Refused):
+    """The request conflicts with what is stored."""
+
     slug, title = "conflict", "Conflict"
+    status = 409
 
 
 class RowDamaged(Conflict):
+    """
+    The stored row of this collection, job or report has a value that cannot be read, so none of it is used. Lists show
+    it as damaged, with what is wrong. Its organisers can delete it with `DELETE` at its address, and ask for the job or
+    report again; or the operator restores a backup from before the damage. `gainboard doctor` names every such row.
+    """
+
     slug, title = "damaged", "Damaged"
 
 
 class CollectionExists(Conflict):
+    """A collection with this name exists already. Choose another name."""
+
     slug, title = "collection-exists", "Collection exists"
 
 
 class RunExists(Conflict):
+    """A run with this name exists, of another team or with other content. Choose another `name`, or withdraw the stored
+    run first.
+    """
+
     slug, title = "run-exists", "Run exists"
 
 
 class TeamExists(Conflict):
+    """A team with this name exists in the collection already. Choose another name."""
+
     slug, title = "team-exists", "Team exists"
 
 
 class NoQrels(Conflict):
+    """The collection has no published qrels yet, so nothing can be scored."""
+
     slug, title = "no-qrels", "No qrels"
 
 
 class SettingFixed(Conflict):
+    """`levels` and `depth` cannot change once the collection holds a run or qrels. `order_by` can, if the
+    request changes nothing else.
+    """
+
     slug, title = "setting-fixed", "Setting fixed"
 
 
 class SettingsChanged(Conflict):
-    """Somebody else changed a setting after the sender had read it, and the sender changes it, too."""
+    """Somebody else changed a setting that you change, after you had read it. Nothing was changed. `conflicts` has for
+    each such setting what you had `seen`, what you `sent`, and what it is `now`. Read the collection again, and send
+    your change with `seen` as it is now, or without `seen` to override theirs.
+    """
 
     slug, title = "settings-changed", "Settings changed by somebody else"
 
 
 class JobNotFinished(Conflict):
+    """The job is queued or running, so it has no result yet; `GET /v1/jobs/{id}?wait=30` waits for it."""
+
     slug, title = "job-not-finished", "Job not finished"
+    retry_after = 1
 
 
 class NoResult(Conflict):
+    """The job failed or was cancelled, so it has no result. Send the same request again to queue it again."""
+
     slug, title = "no-result", "No result"
 
 
 class ResultOutdated(Conflict):
+    """A version of Gainboard that computes in another way made this result. What it stored is still there; what
+    would have to be laid out or drawn anew is not. Send the same request again: it makes a new job.
+    """
+
     slug, title = "outdated", "Result of another version"
 
 
 class HeldByRelease(Conflict):
+    """A release of the collection holds this run, version or collection, and a release never changes. `releases` names
+    the releases. Only an organiser of the instance may withdraw or delete it, and the audit log says so.
+    """
+
     slug, title = "held-by-release", "Held by a release"
 
 
 class KeyInUse(Conflict):
+    """The first request with this `Idempotency-Key` is not finished yet, or its answer is not repeated."""
+
     slug, title = "idempotency-key-in-use", "Idempotency key in use"
 
 
 class NoSpace(Unavailable):
+    """A disk of the service is full: that of the database, of temporary files, or of files outside of the database.
+
+    Nothing was stored. Send the request again after `Retry-After` seconds, and tell the operator if this goes on. Other
+    requests are answered as always. `/readyz` says 503 until there is room again; no restart is needed.
+    """
+
     slug, title = "no-space", "No space left"
+    retry_after = 60
 
     @classmethod
     def of(cls, error: OSError) -> NoSpace | None:
@@ -369,31 +579,64 @@ class NoSpace(Unavailable):
 
 
 class OutOfMemory(Unavailable):
+    """The server has too little memory for this request now. Nothing was stored.
+
+    Send it again later, or ask for less at once. Operators find the request in the log.
+    """
+
     slug, title = "out-of-memory", "Out of memory"
+    retry_after = 60
 
 
 class DatabaseBusy(Unavailable):
+    """The database is locked or unreachable. Nothing was stored. Try again in a few seconds."""
+
     slug, title = "database-busy", "Database busy"
+    retry_after = 1
 
 
 class ObjectsUnreachable(Unavailable):
+    """
+    The content of files is kept outside of the database, in a folder or an object store, and cannot be read or written
+    there now. Nothing was stored. Try again in a few seconds. Operators find the reason in the log.
+    """
+
     slug, title = "objects-unreachable", "Files unreachable"
+    retry_after = 5
 
 
 class DatabaseUnusable(Unavailable):
+    """
+    The database in the settings cannot be opened, or is not a database. This is reported only when the service starts.
+    """
+
     slug, title = "database-unusable", "Database unusable"
 
 
 class DatabaseNewer(Unavailable):
+    """A later version of Gainboard has written the database. Install that version or a later one."""
+
     slug, title = "database-newer", "Database newer than the program"
 
 
 class DatabaseOlder(Unavailable):
+    """The database has a schema from before the first release, which this version cannot upgrade. The message names the
+    last commit that can. This is reported only when the service starts.
+    """
+
     slug, title = "database-older", "Database too old for the program"
 
 
 class Unexpected(Unavailable):
+    """This is an error inside Gainboard. The server's log has the details under the answer's `X-Request-ID`."""
+
     slug, title = "internal-error", "Internal error"
+    status = 500
+
+
+def meaning_of(kind: type[GainboardError]) -> str:
+    """Return the text of a problem's page: what the problem means for a client, and what the client can do about it."""
+    return cleandoc(kind.__doc__ or "")
 
 
 def every_error() -> Iterator[type[GainboardError]]:

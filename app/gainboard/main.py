@@ -26,12 +26,11 @@ from gainboard.api import (
     jobs,
     judgment_sets,
     leaderboard,
-    organisers,
     problems,
     qrels,
+    rankings,
     releases,
     reports,
-    run_profile,
     runs,
     score_matrices,
     scores,
@@ -41,10 +40,9 @@ from gainboard.api import (
     telemetry,
     tokens,
     topic_groups,
-    topic_rankings,
 )
 from gainboard.api.idempotency import Unstored
-from gainboard.api.middleware import Attentive, BoundedAddress, BoundedBody, Conditional, InTurn, Observed, OneHost
+from gainboard.api.middleware import Attentive, BoundedAddress, Conditional, InTurn, Observed, OneHost
 from gainboard.api.models.common import build_all
 from gainboard.api.response_cache import ResponseCache
 from gainboard.api.routes import add_routes
@@ -78,15 +76,13 @@ ROUTERS = (
     score_matrices,
     sweep,
     compare,
-    topic_rankings,
-    run_profile,
+    rankings,
     feed,
     jobs,
     reports,
     teams,
     topic_groups,
     tokens,
-    organisers,
     audit,
     releases,
     archives,
@@ -224,7 +220,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     problems.install(application)
     add_routes(application, *POLLED)
     dashboard.install(application)
-    add_routes(application, *(resource.router for resource in ROUTERS), qrels.surveys)
+    add_routes(application, service.doors, *(resource.router for resource in ROUTERS), qrels.surveys)
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
     _surround(application, standings, access, origins, is_shared=settings.public_cors == "on")
     return application
@@ -251,7 +247,6 @@ def _surround(
     """Add the middleware; the last one added is the outermost."""
     application.add_middleware(Conditional)
     application.add_middleware(InTurn, turns=application.state.turns)
-    application.add_middleware(BoundedBody, workspace=application.state.workspace)
     application.add_middleware(Attentive)
     measured = application.state.telemetry
     application.add_middleware(

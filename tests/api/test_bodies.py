@@ -1,14 +1,23 @@
 """JSON bodies and forms that would be dear to read, or to answer."""
 
+import asyncio
 import re
+from typing import Annotated
 
+import httpx
 import pytest
+from fastapi import APIRouter, Body, Request
 from fastapi.routing import APIRoute
 
-from gainboard.api.bodies import MOST_MEMBERS, JsonRoute
-from gainboard.api.middleware import FORM_BYTES
+from gainboard.api.bodies import MOST_MEMBERS
+from gainboard.api.dependencies import PrincipalDep
+from gainboard.api.routes import CheckedRoute, add_routes
+from gainboard.api.uploads import received
+from gainboard.dashboard.rendering import FORM_BYTES
 from gainboard.dashboard.sessions import MOST_FIELDS
-from gainboard.main import ROUTERS
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import ROUTERS, create_app
+from gainboard.store.database import Database
 from tests.world.campaigns import refused
 from tests.world.people import Person
 from tests.world.servers import ADMIN
@@ -39,7 +48,7 @@ def _with_bodies():
 
 def test_every_route_with_a_json_body_bounds_it():
     assert len(_with_bodies()) >= 9
-    assert [route.path for route in _with_bodies() if not isinstance(route, JsonRoute)] == []
+    assert [route.path for route in _with_bodies() if not isinstance(route, CheckedRoute)] == []
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
@@ -51,6 +60,30 @@ def test_a_refusal_is_short_whatever_was_sent(campaign, body):
             assert refused(answer)[0] in (413, 422), path
             assert len(answer.content) <= 1 << 16, path
             assert len(answer.json().get("errors", ())) <= 100, path
+
+
+def test_a_new_route_for_files_takes_large_ones_and_one_for_json_does_not():
+    router = APIRouter(route_class=CheckedRoute)
+
+    @router.put("/anywhere/file")
+    async def put_file(request: Request, principal: PrincipalDep) -> int:
+        async with received(request, 4 * MIB) as sent:
+            return sent.body.size
+
+    @router.put("/anywhere/json")
+    async def put_json(values: Annotated[list[int], Body()]) -> int:
+        return len(values)
+
+    application = create_app(Workspace(Database("sqlite://")))
+    add_routes(application, router)
+
+    async def put(path, content):
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(application), base_url="http://localhost") as client:
+            return await client.put(path, content=content)
+
+    assert asyncio.run(put("/anywhere/file", bytes(3 * MIB))).json() == 3 * MIB
+    assert refused(asyncio.run(put("/anywhere/file", bytes(5 * MIB)))) == (413, "too-large")
+    assert refused(asyncio.run(put("/anywhere/json", b"[" + b"1," * MIB + b"1]"))) == (413, "too-large")
 
 
 def test_too_many_members_are_refused_before_they_are_looked_at(campaign):

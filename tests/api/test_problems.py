@@ -5,8 +5,7 @@ import logging
 
 import pytest
 
-from gainboard.api.problem_pages import meaning_of
-from gainboard.errors import every_error
+from gainboard.errors import every_error, meaning_of
 from gainboard.main import create_app, open_workspace
 from tests.world.campaigns import Campaign, refused
 from tests.world.laboratories import Laboratory, work
@@ -35,7 +34,7 @@ PROMISED = {
         "idempotency-key-reused bad-setting team-required name-required"
     ),
     429: "too-many-dear-requests too-many-failures too-many-jobs too-many-uploads",
-    500: "error internal-error",
+    500: "error internal-error missing-package",
     503: (
         "unavailable no-space out-of-memory database-busy objects-unreachable database-unusable "
         "database-newer database-older"

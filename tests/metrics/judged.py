@@ -91,7 +91,7 @@ def joined(qrels, run):
 
 
 def score(expression, levels, ranking, h=3, **query):
-    metric = resolve(expression, Scale(h, intents=True), query=query)
+    metric = resolve(expression, Scale(h, intents=True), defaults=query)
     return float(scores_of(metric, judged({"t": levels}, {"t": ranking}, h))[0])
 
 

@@ -24,7 +24,7 @@ BOUNDED = [metric for metric in every_metric() if metric.bounded]
 def bound(metric, **defaults):
     """The metric as it is by default, cut at the depth if it must be cut."""
     cutoff = f"@{SCALE.depth}" if metric.needs_cutoff else ""
-    return resolve(f"{metric.name}{cutoff}", SCALE, query={**RATIO, **defaults})
+    return resolve(f"{metric.name}{cutoff}", SCALE, defaults={**RATIO, **defaults})
 
 
 def bound_every(metrics=None, /, **defaults):

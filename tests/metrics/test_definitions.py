@@ -107,7 +107,7 @@ def test_long_lists_lose_no_digits():
     }
     defaults = {"gains": "0.3:0.2:0.1", "base": "1.7", "beta": "0.3"}
     names = [f"{metric.name}@300" if metric.needs_cutoff else metric.name for metric in ordinary_metrics()]
-    metrics = [resolve(name, Scale(H), query=defaults) for name in names]
+    metrics = [resolve(name, Scale(H), defaults=defaults) for name in names]
     for metric, scores in zip(metrics, table_of(metrics, judged(qrels, run)), strict=True):
         expected = [plain(metric, qrels[topic], run[topic]) for topic in qrels]
         np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12, err_msg=metric.label)

@@ -16,7 +16,7 @@ SCALE = Scale(3)
 
 
 def label(expression, scale=SCALE, **query):
-    return resolve(expression, scale, query=query).label
+    return resolve(expression, scale, defaults=query).label
 
 
 LABELS = """
@@ -61,7 +61,7 @@ def test_spellings_of_trec_eval_mean_what_it_means_whatever_the_defaults():
     meant |= {"recip_rank": "RR", "ndcg_cut_10": "MSnDCG(gains=linear)@10", "map(rel=2)": "AP(rel=2)"}
     meant |= {"ndcg_cut_10(gains=3:2:1)": "MSnDCG(gains=3:2:1)@10"}
     defaults = {"gains": "10:5:1", "rel": "3", "condensed": "true", "recall_base": "cutoff", "mean": "geometric"}
-    assert {each: resolve(each, SCALE, query=defaults, collection=defaults).label for each in meant} == meant
+    assert {each: resolve(each, SCALE, defaults=defaults).label for each in meant} == meant
 
 
 def test_trec_eval_has_a_name_only_for_what_it_computes():
@@ -97,7 +97,7 @@ def test_a_label_names_the_metric_that_bears_it(data):
 
 def test_the_expression_wins_over_the_query_and_the_query_over_the_collection():
     query, collection = {"beta": "5", "gains": "1:1:1"}, {"gains": "10:5:1", "rel": "2", "beta": "7"}
-    bound = resolve("Q(beta=3)", SCALE, query=query, collection=collection)
+    bound = resolve("Q(beta=3)", SCALE, defaults={**collection, **query})
     assert bound.label == "Q(beta=3,gains=1:1:1,rel=2)"
 
 
@@ -108,9 +108,9 @@ def test_a_default_that_the_metric_lacks_is_ignored():
 @pytest.mark.parametrize("default", [{"beta": "-1"}, {"rel": "4"}, {"base": "1"}, {"mean": "harmonic"}])
 def test_a_default_out_of_range_is_an_error_even_where_it_is_ignored(default):
     with pytest.raises(BadExpression, match="must be"):
-        resolve("map", SCALE, query=default)
+        resolve("map", SCALE, defaults=default)
     with pytest.raises(BadExpression, match="must be"):
-        resolve("map", SCALE, collection=default)
+        resolve("map", SCALE, defaults=default)
 
 
 NO_EXPRESSION = ["AP()", "AP(rel=2", "Q(gains=adjust(adjust(3:2:1)))", "", "AP@", "AP@ten", "AP@10@10", "A" * 2000]

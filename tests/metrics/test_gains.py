@@ -58,9 +58,9 @@ def test_a_setting_that_cannot_be_is_refused_with_what_would_be_right(text, mess
 
 def test_a_default_that_does_not_fit_the_scale_is_refused():
     with pytest.raises(BadGains):
-        resolve("AP", Scale(2), query={"gains": "3:2:1"})
+        resolve("AP", Scale(2), defaults={"gains": "3:2:1"})
     with pytest.raises(BadGains):
-        resolve("Q(gains=2:1)", Scale(2), collection={"gains": "3:2:1"})
+        resolve("Q(gains=2:1)", Scale(2), defaults={"gains": "3:2:1"})
 
 
 def test_adjusting_takes_the_share_of_its_level_off_each_step():

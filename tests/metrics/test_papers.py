@@ -44,7 +44,7 @@ def test_flat_gains_turn_graded_metrics_into_binary_ones(levels, retrieved):
     rankings = judged({"t": qrels}, {"t": list(qrels)[:retrieved]})
 
     def flat(expression):
-        return float(scores_of(resolve(expression, Scale(3), query={"gains": "1:1:1"}), rankings)[0])
+        return float(scores_of(resolve(expression, Scale(3), defaults={"gains": "1:1:1"}), rankings)[0])
 
     assert flat("Rmeasure") == pytest.approx(flat("Rprec"), nan_ok=True)
     assert flat("RWP") == pytest.approx(flat("Rprec"), nan_ok=True)

@@ -36,7 +36,7 @@ def golden_metric(name, gains, beta, base):
         values = [2**value - 1 for value in values]
     theirs, at, cutoff = name.partition("@")
     defaults = {"gains": ":".join(map(repr, values)), "beta": beta, "base": base}
-    return resolve(OURS.get(theirs, theirs) + at + cutoff, Scale(3), query=defaults)
+    return resolve(OURS.get(theirs, theirs) + at + cutoff, Scale(3), defaults=defaults)
 
 
 def assert_published():
@@ -66,10 +66,10 @@ def test_gains_adjusted_to_the_topic(example, ratio, gains, q, ndcg):
     case = GOLDEN["examples"][example]
     rankings = judged({"t": case["qrels"]}, {"t": case["run"]})
     query = {"gains": f"adjust({ratio})"}
-    setting = resolve("Q", Scale(3), query=query).parameters["gains"]
+    setting = resolve("Q", Scale(3), defaults=query).parameters["gains"]
     np.testing.assert_allclose(setting.by_class(rankings.judgments.level_counts, 1)[0, 1:], gains, rtol=1e-14)
-    assert scores_of(resolve("Q", Scale(3), query=query), rankings)[0] == pytest.approx(q, rel=1e-12)
-    assert scores_of(resolve("nDCG@10", Scale(3), query=query), rankings)[0] == pytest.approx(ndcg, rel=1e-12)
+    assert scores_of(resolve("Q", Scale(3), defaults=query), rankings)[0] == pytest.approx(q, rel=1e-12)
+    assert scores_of(resolve("nDCG@10", Scale(3), defaults=query), rankings)[0] == pytest.approx(ndcg, rel=1e-12)
 
 
 LATER = {

@@ -196,7 +196,7 @@ def assert_no_default_changes(vocabulary, name):
     others |= {"stop_scale": "9", "beta": "7", "base": "3", "p": "0.5", "gamma": "0.5", "stops": "4:2:1"}
     others |= {"weight": "3", "recall": "0.7", "multiple": "3", "rounding": "up", "ia": "true"}
     others = {key: value for key, value in others.items() if key not in vocabulary.told}
-    assert resolve(expression, SCALE, query=others).label == plain.label, name
+    assert resolve(expression, SCALE, defaults=others).label == plain.label, name
     with_effect = {
         each.name
         for each in plain.metric.parameters

@@ -85,7 +85,7 @@ def every_way(gains, condensed):
     distances = [f"ADM(urs={urs},srs={srs})" for urs, srs in options]
     also = [f"{name}(stops=4:2:1)" for name in ("NCUguP", "NCUguBR")]
     every = [each for each in (*cut, *whole, *distances, *also) if condensed == "false" or "residual" not in each]
-    return [resolve(expression, Scale(H), query={**query, "rel": rel}) for expression in every for rel in "312"]
+    return [resolve(expression, Scale(H), defaults={**query, "rel": rel}) for expression in every for rel in "312"]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_any_number_of_levels_has_the_same_bits_both_ways(highest):
     qrels = {f"t{size}": {f"d{i}": int(rng.integers(-1, highest + 1)) for i in range(size)} for size in (9, 260)}
     run = {topic: [str(each) for each in rng.permutation([*levels, "u"])] for topic, levels in qrels.items()}
     metrics = [
-        resolve(f"{metric.name}@9" if metric.needs_cutoff else metric.name, Scale(highest), query=asked)
+        resolve(f"{metric.name}@9" if metric.needs_cutoff else metric.name, Scale(highest), defaults=asked)
         for metric in ordinary_metrics()
         for asked in ({"rel": str(rel), "gains": gains} for rel in range(1, highest + 1))
     ]

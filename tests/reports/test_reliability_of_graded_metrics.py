@@ -60,7 +60,7 @@ def test_the_metrics_are_the_papers_10_and_14_and_called_by_their_labels(forest)
     assert (len(metrics), len(needed["gains"].params["metrics"])) == (10 + 14, 14)
     assert len(set(needed["gains-correlation"].params["metrics"])) == 4 * 14
     assert [resolve(metric, Scale(3, 1000)).label for metric in metrics] == metrics
-    expected = {resolve(metric, Scale(3, 1000), collection={"gains": "3:2:1"}).label for metric in EVERY.values()}
+    expected = {resolve(metric, Scale(3, 1000), defaults={"gains": "3:2:1"}).label for metric in EVERY.values()}
     thousands = {metric for metric in metrics if metric.endswith("@1000")}
     assert set(metrics) - thousands == expected
     assert len(thousands) == 2 + 4

@@ -122,7 +122,7 @@ class GradedMetricsDesign:
         scale = Scale(self.about.highest_level, self.about.depth, self.about.intents)
         if self.asked.metrics:
             expressions = (without(expression, "gains") for expression in self.asked.metrics)
-            labels = [resolve(expression, scale, query={"gains": gains}).label for expression in expressions]
+            labels = [resolve(expression, scale, defaults={"gains": gains}).label for expression in expressions]
             return {without(label, "gains"): label for label in labels}
         blended = {Q: f"Q(beta=1,gains={gains})", "R-measure": f"Rmeasure(beta=1,gains={gains})"}
         base = f"base={format_number(self.asked.base)},"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gainboard.errors import BadExpression, BadGains, BadInput, InvalidRequest
-from gainboard.evaluation.scoring.binding import NO_CUSTOM, CustomMetrics, bind_one, scale_of
+from gainboard.evaluation.scoring.binding import NO_CUSTOM, CustomMetrics, scale_of
 from gainboard.metrics import BoundMetric, Scale, expand, resolve, without
 from gainboard.metrics.gains import format_number, read_number
 from gainboard.store.records import Collection
@@ -19,8 +19,7 @@ class Labels:
         self._custom = custom
         self.collection = collection
         self._scale = scale_of(collection)
-        self._collection = {"gains": collection.gains}
-        self._defaults = defaults
+        self._defaults = {"gains": collection.gains, **defaults}
 
     @property
     def highest_level(self) -> int:
@@ -73,8 +72,7 @@ class Labels:
         }
 
     def _resolve(self, expression: str, parameters: Mapping[str, str] = {}) -> BoundMetric:
-        query = {**self._defaults, **parameters}
-        return bind_one(expression, self._scale, self._custom, query=query, collection=self._collection)
+        return self._custom.bind(expression, self._scale, {**self._defaults, **parameters})
 
 
 def as_text(value: str | float) -> str:
@@ -111,7 +109,7 @@ def _default(defaults: Mapping[str, str], scale: Scale) -> str | None:
     """Return the first default that every expression would refuse."""
     for name, text in defaults.items():
         try:
-            resolve("AP", scale, query={name: text})
+            resolve("AP", scale, defaults={name: text})
         except (BadExpression, BadGains):
             return name
     return None

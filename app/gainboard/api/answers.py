@@ -73,11 +73,11 @@ def headers_of(scope: Scope) -> Mapping[str, str]:
 
     Of a header that is repeated the first counts, as in Starlette, which looks through all headers at each question.
     """
-    found: Mapping[str, str] | None = scope.get(_HEADERS)
-    if found is None:
+    headers: Mapping[str, str] | None = scope.get(_HEADERS)
+    if headers is None:
         sent = reversed(scope["headers"])
-        found = scope[_HEADERS] = {name.decode("latin-1"): value.decode("latin-1") for name, value in sent}
-    return found
+        headers = scope[_HEADERS] = {name.decode("latin-1"): value.decode("latin-1") for name, value in sent}
+    return headers
 
 
 def has_already(request: Mapping[str, str], etag: str) -> bool:
@@ -110,19 +110,6 @@ def _takes_gzip(accepted: str) -> bool:
 PUBLIC, PRIVATE, NEVER = "public, max-age=5", "private, no-cache", "private, no-store"
 STRICTER = (PUBLIC, PRIVATE, NEVER)
 """The least strict value comes first."""
-_API = re.compile(r"/v1(/.*)?|/healthz|/readyz|/metrics|/openapi\.json")
-_ASSET = re.compile(r"/static/.*")
-
-
-def is_of_api(scope: Scope) -> bool:
-    """Return whether the address is one of the API, which reads tokens and no cookies. Pages read cookies only."""
-    return _API.fullmatch(path_of(scope)) is not None
-
-
-def path_of(scope: Scope) -> str:
-    """Return the path of a request below the root path, under which a proxy may put the service."""
-    path: str = scope["path"]
-    return path.removeprefix(scope.get("root_path", ""))
 
 
 def dressed(scope: Scope, start: Message, *, is_shared: bool) -> RawHeaders:
@@ -132,33 +119,27 @@ def dressed(scope: Scope, start: Message, *, is_shared: bool) -> RawHeaders:
     leave for scripts of any origin. A route may ask for more caution than its sender needs, and never for less. Static
     files are the same for everybody, and have caching of their own.
     """
-    status, own = start["status"], start["headers"]
-    given = dict(reversed(own))
-    by_api = is_of_api(scope)
-    found: RawHeaders
-    if status < 400 and _ASSET.fullmatch(path_of(scope)):
-        found = [*own]
+    status, sent = start["status"], start["headers"]
+    by_name = dict(reversed(sent))
+    route = scope.get("route")  # None for an address that nothing has, and for what is refused before it is looked at
+    by_api = getattr(route, "reads_tokens", False)
+    headers: RawHeaders
+    if status < 400 and getattr(route, "is_static", False):
+        headers = [*sent]
     else:
         vary = b"Accept, Accept-Encoding, Authorization" if by_api else b"Accept, Accept-Encoding, Cookie"
-        vary = given[b"vary"] + b", " + vary if b"vary" in given else vary
-        asked, control = _control(scope, status, given, by_api=by_api), given.get(b"cache-control", b"").decode()
-        control = max(asked, control, key=lambda each: STRICTER.index(each) if each in STRICTER else -1)
-        found = [each for each in own if each[0] not in _RULED]
-        found += ((b"vary", vary), (b"cache-control", control.encode()))
-    if is_shared and by_api and status != 401 and _may_be_shared(scope):
-        found += _SHARED
-    found += (each for each in _PROTECTION if each[0] not in given)
-    return found
-
-
-def _may_be_shared(scope: Scope) -> bool:
-    """Return whether scripts of any origin may read the answer: one to somebody without a token who may see it.
-
-    Refusals of such addresses are readable, too, and 304. The header is there whether or not an Origin was sent,
-    because shared caches give the answer to others. Credentials are never allowed, and a token makes all this void.
-    """
-    is_known = scope.get("route") is not None and scope["method"] in ("GET", "HEAD")
-    return is_known and "authorization" not in headers_of(scope)
+        vary = by_name[b"vary"] + b", " + vary if b"vary" in by_name else vary
+        asked, control = _control(scope, status, by_name, by_api=by_api), by_name.get(b"cache-control", b"").decode()
+        control = max(asked, control, key=lambda header: STRICTER.index(header) if header in STRICTER else -1)
+        headers = [header for header in sent if header[0] not in _RULED]
+        headers += ((b"vary", vary), (b"cache-control", control.encode()))
+    is_anonymous = scope["method"] in ("GET", "HEAD") and "authorization" not in headers_of(scope)
+    if is_shared and by_api and status != 401 and is_anonymous:
+        # Refusals and 304 are readable by scripts, too, whether or not an Origin was sent, because shared caches give
+        # the answer to others. Credentials are never allowed, and a token makes all this void.
+        headers += _SHARED
+    headers += (header for header in _PROTECTION if header[0] not in by_name)
+    return headers
 
 
 SHARED_HEADERS = "ETag, Link, Retry-After, X-Request-ID"

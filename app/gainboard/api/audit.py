@@ -64,8 +64,8 @@ def _answer(
         export = audit.export_entries(workspace, principal, name, asked.wanted)
         lines = (audit.line(entry) for entry in export.entries)
         return StreamingResponse(lines, media_type=LINES, headers={"ETag": f'"{export.last}"'})
-    found = audit.list_entries(workspace, principal, name, asked.wanted, paging.after_number, paging.wanted)
-    page = paging.page(found, lambda each: each.number, _show)
+    entries = audit.list_entries(workspace, principal, name, asked.wanted, paging.after_number, paging.wanted)
+    page = paging.page(entries, lambda entry: entry.number, _show)
     return AuditPage(items=page.items, next_cursor=page.next_cursor, verification=HOW)
 
 

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from anyio import to_thread
-from fastapi import Request, Response
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+from starlette.types import Message, Receive, Scope
 
-from gainboard.api.routes import CheckedRoute, Handler
+from gainboard.api.answers import headers_of
 from gainboard.errors import InvalidRequest, TooLarge
 
 T = TypeVar("T")
@@ -37,29 +39,55 @@ async def parsed(request: Request, parse: Callable[[bytes], T]) -> T:
     return await to_thread.run_sync(parse, body, limiter=request.app.state.one_parser)
 
 
-class JsonRequest(Request):
-    """A request whose JSON is bounded, and whose objects have each member once."""
+class BoundedRequest(Request):
+    """A request whose body has a limit, and whose JSON has each member of an object once.
+
+    The body is read by whoever needs it: FastAPI, a form, or `uploads.received`, which lifts this limit because files
+    have limits of their own. So a new route for files cannot be forgotten anywhere. A large body is refused by its
+    declared size, before anything is read, and so is the JSON of a sender without a token (`require_token`).
+    """
+
+    def __init__(
+        self, scope: Scope, receive: Receive, most: int, what: str, require_token: Callable[[Scope], object] | None
+    ) -> None:
+        # FastAPI, Starlette's forms and `stream` all read by this function, so none of them goes around the limit.
+        super().__init__(scope, self._receive_bounded)
+        self._receive_all, self._most, self._what, self._require_token = receive, most, what, require_token
+        self._read, self._has_begun, self._is_bounded = 0, False, True
+
+    def lift_limit(self) -> None:
+        """Let the body be of any size: whoever reads it counts its bytes."""
+        self._is_bounded = False
+
+    async def _receive_bounded(self) -> Message:
+        if not self._is_bounded:
+            return await self._receive_all()
+        if not self._has_begun:
+            declared = headers_of(self.scope).get("content-length", "0")
+            if declared.isdecimal() and int(declared) > self._most:
+                raise self._refusal()
+            if self._require_token:
+                # FastAPI reads the body before it asks for the token, so the token is looked up twice. The first look
+                # is a fraction of a millisecond, and only requests with a JSON body take it.
+                await run_in_threadpool(self._require_token, self.scope)
+            self._has_begun = True
+        message = await self._receive_all()
+        # The declared size may be wrong or missing, so bytes are counted, too.
+        self._read += len(message.get("body", b""))
+        if self._read > self._most:
+            raise self._refusal()
+        return message
+
+    def _refusal(self) -> TooLarge:
+        return TooLarge(
+            f"The body is larger than {self._most:,} bytes, the limit for {self._what}. Send less in one request."
+        )
 
     async def json(self) -> Any:
         """Return the value of the body. Raise TooLarge or InvalidRequest."""
         if not hasattr(self, "_json"):
             self._json = await parsed(self, read_json)
         return self._json
-
-
-class JsonRoute(CheckedRoute):
-    """A route with a JSON body."""
-
-    def get_route_handler(self) -> Handler:
-        """Return the handler of requests."""
-        handle = super().get_route_handler()
-        if self.body_field is None:  # what streams a file, or reads nothing
-            return handle
-
-        async def handle_json(request: Request) -> Response:
-            return await handle(JsonRequest(request.scope, request.receive))
-
-        return handle_json
 
 
 def read_json(body: bytes) -> Any:
@@ -76,10 +104,10 @@ def _members(body: bytes) -> int:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in found if names.count(name) > 1)
+        twice = next(name for name in members if names.count(name) > 1)
         message = f"An object has {twice[:60]!r} more than once, and only one value can hold. Give it once."
         raise InvalidRequest.at("body", "repeated", message)
-    return found
+    return members

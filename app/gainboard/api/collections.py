@@ -11,7 +11,6 @@ from fastapi import APIRouter, Request, Response
 
 from gainboard.analyses.rejudge import RejudgeParams
 from gainboard.api.answers import address, answer
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.job_answers import JobContextDep
@@ -26,6 +25,7 @@ from gainboard.api.models.collections import (
 from gainboard.api.models.common import Page, WarningAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.errors import (
     BadGains,
     CollectionExists,
@@ -48,7 +48,7 @@ from gainboard.jobs.submission import change_order
 from gainboard.store.records import Collection, CollectionPolicy
 from gainboard.vocabulary import Phase, RunOrder
 
-router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented(), route_class=JsonRoute)
+router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented(), route_class=CheckedRoute)
 
 QUEUED = (
     "A job will change the order of the runs. `Location` leads to the job; the collection keeps the old order until "
@@ -82,10 +82,10 @@ def show(request: Request, described: Described) -> CollectionAnswer:
 
 
 def _links(request: Request, name: str) -> CollectionLinks:
-    own = f"/v1/collections/{name}"
-    below = {each: f"{own}/{each}" for each in ("leaderboard", "scores", "runs", "teams", "qrels")}
+    path = f"/v1/collections/{name}"
+    below = {each: f"{path}/{each}" for each in ("leaderboard", "scores", "runs", "teams", "qrels")}
     work = {each: f"/v1/{each}?collection={name}" for each in ("jobs", "reports")}
-    return CollectionLinks(**{each: address(request, path) for each, path in {"self": own, **below, **work}.items()})
+    return CollectionLinks(**{each: address(request, path) for each, path in {"self": path, **below, **work}.items()})
 
 
 def _shown_policy(collection: Collection, now: datetime) -> Policy:

@@ -7,10 +7,8 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Annotated
 
-from fastapi import Depends, Path, Request, Security
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi import Depends, Path, Request
 from fastapi.security.utils import get_authorization_scheme_param
-from pydantic import BaseModel, Field
 from starlette.types import Scope
 
 from gainboard.api.answers import headers_of
@@ -18,33 +16,31 @@ from gainboard.evaluation.access.principals import Caller, Principal, Sender, au
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch
-from gainboard.notation.types import INTEGER, Slug
-from gainboard.store.records import VersionName
-from gainboard.vocabulary import OFFICIAL
 
 # FastAPI runs plain functions in a thread, which costs two thread switches: what never waits is `async`.
-_bearer = HTTPBearer(auto_error=False, description="A token: `Authorization: Bearer gainboard_...`")
+TOKEN_SCHEME = "HTTPBearer"
+"""The name of the tokens in the description of the API."""
 
 
 async def _workspace(request: Request) -> Workspace:
-    found: Workspace = request.app.state.workspace
-    return found
+    workspace: Workspace = request.app.state.workspace
+    return workspace
 
 
 WorkspaceDep = Annotated[Workspace, Depends(_workspace)]
 
 
 async def _engine(request: Request) -> Engine:
-    found: Engine = request.app.state.engine
-    return found
+    engine: Engine = request.app.state.engine
+    return engine
 
 
 EngineDep = Annotated[Engine, Depends(_engine)]
 
 
 async def _watch(request: Request) -> Watch:
-    found: Watch = request.app.state.watch
-    return found
+    watch: Watch = request.app.state.watch
+    return watch
 
 
 WatchDep = Annotated[Watch, Depends(_watch)]
@@ -59,8 +55,8 @@ def as_sent(token: str) -> str:
 def caller_of(scope: Scope) -> Caller:
     """Return what is known about the caller of a request. All layers of the application share it."""
     client = scope.get("client")
-    found: Caller = scope.setdefault("gainboard.caller", Caller(client[0] if client else ""))
-    return found
+    caller: Caller = scope.setdefault("gainboard.caller", Caller(client[0] if client else ""))
+    return caller
 
 
 def sender_of(scope: Scope) -> Sender:
@@ -77,13 +73,12 @@ def sender_of(scope: Scope) -> Sender:
     return Sender()
 
 
-async def _sender(
-    request: Request, described: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)] = None
-) -> Sender:
-    return sender_of(request.scope)  # `described` is there for OpenAPI, and no request gets it (`CheckedRoute`)
+async def read_sender(request: Request) -> Sender:
+    """Return the sender. FastAPI's own reader of tokens would look at the header again, so the route describes this."""
+    return sender_of(request.scope)
 
 
-SenderDep = Annotated[Sender, Depends(_sender)]
+SenderDep = Annotated[Sender, Depends(read_sender)]
 """The dependency of routes that look up the token together with the collection, in one statement."""
 
 
@@ -139,22 +134,3 @@ def _q(parameters: list[str]) -> float:
         return next((float(each[2:]) for each in parameters if each.startswith("q=")), 1.0)
     except ValueError:
         return 0.0
-
-
-JudgmentsName = Annotated[Slug, Field(description="Name of a judgment set")]
-
-
-class VersionQuery(BaseModel):
-    """The part of every query about scores that names a qrels version."""
-
-    judgments: JudgmentsName = OFFICIAL
-    qrels: Annotated[
-        int | None,
-        Field(ge=1, le=2**31 - 1, description="Number of a qrels version of the set; the newest by default"),
-        INTEGER,
-    ] = None
-
-    @property
-    def version_name(self) -> VersionName:
-        """The name of the version."""
-        return VersionName(self.judgments, self.qrels)

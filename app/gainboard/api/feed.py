@@ -14,7 +14,7 @@ from gainboard.api.problems import documented
 from gainboard.api.results import text_answer
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import JudgmentsHidden
-from gainboard.evaluation.releases.releases import Feed, FeedEntry, feed_of
+from gainboard.evaluation.releases.releases import feed_of
 
 router = APIRouter(
     prefix="/v1/collections/{collection}", tags=["collections"], responses=documented(), route_class=CheckedRoute
@@ -30,39 +30,32 @@ def read_feed(
     """Return the news of a collection as an Atom feed (RFC 4287), the newest 100 entries: versions of the official
     judgments as they were published, the release, and runs that came after it.
     """
-    return Response(_atom(feed_of(workspace, principal, collection), request), media_type=ATOM)
-
-
-def _atom(feed: Feed, request: Request) -> bytes:
-    server = server_address(request)
-    collection = feed.collection
-    root = Element("feed", {"xmlns": "http://www.w3.org/2005/Atom"})
-    _text(root, "id", f"urn:uuid:{collection.uuid}")
-    _text(root, "title", collection.title or collection.name)
-    _text(root, "updated", _stamp(feed.updated_at))
-    author = SubElement(root, "author")
-    _text(author, "name", "Gainboard")
-    SubElement(root, "link", {"rel": "self", "href": f"{server}/v1/collections/{collection.name}/feed"})
-    SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": f"{server}/c/{collection.name}"})
+    feed, server = feed_of(workspace, principal, collection), server_address(request)
+    root, uuid, board = (
+        Element("feed", {"xmlns": "http://www.w3.org/2005/Atom"}),
+        feed.collection.uuid,
+        f"{server}/c/{collection}",
+    )
+    _add_text(root, "id", f"urn:uuid:{uuid}")
+    _add_text(root, "title", feed.collection.title or collection)
+    _add_text(root, "updated", _stamp(feed.updated_at))
+    _add_text(SubElement(root, "author"), "name", "Gainboard")
+    SubElement(root, "link", {"rel": "self", "href": f"{server}/v1/collections/{collection}/feed"})
+    SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": board})
     for entry in feed.entries:
-        _add(root, entry, collection.uuid, f"{server}/c/{collection.name}")
-    text: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
-    return text
+        added = SubElement(root, "entry")
+        # A version that is published again is another event, so its time is part of the id.
+        _add_text(added, "id", f"urn:gainboard:{uuid}:{entry.kind}:{entry.subject}:{_stamp(entry.at)}")
+        _add_text(added, "title", entry.title)
+        _add_text(added, "updated", _stamp(entry.at))
+        _add_text(added, "published", _stamp(entry.at))
+        SubElement(added, "link", {"href": board + PAGE_OF[entry.kind].format(subject=entry.subject)})
+        SubElement(added, "category", {"term": entry.kind})
+        _add_text(added, "content", f"{entry.title}.")
+    return Response(tostring(root, encoding="utf-8", xml_declaration=True), media_type=ATOM)
 
 
-def _add(root: Element, entry: FeedEntry, uuid: str, board: str) -> None:
-    added = SubElement(root, "entry")
-    # A version that is published again is another event, so its time is part of the id.
-    _text(added, "id", f"urn:gainboard:{uuid}:{entry.kind}:{entry.subject}:{_stamp(entry.at)}")
-    _text(added, "title", entry.title)
-    _text(added, "updated", _stamp(entry.at))
-    _text(added, "published", _stamp(entry.at))
-    SubElement(added, "link", {"href": board + PAGE_OF[entry.kind].format(subject=entry.subject)})
-    SubElement(added, "category", {"term": entry.kind})
-    _text(added, "content", f"{entry.title}.")
-
-
-def _text(parent: Element, name: str, text: str) -> None:
+def _add_text(parent: Element, name: str, text: str) -> None:
     # XML has no way to write most control characters, and titles may have any.
     SubElement(parent, name).text = "".join(each if each.isprintable() else " " for each in text)
 

@@ -159,20 +159,17 @@ class Unstored:
             _keep(self.workspace, scope, end)
         except BaseException as error:
             log.warning("how a request with an Idempotency-Key ended is stored later: %s", error)
-            self._note(scope, end)
+            with self.guard:
+                if len(self.ends) >= MOST_UNSTORED:
+                    self.ends.pop(next(iter(self.ends)))
+                self.ends[scope] = end
+                if self.thread is None and not self.stop.is_set():
+                    self.thread = Thread(target=self._store_repeatedly, name="idempotency keys", daemon=True)
+                    self.thread.start()
             if isinstance(error, KeyboardInterrupt | SystemExit):
                 raise
         else:
             self.ends.pop(scope, None)
-
-    def _note(self, scope: Scope, end: End) -> None:
-        with self.guard:
-            if len(self.ends) >= MOST_UNSTORED:
-                self.ends.pop(next(iter(self.ends)))
-            self.ends[scope] = end
-            if self.thread is None and not self.stop.is_set():
-                self.thread = Thread(target=self._store_repeatedly, name="idempotency keys", daemon=True)
-                self.thread.start()
 
     def _store_repeatedly(self) -> None:
         pause = FIRST_SECONDS
@@ -180,7 +177,7 @@ class Unstored:
             pause = min(2 * pause, LAST_SECONDS)
             self.store_all()
             with self.guard:
-                # Decided under the guard: `_note` sees this thread, or starts another one.
+                # Decided under the guard: `store` sees this thread, or starts another one.
                 if not self.ends:
                     self.thread = None
                     return

@@ -52,56 +52,61 @@ def read_qrels_impact(
     sent = completed(ImpactQuery, asked)
     named = VersionName(sent["judgments"], version)
     against = VersionName(sent["against_judgments"] or sent["judgments"], sent["against"])
-    found = impact(workspace, principal, collection, named, question_of(asked), against=against, alpha=sent["alpha"])
+    compared = impact(workspace, principal, collection, named, question_of(asked), against=against, alpha=sent["alpha"])
     if (sent["format"] or ("csv" if accepts(request, "text/csv") else "json")) == "csv":
-        return PlainTextResponse("".join(_csv(found)), media_type="text/csv")
-    return answer(_json(found))
+        return PlainTextResponse("".join(_csv(compared)), media_type="text/csv")
+    return answer(_json(compared))
 
 
-def _json(found: Impact) -> dict[str, Any]:
+def _json(compared: Impact) -> dict[str, Any]:
     return {
-        "collection": found.collection.name,
-        "qrels_version": found.version.version,
-        "against": found.before.version,
-        "judgment_set": found.version.judgments,
-        "against_set": found.before.judgments,
-        "metrics": [each.label for each in found.metrics],
-        "asked": found.labels,
-        "judgments": _judgments(found.collection, found.judgments),
+        "collection": compared.collection.name,
+        "qrels_version": compared.version.version,
+        "against": compared.before.version,
+        "judgment_set": compared.version.judgments,
+        "against_set": compared.before.judgments,
+        "metrics": [metric.label for metric in compared.metrics],
+        "asked": compared.labels,
+        "judgments": _judgments(compared.collection, compared.judgments),
         "impact": [
             {
-                "metric": each.label,
-                "runs": list(_rows(found, each)),
-                "tau_b": each.tau_b,
-                "largest_rank_change": each.largest_rank_change,
-                "topics_become_defined": each.become_defined,
-                "topics_become_undefined": each.become_undefined,
-                "significance": each.significance and _significance(each.significance, found.alpha),
+                "metric": metric.label,
+                "runs": list(_rows(compared, metric)),
+                "tau_b": metric.tau_b,
+                "largest_rank_change": metric.largest_rank_change,
+                "topics_become_defined": metric.become_defined,
+                "topics_become_undefined": metric.become_undefined,
+                "significance": metric.significance and _significance(metric.significance, compared.alpha),
             }
-            for each in found.metrics
+            for metric in compared.metrics
         ],
     }
 
 
-def _judgments(collection: Collection, found: Corrections) -> dict[str, Any]:
+def _judgments(collection: Collection, corrections: Corrections) -> dict[str, Any]:
     def name(level: int | None) -> str | None:
         return None if level is None else collection.level_name(level)
 
     counted = ("added", "removed", "changed", "unchanged", "topics_added", "topics_removed", "topics_changed")
     return {
-        **{each: getattr(found, each) for each in counted},
-        "levels": [name(level) for level in found.levels],
-        "table": found.table(),
+        **{count: getattr(corrections, count) for count in counted},
+        "levels": [name(level) for level in corrections.levels],
+        "table": corrections.table(),
         "changes": [
-            {"topic": each.topic, "document": each.document.decode(), "old": name(each.old), "new": name(each.new)}
-            for each in found.changes
+            {
+                "topic": correction.topic,
+                "document": correction.document.decode(),
+                "old": name(correction.old),
+                "new": name(correction.new),
+            }
+            for correction in corrections.changes
         ],
     }
 
 
-def _rows(found: Impact, metric: MetricImpact) -> Iterator[dict[str, Any]]:
+def _rows(compared: Impact, metric: MetricImpact) -> Iterator[dict[str, Any]]:
     columns = (*metric.means.tolist(), (metric.means[1] - metric.means[0]).tolist(), *metric.ranks.tolist())
-    for run, before, after, change, rank_before, rank_after in zip(found.runs, *columns, strict=True):
+    for run, before, after, change, rank_before, rank_after in zip(compared.runs, *columns, strict=True):
         yield {
             "name": run.name,
             "team": run.team,
@@ -113,19 +118,19 @@ def _rows(found: Impact, metric: MetricImpact) -> Iterator[dict[str, Any]]:
         }
 
 
-def _significance(found: Significance, alpha: float) -> dict[str, Any]:
+def _significance(significance: Significance, alpha: float) -> dict[str, Any]:
     return {
         "test": TEST,
         "alpha": alpha,
-        "topics": found.topics,
-        "counts": found.counts,
-        "flips": [{name: getattr(flip, name) for name in FlipAnswer.model_fields} for flip in found.flips],
+        "topics": significance.topics,
+        "counts": significance.counts,
+        "flips": [{name: getattr(flip, name) for name in FlipAnswer.model_fields} for flip in significance.flips],
     }
 
 
-def _csv(found: Impact) -> Iterator[str]:
+def _csv(compared: Impact) -> Iterator[str]:
     yield "run,team,metric,mean_before,mean_after,change,rank_before,rank_after\r\n"
-    for metric in found.metrics:
-        for row in _rows(found, metric):
+    for metric in compared.metrics:
+        for row in _rows(compared, metric):
             name, team, *numbers = row.values()
             yield csv_line((name, team, metric.label, *numbers))

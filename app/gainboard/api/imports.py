@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from gainboard.api import uploads
@@ -15,7 +14,7 @@ from gainboard.api.models.releases import ImportedRelease
 from gainboard.api.problems import documented
 from gainboard.api.releases import show
 from gainboard.api.routes import CheckedRoute
-from gainboard.api.uploads import PlainUpload, ReadersDep
+from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     CollectionExists,
     Conflict,
@@ -37,14 +36,13 @@ MOST_RUNS_AT_MOST = 256
         CollectionExists,
         Conflict,
     ),
-    openapi_extra=uploads.openapi(PlainUpload),
+    openapi_extra=uploads.openapi(),
 )
 async def import_folder(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    asked: Annotated[PlainUpload, Query()],
     engine: EngineDep,
 ) -> Response:
     """Make a collection of the folder of a release, sent as a tar archive (organisers of the instance): the same runs,
@@ -56,7 +54,7 @@ async def import_folder(
     most = MOST_RUNS_AT_MOST * workspace.limits.compressed_bytes
     async with (
         readers.reading(principal),
-        uploads.received(request, most, asked) as sent,
+        uploads.received(request, most) as sent,
         uploads.watched(request) as require_client,
     ):
         made = await run_in_threadpool(import_release, workspace, principal, sent.body, most, require_client)

@@ -12,7 +12,6 @@ from pydantic import Field
 
 from gainboard.analyses.job_kinds import every_kind, find_kind, schema_of
 from gainboard.analyses.verify import VerifyResult
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.job_answers import JobContextDep, WorkAnswers, finished
@@ -34,6 +33,7 @@ from gainboard.api.models.jobs import (
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.results import CSV, LATEX, add_exhibit_routes, json_answer, result_answer, table_answer
+from gainboard.api.routes import CheckedRoute
 from gainboard.errors import (
     BadExpression,
     BadGains,
@@ -62,7 +62,7 @@ from gainboard.notation.types import NUMBER
 from gainboard.store.job_records import StoredJob
 from gainboard.vocabulary import JobState
 
-router = APIRouter(prefix="/v1", tags=["jobs"], responses=documented(), route_class=JsonRoute)
+router = APIRouter(prefix="/v1", tags=["jobs"], responses=documented(), route_class=CheckedRoute)
 
 ON_LAUNCH = (
     BadExpression,

@@ -6,18 +6,18 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.models.common import Page
 from gainboard.api.models.judgments import JudgmentSetAnswer, JudgmentSetChange
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.errors import Conflict, Forbidden, HeldByRelease, JudgmentsHidden, UnsupportedMediaType
 from gainboard.evaluation.judgments import versions
 from gainboard.evaluation.judgments.versions import SeenSet
 
 router = APIRouter(
-    prefix="/v1/collections/{collection}/judgments", tags=["qrels"], responses=documented(), route_class=JsonRoute
+    prefix="/v1/collections/{collection}/judgments", tags=["qrels"], responses=documented(), route_class=CheckedRoute
 )
 
 SetName = Annotated[str, Path(alias="judgments", description="The name of the set")]
@@ -46,8 +46,8 @@ def list_judgment_sets(
     """List the judgment sets by name: parallel judgments, for example of a second assessor or of a language model. The
     set `official` answers requests that name none.
     """
-    found = [each for each in versions.list_sets(workspace, principal, collection) if each.name > (paging.after or "")]
-    return paging.page(found[: paging.wanted], lambda each: each.name, show)
+    sets = [each for each in versions.list_sets(workspace, principal, collection) if each.name > (paging.after or "")]
+    return paging.page(sets[: paging.wanted], lambda each: each.name, show)
 
 
 @router.patch(

@@ -25,7 +25,7 @@ from gainboard.api.models.scores import (
 from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by, question_of
 from gainboard.api.response_cache import note_origin
-from gainboard.api.routes import PolledRoute
+from gainboard.api.routes import KeptRoute, quick_or_in_thread
 from gainboard.api.scores import ON_SCORING
 from gainboard.evaluation.boards.adjusted_boards import ASSUMED, standard_of
 from gainboard.evaluation.boards.leaderboard import ALPHA, SEED, Board, BoardGroups, changed_at, leaderboard
@@ -36,7 +36,7 @@ from gainboard.notation.queries import BoardOptions, LeaderboardQuery
 from gainboard.statistics.bootstrap_range import BootstrapRange
 
 router = APIRouter(
-    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=PolledRoute
+    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=KeptRoute
 )
 
 
@@ -55,6 +55,7 @@ FORMS: dict[int, dict[str, Any]] = {
 
 
 @router.get("/leaderboard", response_model=LeaderboardAnswer, responses=documented(*ON_SCORING, also=FORMS))
+@quick_or_in_thread
 def read_leaderboard(
     collection: CollectionName,
     request: Request,

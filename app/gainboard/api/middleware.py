@@ -1,4 +1,4 @@
-"""The layers around every request: its id, its log line, a limit on its body, and conditional, compressed answers."""
+"""The layers around every request: its id, its log line, its turn, and conditional, compressed answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import re
 import time
 from random import getrandbits
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,18 +19,14 @@ from gainboard.api.answers import (
     dressed,
     has_already,
     headers_of,
-    is_of_api,
-    path_of,
     takes_gzip,
 )
-from gainboard.api.dependencies import caller_of, sender_of
+from gainboard.api.dependencies import caller_of
 from gainboard.api.problems import problem
 from gainboard.api.response_cache import note_sent
 from gainboard.api.telemetry import AccessLog, Telemetry
-from gainboard.errors import AddressTooLong, BodyStalled, SeveralHosts, TooLarge, Unexpected
-from gainboard.evaluation.access.principals import authenticate
+from gainboard.errors import AddressTooLong, BodyStalled, SeveralHosts, Unexpected
 from gainboard.evaluation.scoring.turns import DearRequests, Visit, visiting
-from gainboard.evaluation.workspace import Workspace
 
 try:
     # The `fast` extra has Intel's library: a quarter of zlib's time, and fewer bytes.
@@ -39,23 +34,14 @@ try:
 except ImportError:
     import gzip  # type: ignore[no-redef]  # of the same name, and for the same use
 
-JSON_BYTES = 1 << 20
-FORM_BYTES = 1 << 16
 ADDRESS_BYTES = 60 << 10
 STALLED_SECONDS: float = 30
 """Seconds without any byte of a body, after which its connection is closed."""
-CHANGING = ("POST", "PUT", "PATCH", "DELETE")
-"""The methods that have JSON bodies: each route of theirs needs a token."""
 COMPRESSED_FROM_BYTES = 1024
 ASIDE_FROM_BYTES = 1 << 18
 """Larger answers are compressed in a thread: compressing tens of megabytes would make all other requests wait."""
 CLIENT_LEFT = 499
 """Only in the log: the status that other servers log, too, if a client leaves before its answer."""
-_UPLOAD = re.compile(
-    r"/v1/collections/[^/]+/(qrels|runs(/[^/]+/metadata)?|topic-groups|score-matrices/[^/]+)|"
-    r"/v1/(survey|imports)|/new/qrels|"
-    r"/c/[^/]+/(runs|check|qrels|topic-groups|score-matrices|declared-topics)"
-)
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 log = logging.getLogger("gainboard")
@@ -183,51 +169,6 @@ class OneHost:
         await app(scope, receive, send)
 
 
-class BoundedBody:
-    """A middleware that refuses large bodies, and those of senders without a token before it reads them.
-
-    Uploads have their own limits. The forms of pages have no token but a session, and check it before they are read.
-    """
-
-    def __init__(self, app: ASGIApp, workspace: Workspace) -> None:
-        self.app, self._workspace = app, workspace
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or _UPLOAD.fullmatch(path_of(scope)):
-            await self.app(scope, receive, send)
-            return
-        is_form = not is_of_api(scope)
-        most, what = (FORM_BYTES, "forms") if is_form else (JSON_BYTES, "JSON")
-
-        def too_large() -> TooLarge:
-            return TooLarge(f"The body is larger than {most:,} bytes, the limit for {what}. Send less in one request.")
-
-        # A declared size is refused before anything is read. It may be wrong or missing, so bytes are counted, too.
-        declared = headers_of(scope).get("content-length", "0")
-        if declared.isdecimal() and int(declared) > most:
-            await problem(too_large())(scope, receive, send)
-            return
-        read, is_known = 0, is_form or scope["method"] not in CHANGING
-
-        async def bounded() -> Message:
-            nonlocal read, is_known
-            if not is_known:
-                # FastAPI reads the body before it asks for the token, so the token is looked up twice. The first look
-                # is a fraction of a millisecond, and only requests with a JSON body take it.
-                await run_in_threadpool(self._require_token, scope)
-                is_known = True
-            message = await receive()
-            read += len(message.get("body", b""))
-            if read > most:
-                raise too_large()
-            return message
-
-        await self.app(scope, bounded, send)
-
-    def _require_token(self, scope: Scope) -> None:
-        authenticate(self._workspace, sender_of(scope)).require_token()
-
-
 class InTurn:
     """A middleware that counts what a request costs by estimate, and gives back the turn and the memory of a dear one.
 
@@ -297,8 +238,14 @@ class _Answer:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             await self._begin(message)
-        elif message["type"] == "http.response.body" and not self._is_over:
-            await self._continue(message)
+        elif message["type"] != "http.response.body" or self._is_over:
+            return
+        elif self._streams:
+            await self._send({**message, "body": b""} if self._method == "HEAD" else message)
+        else:
+            self._body.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                await self._finish(b"".join(self._body))
 
     async def _begin(self, message: Message) -> None:
         self._start = message
@@ -316,16 +263,6 @@ class _Answer:
             # The first event may come late, and the client waits for the headers before that.
             self._is_over = True
             await self._send({"type": "http.response.body", "body": b""})
-
-    async def _continue(self, message: Message) -> None:
-        if self._streams:
-            if self._method == "HEAD":
-                message = {**message, "body": b""}
-            await self._send(message)
-            return
-        self._body.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            await self._finish(b"".join(self._body))
 
     async def _finish(self, body: bytes) -> None:
         headers = MutableHeaders(scope=self._start)

@@ -1,4 +1,4 @@
-"""The translation of errors into problem documents (RFC 9457): here, once, by class."""
+"""The translation of errors into problem documents (RFC 9457). Each class of `errors.py` says what clients are told."""
 
 from __future__ import annotations
 
@@ -18,44 +18,15 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from gainboard import errors
+from gainboard.api.dependencies import TOKEN_SCHEME
 from gainboard.api.models.common import ProblemDetails, ProblemPage, message_of
-from gainboard.api.problem_pages import meaning_of
-from gainboard.api.routes import CheckedRoute
-from gainboard.errors import GainboardError
+from gainboard.api.routes import CheckedRoute, DoorRoute
+from gainboard.errors import GainboardError, meaning_of
 
-STATUS: Mapping[type[GainboardError], int] = {
-    errors.BadInput: 422,
-    errors.TooLarge: 413,
-    errors.UnsupportedEncoding: 415,
-    errors.UnsupportedMediaType: 415,
-    errors.BodyStalled: 408,
-    errors.AddressTooLong: 414,
-    errors.SeveralHosts: 400,
-    errors.WrongHost: 421,
-    errors.Refused: 403,
-    errors.NotAuthenticated: 401,
-    errors.NotFound: 404,
-    errors.MethodNotAllowed: 405,
-    errors.TooManyUploads: 429,
-    errors.TooManyJobs: 429,
-    errors.TooManyDearRequests: 429,
-    errors.TooManyFailures: 429,
-    errors.Conflict: 409,
-    errors.Unavailable: 503,
-    errors.Unexpected: 500,
-}
-HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
-    errors.NotAuthenticated: {"WWW-Authenticate": "Bearer"},
-    errors.BodyStalled: {"Connection": "close"},  # the rest of the body may still come
-    errors.DatabaseBusy: {"Retry-After": "1"},
-    errors.ObjectsUnreachable: {"Retry-After": "5"},
-    errors.NoSpace: {"Retry-After": "60"},
-    errors.OutOfMemory: {"Retry-After": "60"},
-    errors.TooManyUploads: {"Retry-After": "5"},
-    errors.TooManyJobs: {"Retry-After": "30"},
-    errors.TooManyDearRequests: {"Retry-After": "5"},
-    errors.TooManyFailures: {"Retry-After": "60"},
-    errors.JobNotFinished: {"Retry-After": "1"},
+TOKENS: Mapping[str, Any] = {
+    "type": "http",
+    "description": "A token: `Authorization: Bearer gainboard_...`",
+    "scheme": "bearer",
 }
 
 MOST_BYTES = 1 << 16
@@ -65,7 +36,7 @@ LONGEST_TEXT = 1000
 
 log = logging.getLogger("gainboard")
 
-router = APIRouter(tags=["problems"], route_class=CheckedRoute)
+router = APIRouter(tags=["problems"], route_class=DoorRoute)
 
 
 ANYWHERE: tuple[type[GainboardError], ...] = (
@@ -100,23 +71,21 @@ def documented(
     """Return the OpenAPI responses of a route by status: its problems, each with an example, and those of `also`."""
     by_status: defaultdict[int, list[type[GainboardError]]] = defaultdict(list)
     for kind in dict.fromkeys((*ANYWHERE, *kinds)):
-        by_status[status_of(kind)].append(kind)
+        by_status[kind.status].append(kind)
     answers: dict[int | str, dict[str, Any]] = {400: dict(UNREADABLE)}
     answers |= also.items()
-    return answers | {status: _described(status, by_status[status]) for status in sorted(by_status)}
-
-
-def _described(status: int, kinds: Sequence[type[GainboardError]]) -> dict[str, Any]:
-    examples = {kind.slug: {"value": _members(kind, status, "...")} for kind in kinds}
     schema = {"$ref": "#/components/schemas/ProblemDetails"}
-    return {
-        "description": "; ".join(f"`{kind.slug}`: {meaning_of(kind).splitlines()[0]}" for kind in kinds),
-        "content": {"application/problem+json": {"schema": schema, "examples": examples}},
-    }
+    for status, alike in sorted(by_status.items()):
+        examples = {kind.slug: {"value": _members(kind, "...")} for kind in alike}
+        answers[status] = {
+            "description": "; ".join(f"`{kind.slug}`: {meaning_of(kind).splitlines()[0]}" for kind in alike),
+            "content": {"application/problem+json": {"schema": schema, "examples": examples}},
+        }
+    return answers
 
 
-def _members(kind: type[GainboardError], status: int, detail: str) -> dict[str, Any]:
-    return {"type": f"/problems/{kind.slug}", "title": kind.title, "status": status, "detail": detail}
+def _members(kind: type[GainboardError], detail: str) -> dict[str, Any]:
+    return {"type": f"/problems/{kind.slug}", "title": kind.title, "status": kind.status, "detail": detail}
 
 
 class _ProblemResponse(JSONResponse):
@@ -128,19 +97,16 @@ class _ProblemResponse(JSONResponse):
         return json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
-def status_of(error: type[GainboardError]) -> int:
-    """Return the HTTP status of a class of errors, or of its nearest base class that has one."""
-    return next((STATUS[base] for base in error.__mro__ if base in STATUS), 500)
-
-
 def problem(error: GainboardError) -> JSONResponse:
     """Return the error as an answer."""
-    kind = type(error)
-    status = status_of(kind)
-    headers = next((HEADERS[base] for base in kind.__mro__ if base in HEADERS), {})
-    members = _members(kind, status, error.message) | dict(error.details)
-    answer = _ProblemResponse(members, status, dict(headers))
-    return answer if len(answer.body) <= MOST_BYTES else _ProblemResponse(_shortened(members), status, dict(headers))
+    headers = dict(error.headers)
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(error.retry_after)
+    members = _members(type(error), error.message) | dict(error.details)
+    answer = _ProblemResponse(members, error.status, headers)
+    if len(answer.body) > MOST_BYTES:
+        answer = _ProblemResponse(_shortened(members), error.status, headers)
+    return answer
 
 
 def _shortened(members: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,6 +138,7 @@ def install(application: FastAPI) -> None:
     def with_problem() -> dict[str, Any]:
         described = describe()
         # No route returns this model, so FastAPI would not add it to the schemas that `documented` refers to.
+        described["components"]["securitySchemes"] = {TOKEN_SCHEME: TOKENS}
         described["components"]["schemas"].setdefault("ProblemDetails", ProblemDetails.model_json_schema())
         return described
 
@@ -215,56 +182,47 @@ async def _on_http(request: Request, error: Exception) -> Response:
                 f"{path} does not allow {request.method}. The Allow header lists the methods that it allows."
             )
         )
-        answer.headers["Allow"] = _allowed(request) or (error.headers or {}).get("Allow", "GET, HEAD")
+        # The router reports only the first route that fits the path.
+        shape = getattr(request.scope.get("route"), "path", None)
+        routes = [route for route in request.app.routes if isinstance(route, APIRoute) and route.include_in_schema]
+        methods = set[str]().union(*(route.methods or () for route in routes if route.path == shape))
+        methods |= {"HEAD"} if "GET" in methods else set()
+        answer.headers["Allow"] = ", ".join(sorted(methods)) or (error.headers or {}).get("Allow", "GET, HEAD")
         return answer
     return problem(errors.InvalidRequest.at("body", "unreadable", str(error.detail)))
 
 
-def _allowed(request: Request) -> str:
-    # The router reports only the first route that fits the path.
-    route = request.scope.get("route")
-    same = [
-        each.methods or ()
-        for each in request.app.routes
-        if isinstance(each, APIRoute) and each.include_in_schema and each.path == getattr(route, "path", None)
-    ]
-    methods = set[str]().union(*same)
-    return ", ".join(sorted(methods | {"HEAD"} if "GET" in methods else methods))
-
-
 async def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    if _wrong_media_type(request, error):
+    faults = error.errors()
+    # Without a JSON media type, FastAPI takes the body for bytes, so that the whole body is wrong.
+    if "json" not in request.headers.get("content-type", "") and any(
+        fault["loc"] == ("body",) and fault["type"] != "missing" for fault in faults
+    ):
         return problem(errors.UnsupportedMediaType("Send JSON, with the header `Content-Type: application/json`."))
     # To describe the bodies of all kinds of jobs takes a tenth of a second, the first time.
-    described, every = await run_in_threadpool(described_body, request), error.errors()
-    places = [
+    body = await run_in_threadpool(described_body, request)
+    shown = [
         {
-            "location": location_of(found, error.body),
-            "code": str(found["type"]).replace("_", "-"),
-            "message": _message(found, described),
+            "location": location_of(fault, error.body),
+            "code": str(fault["type"]).replace("_", "-"),
+            "message": _message(fault, body),
         }
-        for found in every[: errors.FAULTS_SHOWN]
+        for fault in faults[: errors.FAULTS_SHOWN]
     ]
-    summary = f"{places[0]['location']}: {places[0]['message']}"
-    more = f" (and {len(every) - 1} more)" if len(every) > 1 else ""
-    total = {"errors_total": len(every)} if len(every) > len(places) else {}
-    return problem(errors.InvalidRequest(summary + more, errors=places, **total))
+    summary = f"{shown[0]['location']}: {shown[0]['message']}"
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    total = {"errors_total": len(faults)} if len(faults) > len(shown) else {}
+    return problem(errors.InvalidRequest(summary + more, errors=shown, **total))
 
 
-def _message(found: Mapping[str, Any], described: BodySchema) -> str:
-    if found["type"] == "extra_forbidden" and found["loc"][0] == "body":
-        known = ", ".join(described.members(found["loc"][1:-1]))
-        return f"There is no {found['loc'][-1]!r} here. Available: {known}"
-    if found["type"].startswith("union_tag_"):
-        return f"Must be one of: {', '.join(described.tags())}"
-    return message_of(found)
-
-
-def _wrong_media_type(request: Request, error: RequestValidationError) -> bool:
-    is_json = "json" in request.headers.get("content-type", "")
-    # Without a JSON media type, FastAPI takes the body for bytes, so that the whole body is wrong.
-    return not is_json and any(found["loc"] == ("body",) and found["type"] != "missing" for found in error.errors())
+def _message(fault: Mapping[str, Any], body: BodySchema) -> str:
+    if fault["type"] == "extra_forbidden" and fault["loc"][0] == "body":
+        available = ", ".join(body.members(fault["loc"][1:-1]))
+        return f"There is no {fault['loc'][-1]!r} here. Available: {available}"
+    if fault["type"].startswith("union_tag_"):
+        return f"Must be one of: {', '.join(body.tags())}"
+    return message_of(fault)
 
 
 @router.get("/problems/{slug}", responses=documented())
@@ -272,8 +230,7 @@ def read_problem(slug: str) -> ProblemPage:
     """Return what a type of problem means, and what to do about it."""
     for kind in errors.every_error():
         if kind.slug == slug:
-            status, meaning = status_of(kind), meaning_of(kind)
-            return ProblemPage(type=f"/problems/{slug}", title=kind.title, status=status, meaning=meaning)
+            return ProblemPage(type=f"/problems/{slug}", title=kind.title, status=kind.status, meaning=meaning_of(kind))
     raise errors.NotFound(
         f"There is no type of problem {slug!r}. The `type` of an answer has the right address, such as "
         "/problems/not-found."
@@ -299,17 +256,12 @@ def location_of(found: Mapping[str, Any], body: Any) -> str:
 def _places(parts: Sequence[Part], sent: Any, is_missing: bool) -> Iterator[Part]:
     """Yield the parts that are locations in the request; the other parts name alternatives of the schema."""
     for number, part in enumerate(parts, start=1):
-        if _is_in(sent, part):
+        is_index = isinstance(sent, list) and isinstance(part, int) and part < len(sent)
+        if is_index or (isinstance(sent, dict) and part in sent):
             sent = sent[part]
         elif not (is_missing and number == len(parts)):
             continue
         yield part
-
-
-def _is_in(sent: Any, part: Part) -> bool:
-    if isinstance(sent, list):
-        return isinstance(part, int) and part < len(sent)
-    return isinstance(sent, dict) and part in sent
 
 
 @dataclass(frozen=True)

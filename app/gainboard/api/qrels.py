@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, Field
 
 from gainboard.analyses.judge import JudgeParams, JudgingRuns
 from gainboard.api import uploads
@@ -20,8 +19,9 @@ from gainboard.api.models.common import Page, ReceiptAnswer
 from gainboard.api.models.judgments import QrelsAnswer, SurveyAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.queries import asked_by
 from gainboard.api.routes import CheckedRoute
-from gainboard.api.uploads import PlainUpload, ReadersDep
+from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     Conflict,
     Forbidden,
@@ -36,9 +36,10 @@ from gainboard.evaluation.judgments import publication, qrels
 from gainboard.evaluation.runs.receipts import QRELS, receipt_of
 from gainboard.jobs.pools import find_pool, pool_warnings
 from gainboard.jobs.submission import launch
-from gainboard.notation.types import BOOLEAN, INTEGER, Slug
+from gainboard.notation.queries import QrelsUploadQuery, completed
+from gainboard.notation.types import INTEGER, Slug
 from gainboard.store.records import Qrels, VersionName, Warnings
-from gainboard.vocabulary import OFFICIAL, Columns
+from gainboard.vocabulary import OFFICIAL
 
 router = APIRouter(
     prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented(), route_class=CheckedRoute
@@ -48,29 +49,6 @@ surveys = APIRouter(tags=["qrels"], responses=documented(), route_class=CheckedR
 Version = Annotated[int, Path(ge=1, le=2**31 - 1), INTEGER]  # the largest integer of the column
 JudgmentsDep = Annotated[Slug, Query(description="Name of a judgment set")]
 QUEUED = "Judging all runs takes a job, to which `Location` leads. Until it ends, the version is a draft."
-
-
-class QrelsUploadQuery(BaseModel):
-    """The query of an upload of qrels."""
-
-    columns: Annotated[
-        Columns | None, Field(description="How to read the columns of the file, if they can be read in several ways")
-    ] = None
-    draft: Annotated[bool, Field(description="Keep the version unpublished: only organisers see it"), BOOLEAN] = False
-    judgments: Annotated[
-        Slug,
-        Field(
-            description="Name of the judgment set. A new name makes a set, which only organisers see until they "
-            "release it"
-        ),
-    ] = OFFICIAL
-    pool: Annotated[
-        Slug | None,
-        Field(
-            description="Id of the job that made the pool: warnings tell which of its documents are not judged, and "
-            "which judged ones are not in it"
-        ),
-    ] = None
 
 
 def show(found: Qrels, *, in_use: bool, job: str | None = None, also: Sequence[dict[str, Any]] = ()) -> QrelsAnswer:
@@ -118,7 +96,7 @@ async def put_qrels(
     request: Request,
     context: JobContextDep,
     readers: ReadersDep,
-    asked: Annotated[QrelsUploadQuery, Query()],
+    asked: Annotated[QrelsUploadQuery, asked_by(QrelsUploadQuery)],
 ) -> Response:
     """Upload a qrels file in TREC's or NTCIR's format as the next version; all stored runs are judged by it.
 
@@ -131,10 +109,12 @@ async def put_qrels(
     """
     workspace, principal = context.workspace, context.principal
     await run_in_threadpool(require_organiser, workspace, principal, collection)
-    async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
-        columns, draft = sent.query.columns, sent.query.draft
-        judgments = sent.query.judgments
-        pool = sent.query.pool
+    async with (
+        readers.reading(principal),
+        uploads.received(request, workspace.limits.compressed_bytes, QrelsUploadQuery, asked) as sent,
+    ):
+        wish = completed(QrelsUploadQuery, sent.query)
+        columns, draft, judgments, pool = wish["columns"], wish["draft"], wish["judgments"], wish["pool"]
         made = (
             await run_in_threadpool(find_pool, workspace, principal, collection, pool, "query.pool") if pool else None
         )
@@ -162,7 +142,7 @@ async def put_qrels(
     "/v1/survey",
     response_model=SurveyAnswer,
     responses=documented(*uploads.ON_UPLOAD),
-    openapi_extra=uploads.openapi(PlainUpload),
+    openapi_extra=uploads.openapi(),
 )
 async def survey_qrels(
     request: Request, workspace: WorkspaceDep, principal: PrincipalDep, readers: ReadersDep
@@ -170,7 +150,7 @@ async def survey_qrels(
     """Tell which levels and topics a qrels file has, and store nothing (organisers of the instance)."""
     principal.require_instance_organiser()
     most = workspace.limits.compressed_bytes
-    async with readers.reading(principal), uploads.received(request, most, PlainUpload()) as sent:
+    async with readers.reading(principal), uploads.received(request, most) as sent:
         return answer(asdict(await run_in_threadpool(qrels.survey, workspace, principal, sent.body)))
 
 

@@ -6,9 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from gainboard.api.problem_pages import meaning_of
-from gainboard.api.problems import status_of
-from gainboard.errors import GainboardError, every_error
+from gainboard.errors import every_error, meaning_of
 from gainboard.metrics import query_parameters
 
 _PROBLEM: Final = "application/problem+json"
@@ -31,11 +29,14 @@ def reference(description: Description) -> str:
     for title, operation in operations:
         lines += _request(title, operation, common)
     lines += ["## Parameters of metrics\n", "A request that scores runs takes these in its query.\n"]
-    lines += _parameters([each for each in _distinct(operations) if each["name"] in query_parameters()])
+    parameters = {each["name"]: each for _, operation in operations for each in operation.get("parameters", ())}
+    lines += _parameters([parameters[name] for name in sorted(parameters.keys() & query_parameters().keys())])
     lines += ["## Objects\n", "A field with * may be left out of a request.\n"]
     for name, schema in sorted(description["components"]["schemas"].items()):
         lines += _object(name, schema)
-    lines += ["## Errors\n", *(line for error in sorted(every_error(), key=_place) for line in _error(error))]
+    lines += ["## Errors\n"]
+    for error in sorted(every_error(), key=lambda error: (error.status, error.slug)):
+        lines += [f"### {error.slug}\n", f"{error.status}: {error.title}. {_text(meaning_of(error))}\n"]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -45,21 +46,6 @@ def _operations(description: Description) -> list[tuple[str, Description]]:
         for path, methods in sorted(description["paths"].items())
         for method, operation in sorted(methods.items())
     ]
-
-
-def _place(error: type[GainboardError]) -> tuple[int, str]:
-    return status_of(error), error.slug
-
-
-def _error(error: type[GainboardError]) -> Iterator[str]:
-    yield f"### {error.slug}\n"
-    yield f"{status_of(error)}: {error.title}. {_text(meaning_of(error))}\n"
-
-
-def _distinct(operations: Iterable[tuple[str, Description]]) -> list[Description]:
-    """Return the parameters of all requests, each name once."""
-    found = {each["name"]: each for _, operation in operations for each in operation.get("parameters", ())}
-    return [found[name] for name in sorted(found)]
 
 
 def _request(title: str, operation: Description, common: set[tuple[str, str]]) -> Iterator[str]:
@@ -164,12 +150,8 @@ def _meaning(schema: Description) -> str:
     default = f"Default: `{json.dumps(schema['default'], ensure_ascii=False)}`" if "default" in schema else ""
     examples = schema.get("examples", ())
     such = f"Such as {', '.join(f'`{json.dumps(each, ensure_ascii=False)}`' for each in examples)}" if examples else ""
-    return ". ".join(_without_stop(part) for part in (said, default, such) if part)
-
-
-def _without_stop(sentence: str) -> str:
-    """Return a sentence without its full stop. Three dots are none."""
-    return sentence if sentence.endswith("..") else sentence.removesuffix(".")
+    # Each part loses its full stop. Three dots are none.
+    return ". ".join(part if part.endswith("..") else part.removesuffix(".") for part in (said, default, such) if part)
 
 
 def _text(text: str) -> str:

@@ -8,13 +8,13 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 
 from gainboard.api.answers import address, answer
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, SenderDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.common import Page
 from gainboard.api.models.releases import NewRelease, ReleaseAnswer, WholeRelease
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.api.scores import ON_SCORING
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, KeyInUse, KeyReused, UnsupportedMediaType
 from gainboard.evaluation.releases.releases import find_release, list_releases, name_of, read_document
@@ -23,7 +23,7 @@ from gainboard.notation.types import INTEGER
 from gainboard.store.records import Collection, Release
 
 router = APIRouter(
-    prefix="/v1/collections/{collection}/releases", tags=["releases"], responses=documented(), route_class=JsonRoute
+    prefix="/v1/collections/{collection}/releases", tags=["releases"], responses=documented(), route_class=CheckedRoute
 )
 
 ReleaseNumber = Annotated[int, Path(alias="number", ge=1, lt=2**31, description="The number of the release"), INTEGER]

@@ -12,7 +12,6 @@ from gainboard.analyses.job_kinds import schema_of
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.analyses.result_models import ReportResult
 from gainboard.api.answers import address
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.job_answers import JobContextDep, WorkAnswers, finished
@@ -34,6 +33,7 @@ from gainboard.api.models.jobs import (
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.results import LATEX, add_exhibit_routes, file_answer, json_answer, result_answer
+from gainboard.api.routes import CheckedRoute
 from gainboard.errors import JobNotFinished, JudgmentsHidden, NoResult, ResultOutdated
 from gainboard.jobs.access import REPORTS, Seen, find_work
 from gainboard.jobs.access import list_reports as list_seen_reports
@@ -43,7 +43,7 @@ from gainboard.jobs.results import require_result
 from gainboard.jobs.verification import DependedOn, DependedReport, report_dependencies
 from gainboard.store.job_records import Chapter, StoredReport
 
-router = APIRouter(prefix="/v1", tags=["reports"], responses=documented(), route_class=JsonRoute)
+router = APIRouter(prefix="/v1", tags=["reports"], responses=documented(), route_class=CheckedRoute)
 
 
 def show(request: Request, seen: Seen[StoredReport], exhibits: dict[str, Any] | None) -> ReportAnswer:

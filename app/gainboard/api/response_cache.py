@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gainboard.api.answers import OF_THE_BODY, RawHeaders, has_already, headers_of, path_of, takes_gzip
+from gainboard.api.answers import OF_THE_BODY, RawHeaders, has_already, headers_of, takes_gzip
 from gainboard.api.dependencies import as_sent, caller_of
 from gainboard.api.telemetry import Telemetry
 from gainboard.errors import GainboardError
@@ -27,7 +26,6 @@ _ENTRY_BYTES = 4096
 """The approximate memory of one cached answer besides its body and its key, in bytes."""
 
 _NOTE = "gainboard.note"
-_KEPT_PATHS = re.compile(r"/v1/collections/[^/]+/(scores|leaderboard)")
 
 _OF_THE_BODY = {name.encode() for name in OF_THE_BODY}
 
@@ -123,34 +121,45 @@ class ResponseCache:
         self._answers: LRUCache[Key, KeptAnswer] = LRUCache(MOST_BYTES, lambda kept: kept.size)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not _may_be_kept(scope):
+        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
             await self.app(scope, receive, send)
             return
         request = headers_of(scope)
-        key = _key(scope, request)
+        # Every address is looked up. Which ones are kept is known only after routing, and this takes a microsecond.
+        key = (
+            *(scope.get("root_path", ""), scope["path"], scope["query_string"]),
+            *(request.get("accept", ""), takes_gzip(request)),
+        )
         kept = self._answers.find(key)
-        is_kept = kept is not None and await self._is_current(kept.origin, scope, request)
-        if self._telemetry:
-            self._telemetry.note_kept(found=is_kept)
-        if kept is not None and is_kept:
+        if kept is not None and await self._is_current(kept.origin, scope, request):
+            if self._telemetry:
+                self._telemetry.note_kept(found=True)
             scope["route"] = kept.route  # telemetry and the access log read the route from the scope
             await kept.send(scope["method"], request, send)
             return
         note = scope[_NOTE] = Note()
         await self.app(scope, receive, send)
+        route = scope.get("route")
+        # Pages call the functions of such routes, too, and their answers are for one session.
+        if not getattr(route, "is_kept", False):
+            return
+        if self._telemetry:
+            self._telemetry.note_kept(found=False)
         if note.origin is not None and note.etag and len(note.body) <= LONGEST:
             # The last part of the key is a bool.
             size = len(note.body) + sum(map(len, key[:-1])) + _ENTRY_BYTES
-            answer = KeptAnswer(note.origin, scope.get("route"), note.headers, note.body, note.etag, size)
+            answer = KeptAnswer(note.origin, route, note.headers, note.body, note.etag, size)
             self._answers.keep(key, answer)
 
     async def _is_current(self, origin: Origin, scope: Scope, request: Mapping[str, str]) -> bool:
-        given = request.get("authorization")
+        authorization = request.get("authorization")
         # Other spellings of the scheme are rare, and the normal way reads them.
-        if given is not None and not given.startswith("Bearer "):
+        if authorization is not None and not authorization.startswith("Bearer "):
             return False
         # Without a caller, so that an invalid token is counted once: by the normal way.
-        sender = Sender.of(as_sent(given.removeprefix("Bearer ").strip())) if given is not None else Sender()
+        sender = (
+            Sender.of(as_sent(authorization.removeprefix("Bearer ").strip())) if authorization is not None else Sender()
+        )
         try:
             now = await self._checks.find(StandingKey(origin.collection.name, sender.hash))
             is_right = is_current(self._workspace, origin, sender, now)
@@ -171,14 +180,3 @@ def note_sent(scope: Scope, message: Message, body: bytes, etag: str) -> None:
     """Note an answer that is ready to be sent whole. The encoding middleware calls this function."""
     if (note := scope.get(_NOTE)) is not None:
         note.headers, note.body, note.etag = list(message["headers"]), body, etag
-
-
-def _may_be_kept(scope: Scope) -> bool:
-    if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
-        return False
-    return _KEPT_PATHS.fullmatch(path_of(scope)) is not None
-
-
-def _key(scope: Scope, request: Mapping[str, str]) -> Key:
-    given = (scope.get("root_path", ""), scope["path"], scope["query_string"])
-    return (*given, request.get("accept", ""), takes_gzip(request))

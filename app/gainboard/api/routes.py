@@ -1,4 +1,4 @@
-"""Routes of the API and of pages: they refuse query parameters that they do not have."""
+"""Routes of the API and of pages: what they refuse, and what the layers around them need to know of them."""
 
 from __future__ import annotations
 
@@ -6,43 +6,64 @@ import re
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, wraps
 from inspect import iscoroutinefunction, signature
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, Final, ParamSpec, Protocol, cast, get_type_hints
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.dependencies.models import Dependant
-from fastapi.dependencies.utils import get_flat_params
-from fastapi.exceptions import RequestValidationError
-from fastapi.params import Cookie, Header, Path
 from fastapi.routing import APIRoute
-from fastapi.security import HTTPBearer
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from starlette.routing import Match
 from starlette.types import Scope
 
+from gainboard.api.bodies import BoundedRequest
+from gainboard.api.dependencies import TOKEN_SCHEME, read_sender, sender_of
 from gainboard.api.queries import QueryReader
 from gainboard.errors import InvalidRequest, UnknownParameter
+from gainboard.evaluation.access.principals import authenticate
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.database import NotQuick, quickly
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+P = ParamSpec("P")
+JSON_BYTES: Final = 1 << 20
+CHANGING: Final = frozenset(("POST", "PUT", "PATCH", "DELETE"))
+"""The methods that have JSON bodies: each route of the API with one of them needs a token."""
 
 
 class CheckedRoute(APIRoute):
-    """A route that refuses unknown query parameters. A misspelt one would be ignored silently."""
+    """A route of the API. It refuses unknown query parameters, because a misspelt one would be ignored silently.
+
+    The attributes say what is done around the function. They belong to the class of its router, so that a new route
+    has them; layers that act before or after the route find it in `scope["route"]`.
+    """
+
+    reads_tokens: ClassVar[bool] = True
+    """True for the API, which reads tokens and no cookies. Pages read cookies alone."""
+    most_bytes: ClassVar[int] = JSON_BYTES
+    """The largest body, except of a file: `uploads.received` counts the bytes of files."""
+    what_bodies_are: ClassVar[str] = "JSON"
+    is_kept: ClassVar[bool] = False
+    """True if its answers may be kept and sent again to those who may see them (`response_cache.py`)."""
+    is_static: ClassVar[bool] = False
+    """True if its answers are the same for everybody, and say themselves how long they may be kept."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         super().__init__(path, endpoint, **options)
+        # FastAPI describes what it reads itself. Queries and tokens are read by dependencies that are quicker.
+        described = dict(self.openapi_extra or {})
         if parameters := [each for reader in self._readers for each in reader.described()]:
-            self.openapi_extra = {**(self.openapi_extra or {}), "parameters": parameters}
+            described["parameters"] = parameters
+        if any(each.call is read_sender for each in _parts(self.dependant)):
+            described["security"] = [{TOKEN_SCHEME: []}, *described.get("security", ())]
+        self.openapi_extra = described or None
 
     @property
     def _readers(self) -> list[QueryReader]:
         """The readers of the query of a request."""
-        return [call for call in _calls(self.dependant) if isinstance(call, QueryReader)]
+        return [each.call for each in _parts(self.dependant) if isinstance(each.call, QueryReader)]
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return whether the route fits the request."""
@@ -56,130 +77,114 @@ class CheckedRoute(APIRoute):
 
     def get_route_handler(self) -> Handler:
         """Return the handler of requests."""
-        if self._asks_for_nothing:
+        function = self.endpoint
+        is_plain = iscoroutinefunction(function) and not signature(function).parameters
+        if is_plain and get_type_hints(function)["return"] is Response:
             # Probes come all the time, and what FastAPI prepares for a function would take half of the answer.
-            return self._handle_without_arguments
-        described = self.dependant
-        # FastAPI looks at each field of a query model anew in each request, which takes as long as a small answer.
-        # So the handler gets the model from a dependency, and the description has its fields.
-        self.dependant = _without_descriptions(self._with_prepared_query())
-        try:
-            handle = super().get_route_handler()
-        finally:
-            self.dependant = described
+            async def handle_probe(request: Request) -> Response:
+                if request.scope["query_string"]:
+                    self._refuse_unknown(request)
+                answer: Response = await function()
+                return answer
 
-        async def handle_known(request: Request) -> Response:
+            return handle_probe
+        handle = super().get_route_handler()
+        # Only bodies wait for this: whoever sends none is asked for a token by the function's own dependencies.
+        needs_token = self.reads_tokens and not CHANGING.isdisjoint(self.methods or ())
+        require_token = _require_token if needs_token else None
+
+        async def handle_bounded(request: Request) -> Response:
             if request.scope["query_string"]:
                 self._refuse_unknown(request)
-            return await handle(request)
+            return await handle(
+                BoundedRequest(request.scope, request.receive, self.most_bytes, self.what_bodies_are, require_token)
+            )
 
-        return handle_known
-
-    @property
-    def _asks_for_nothing(self) -> bool:
-        """Return whether the route's function is `async`, has no parameters, and returns a response."""
-        is_plain = iscoroutinefunction(self.endpoint) and not signature(self.endpoint).parameters
-        return is_plain and not self.dependant.dependencies and get_type_hints(self.endpoint)["return"] is Response
-
-    async def _handle_without_arguments(self, request: Request) -> Response:
-        if request.scope["query_string"]:
-            self._refuse_unknown(request)
-        answer: Response = await self.endpoint()
-        return answer
-
-    def _with_prepared_query(self) -> Dependant:
-        fields = self.dependant.query_params
-        model: Any = fields[0].field_info.annotation if len(fields) == 1 else None
-        if not (isinstance(model, type) and issubclass(model, BaseModel)):
-            return self.dependant
-
-        async def read_query(request: Request) -> BaseModel:
-            given: dict[str, Any] = {}
-            for name, text in request.query_params.multi_items():
-                if self.query_names[name]:
-                    given.setdefault(name, []).append(text)
-                else:
-                    given[name] = text
-            try:
-                return model.model_validate(given)
-            except ValidationError as error:
-                found = error.errors(include_url=False)
-                raise RequestValidationError([{**each, "loc": ("query", *each["loc"])} for each in found]) from error
-
-        prepared = Dependant(call=read_query, name=fields[0].name, request_param_name="request")
-        return replace(self.dependant, query_params=[], dependencies=[*self.dependant.dependencies, prepared])
+        return handle_bounded
 
     def _refuse_unknown(self, request: Request) -> None:
-        known = self.query_names
-        given = [name for name, _ in request.query_params.multi_items()]
-        if known.keys() >= set(given) and len(set(given)) == len(given):
+        names = self.query_names
+        sent = [name for name, _ in request.query_params.multi_items()]
+        if names.keys() >= set(sent) and len(set(sent)) == len(sent):
             return
-        for name, count in sorted(Counter(given).items()):
-            if name not in known:
-                has = ", ".join(sorted(known)) or "none"
+        for name, count in sorted(Counter(sent).items()):
+            if name not in names:
+                has = ", ".join(sorted(names)) or "none"
                 raise UnknownParameter(f"There is no query parameter {name!r} here. Available: {has}.")
-            if count > 1 and not known[name]:
+            if count > 1 and not names[name]:
                 raise InvalidRequest.at(f"query.{name}", "repeated", f"{name} is given more than once. Give it once.")
 
     @cached_property
     def query_names(self) -> Mapping[str, bool]:
         """The names of the query's parameters, and whether each may be given several times."""
-        # A field of a query model is of no class of FastAPI's.
-        fields = get_flat_params(self.dependant)
-        queries = [each for each in fields if not isinstance(each.field_info, Cookie | Header | Path)]
-        names = {each.alias: "list[" in str(each.field_info.annotation) for each in queries}
+        fields = [field for each in _parts(self.dependant) for field in each.query_params]
+        # The few fields that FastAPI reads itself, such as those of a page of a list.
+        names = {field.alias: "list[" in str(field.field_info.annotation) for field in fields}
         for reader in self._readers:
             names |= reader.may_repeat
         return names
+
+    @cached_property
+    def takes_key(self) -> bool:
+        """True if the request is done once for an Idempotency-Key, however often it is sent."""
+        return any(field.alias == "idempotency-key" for each in _parts(self.dependant) for field in each.header_params)
 
     @cached_property
     def body_schema(self) -> Mapping[str, Any]:
         """The JSON Schema of the body, empty without one. The description of all routes takes a second to make."""
         if self.body_field is None:
             return {}
-        found = self.body_field.field_info
-        described: Any = Annotated[found.annotation, found]
+        field = self.body_field.field_info
+        described: Any = Annotated[field.annotation, field]
         return TypeAdapter(described).json_schema()
 
 
-class PolledRoute(CheckedRoute):
-    """A route whose function answers in the event loop where that is quick, and in a thread otherwise.
+class KeptRoute(CheckedRoute):
+    """A route of the API whose answers may be kept."""
 
-    To hand a request to a thread and back takes a fifth of a small answer. The function has a `workspace`.
+    is_kept = True
+
+
+class DoorRoute(CheckedRoute):
+    """A route of the API at an address that a page has, too. Its answers vary as those of the page."""
+
+    reads_tokens = False
+
+
+def _require_token(scope: Scope) -> None:
+    authenticate(scope["app"].state.workspace, sender_of(scope)).require_token()
+
+
+class Quick(Protocol[P]):
+    """A function of a route, which is awaited; pages call the function below it, which is in a thread already."""
+
+    __wrapped__: Callable[P, Response]
+
+    def __call__(self, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, Response]: ...
+
+
+def quick_or_in_thread(function: Callable[P, Response]) -> Quick[P]:
+    """Answer in the event loop where that is quick, and in a thread otherwise. The function has a `workspace`.
+
+    To hand a request to a thread and back takes a fifth of a small answer. Whatever may take long raises NotQuick.
     """
 
-    def get_route_handler(self) -> Handler:
-        """Return the handler of requests."""
-        described = self.dependant
-        self.dependant = replace(described, call=_quickly_or_apart(self.endpoint))
-        try:
-            return super().get_route_handler()
-        finally:
-            self.dependant = described
-
-
-def _quickly_or_apart(endpoint: Callable[..., Response]) -> Callable[..., Coroutine[Any, Any, Response]]:
-    async def call(**arguments: Any) -> Response:
-        workspace: Workspace = arguments["workspace"]
+    @wraps(function)
+    async def call(*arguments: P.args, **named: P.kwargs) -> Response:
+        workspace = cast(Workspace, named["workspace"])
         if workspace.database.is_quick:
             with suppress(NotQuick), quickly():
-                return endpoint(**arguments)
-        return await run_in_threadpool(endpoint, **arguments)
+                return function(*arguments, **named)
+        return await run_in_threadpool(function, *arguments, **named)
 
-    return call
+    return cast(Quick[P], call)
 
 
-def _calls(dependant: Dependant) -> Iterator[Any]:
-    """Yield what is called for a request."""
-    yield dependant.call
+def _parts(dependant: Dependant) -> Iterator[Dependant]:
+    """Yield what a function asks for, and what that asks for in turn."""
+    yield dependant
     for each in dependant.dependencies:
-        yield from _calls(each)
-
-
-def _without_descriptions(dependant: Dependant) -> Dependant:
-    """Return the dependencies without those that only describe how to send a token."""
-    needed = [_without_descriptions(each) for each in dependant.dependencies if not isinstance(each.call, HTTPBearer)]
-    return replace(dependant, dependencies=needed)
+        yield from _parts(each)
 
 
 def add_routes(application: FastAPI, *routers: APIRouter) -> None:

@@ -11,17 +11,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import IdempotencyKey, once
 from gainboard.api.models.common import Page, ReceiptAnswer, WarningAnswer
 from gainboard.api.models.runs import (
     LATE_QUERY,
-    MOST_PRIORITY,
     MetadataFileAnswer,
     RunAnswer,
     RunChange,
@@ -30,7 +27,9 @@ from gainboard.api.models.runs import (
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import TEXT
-from gainboard.api.uploads import PlainUpload, ReadersDep
+from gainboard.api.queries import asked_by
+from gainboard.api.routes import CheckedRoute
+from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     BudgetExhausted,
     Conflict,
@@ -57,10 +56,13 @@ from gainboard.evaluation.runs.run_metadata import MOST_METADATA, MetadataFile
 from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.runs.upload_quota import take_slot
 from gainboard.evaluation.workspace import Workspace
-from gainboard.notation.types import BOOLEAN, INTEGER, Slug, Text
+from gainboard.notation.queries import RunUploadQuery
+from gainboard.notation.types import INTEGER
 from gainboard.vocabulary import LateShown
 
-router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=documented(), route_class=JsonRoute)
+router = APIRouter(
+    prefix="/v1/collections/{collection}", tags=["runs"], responses=documented(), route_class=CheckedRoute
+)
 
 RunName = Annotated[str, Path(alias="run", description="The run's name")]
 
@@ -78,21 +80,6 @@ ON_SUBMIT = (
     KeyReused,
     KeyInUse,
 )
-
-
-class RunUploadQuery(BaseModel):
-    """The query of an upload of a run."""
-
-    team: Annotated[Slug | None, Field(description="Required for organisers; a new name creates the team")] = None
-    name: Annotated[Slug | None, Field(description="The run tag of the file by default")] = None
-    description: Annotated[Text | None, Field()] = None
-    type: Annotated[Text | None, Field(description="For example `automatic`")] = None
-    pooled: Annotated[bool, Field(description="Whether the run's documents go into the pool"), BOOLEAN] = True
-    priority: Annotated[
-        int | None,
-        Field(ge=1, le=MOST_PRIORITY, description="Place among the runs of its team: a pool may take the first ones"),
-        INTEGER,
-    ] = None
 
 
 def show(seen: SeenRun, receipt: Receipt | None = None) -> RunAnswer:
@@ -138,20 +125,20 @@ async def submit_run(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    query: Annotated[RunUploadQuery, Query()],
+    query: Annotated[RunUploadQuery, asked_by(RunUploadQuery)],
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Submit a run file in TREC's format. It is stored whole or not at all; the answer lists all its faults."""
     # A form may have the team as a field, which comes with the body.
-    may_follow = uploads.is_form(request)
-    view = await run_in_threadpool(runs.admit, workspace, principal, collection, query.team, team_may_follow=may_follow)
+    may_follow, team = uploads.is_form(request), query.get("team")
+    view = await run_in_threadpool(runs.admit, workspace, principal, collection, team, team_may_follow=may_follow)
     async with (
         # A place is taken first: the count of a team's uploads writes to the database.
         readers.reading(principal),
         in_slot(workspace, view),
-        uploads.received(request, workspace.limits.compressed_bytes, query) as sent,
+        uploads.received(request, workspace.limits.compressed_bytes, RunUploadQuery, query) as sent,
     ):
-        details = RunDetails(**dict(sent.query))
+        details = RunDetails(**sent.query)
 
         def act() -> Response:
             seen = runs.submit(workspace, principal, collection, sent.body, details)
@@ -250,7 +237,7 @@ def read_run_metadata(
     "/runs/{run}/metadata",
     response_model=MetadataFileAnswer,
     responses=documented(*uploads.ON_UPLOAD, HeldByRelease),
-    openapi_extra=uploads.openapi(PlainUpload),
+    openapi_extra=uploads.openapi(),
 )
 async def put_run_metadata(
     collection: CollectionName,
@@ -259,7 +246,6 @@ async def put_run_metadata(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    query: Annotated[PlainUpload, Query()],
 ) -> Response:
     """Store a file of ir_metadata beside a run, in place of an earlier one: YAML of at most 64 KiB, as tirex-tracker
     writes it (its team until the release, organisers). Once a release holds the run, the file stays as it is.
@@ -267,7 +253,7 @@ async def put_run_metadata(
     principal.require_token()
     # A form has more than its file.
     most, why = 2 * MOST_METADATA, run_metadata.too_large()
-    async with readers.reading(principal), uploads.received(request, most, query, why) as sent:
+    async with readers.reading(principal), uploads.received(request, most, refusal=why) as sent:
         stored = await run_in_threadpool(run_metadata.put, workspace, principal, collection, run, sent.body)
     return answer(show_metadata(stored))
 

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
@@ -19,6 +18,7 @@ from gainboard.api.models.common import Page, ReceiptAnswer
 from gainboard.api.models.runs import MatrixAnswer, WholeMatrix
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.queries import asked_by
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
@@ -30,9 +30,9 @@ from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.evaluation.runs.receipts import MATRIX, receipt_of
 from gainboard.evaluation.scoring import score_matrices
 from gainboard.evaluation.scoring.score_matrices import MatrixSettings, csv_of_matrix
-from gainboard.notation.types import INTEGER, NUMBER, Slug
+from gainboard.notation.queries import ScoreMatrixUploadQuery
+from gainboard.notation.types import INTEGER, Slug
 from gainboard.store.records import ScoreMatrix
-from gainboard.vocabulary import Direction
 
 router = APIRouter(
     prefix="/v1/collections/{collection}/score-matrices",
@@ -42,41 +42,6 @@ router = APIRouter(
 )
 
 MatrixName = Annotated[str, Path(description="The matrix's name, without `custom:`")]
-
-
-class ScoreMatrixUploadQuery(BaseModel):
-    """The query of an upload of scores."""
-
-    direction: Annotated[Direction, Field(description="Whether higher or lower scores are better")] = "up"
-    low: Annotated[
-        float | None,
-        Field(
-            description="The lowest score that is possible. With a range, scores outside of it are faults",
-        ),
-        NUMBER,
-    ] = None
-    high: Annotated[float | None, Field(description="The highest score that is possible"), NUMBER] = None
-    missing: Annotated[
-        str | None,
-        Field(
-            max_length=32,
-            description="What a missing score is: a number, `zero` (direction up only), or `drop-topic`, which leaves "
-            "out the topic. Without it, a missing score is a fault",
-        ),
-    ] = None
-    format: Annotated[
-        Literal["json", "csv", "trec_eval"] | None, Field(description="The form of the file; guessed by default")
-    ] = None
-    measure: Annotated[
-        str | None, Field(max_length=128, description="The measure to read, if the file has several")
-    ] = None
-    run: Annotated[
-        str | None, Field(max_length=128, description="The run of a file of trec_eval, which may lack `runid`")
-    ] = None
-
-    def settings(self) -> MatrixSettings:
-        """Return what was said of the matrix."""
-        return MatrixSettings(self.direction, self.low, self.high, self.missing, self.format, self.measure, self.run)
 
 
 def show(matrix: ScoreMatrix) -> MatrixAnswer:
@@ -118,21 +83,24 @@ async def put_score_matrix(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    asked: Annotated[ScoreMatrixUploadQuery, Query()],
+    asked: Annotated[ScoreMatrixUploadQuery, asked_by(ScoreMatrixUploadQuery)],
 ) -> Response:
     """Upload the scores of stored runs under a metric that was computed elsewhere, as the next version of a matrix
     (organisers): CSV with a header, the text of `trec_eval -q`, or JSON. Then `custom:NAME` is a metric.
     """
     await run_in_threadpool(require_organiser, workspace, principal, collection)
-    async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
-        settings = sent.query.settings()
-        made, created = await run_in_threadpool(
+    async with (
+        readers.reading(principal),
+        uploads.received(request, workspace.limits.compressed_bytes, ScoreMatrixUploadQuery, asked) as sent,
+    ):
+        settings = MatrixSettings(**{"form" if name == "format" else name: value for name, value in sent.query.items()})
+        stored, created = await run_in_threadpool(
             score_matrices.put_matrix, workspace, principal, collection, matrix, sent.body, settings
         )
     location = address(request, f"/v1/collections/{collection}/score-matrices/{matrix}")
-    subject = f"{matrix} {made.version}"
-    receipt = await run_in_threadpool(receipt_of, workspace, made.collection_id, MATRIX, subject, made.sha256)
-    shown = show(made).model_copy(update={"receipt": ReceiptAnswer(**asdict(receipt))})
+    subject = f"{matrix} {stored.version}"
+    receipt = await run_in_threadpool(receipt_of, workspace, stored.collection_id, MATRIX, subject, stored.sha256)
+    shown = show(stored).model_copy(update={"receipt": ReceiptAnswer(**asdict(receipt))})
     return answer(shown, 201 if created else 200, Location=location)
 
 
@@ -141,8 +109,8 @@ def list_score_matrices(
     collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
 ) -> Page[MatrixAnswer]:
     """List the newest version of each score matrix, by name (principals who may see the judgments)."""
-    found = score_matrices.list_matrices(workspace, principal, collection, paging.after, paging.wanted)
-    return paging.page(found, lambda each: each.name, show)
+    matrices = score_matrices.list_matrices(workspace, principal, collection, paging.after, paging.wanted)
+    return paging.page(matrices, lambda each: each.name, show)
 
 
 CSV: dict[int, dict[str, Any]] = {
@@ -166,10 +134,10 @@ def read_score_matrix(
     ] = None,
 ) -> Response:
     """Return a version of a score matrix, with its scores (principals who may see the judgments)."""
-    found, scores = score_matrices.find_matrix(workspace, principal, collection, matrix, version)
+    stored, scores = score_matrices.find_matrix(workspace, principal, collection, matrix, version)
     if format == "csv" or (format is None and accepts(request, "text/csv")):
-        return PlainTextResponse("".join(csv_of_matrix(found, scores)), media_type="text/csv")
-    return answer(show_whole(found, scores))
+        return PlainTextResponse("".join(csv_of_matrix(stored, scores)), media_type="text/csv")
+    return answer(show_whole(stored, scores))
 
 
 @router.delete("/{matrix}", status_code=204, response_class=Response, responses=documented(Forbidden, HeldByRelease))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
@@ -15,7 +15,7 @@ from gainboard.api.models.scores import ScoresAnswer
 from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by, question_of
 from gainboard.api.response_cache import note_origin
-from gainboard.api.routes import PolledRoute
+from gainboard.api.routes import KeptRoute, quick_or_in_thread
 from gainboard.errors import (
     BadExpression,
     BadGains,
@@ -39,7 +39,7 @@ from gainboard.notation.queries import ScoresQuery
 from gainboard.store.database import may_take_long
 
 router = APIRouter(
-    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=PolledRoute
+    prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=KeptRoute
 )
 
 MOST_SHOWN = 2_000_000
@@ -73,6 +73,7 @@ CSV: dict[int, dict[str, Any]] = {
     response_model_exclude_unset=True,
     responses=documented(*ON_SCORING, Conflict, also=CSV),
 )
+@quick_or_in_thread
 def read_scores(
     collection: CollectionName,
     request: Request,
@@ -82,7 +83,9 @@ def read_scores(
 ) -> Response:
     """Return scores of stored runs under any parameters, computed from the judged rankings."""
     ties = asked.get("ties")
-    per_topic, form = asked.get("topics") is not None, asked.get("format") or _accepted(request)
+    per_topic, form = asked.get("topics") is not None, asked.get("format")
+    if form is None:
+        form = "csv" if accepts(request, "text/csv") else "trec_eval" if accepts(request, "text/plain") else "json"
     # Scores count against a team's budget, so the request must be known to be answerable before any is counted.
     if ties and form != "json":
         raise InvalidRequest.at("query.ties", "json-only", f"The format {form} has no place for ties. Ask for JSON.")
@@ -108,12 +111,6 @@ def read_scores(
         tags, scale = [run.tag for run in scores.runs], scale_of(scores.collection)
         return PlainTextResponse("".join(scores.trec_eval(tags, scale, per_topic=per_topic)))
     return answer(_json(scores, per_topic))
-
-
-def _accepted(request: Request) -> Literal["json", "csv", "trec_eval"]:
-    if accepts(request, "text/csv"):
-        return "csv"
-    return "trec_eval" if accepts(request, "text/plain") else "json"
 
 
 def _json(scores: StoredScores, per_topic: bool, ties: Sequence[ScoredTies] = ()) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request, Response
 
 from gainboard import acceleration
 from gainboard.api.answers import NEVER, answer
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WorkspaceDep
 from gainboard.api.models.service import (
     Catalogue,
@@ -27,18 +26,20 @@ from gainboard.api.models.service import (
     UploadLimits,
 )
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute, DoorRoute
 from gainboard.errors import UnsupportedMediaType
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.boards.design import DesignQuestion, design_topics, pool
-from gainboard.metrics import Metric, Preset, every_metric, every_preset
+from gainboard.metrics import Metric, every_metric, every_preset
 from gainboard.store import fleet
 
-router = APIRouter(responses=documented(), route_class=JsonRoute)
-probes = APIRouter(responses=documented(), route_class=JsonRoute, tags=["health"])
+router = APIRouter(responses=documented(), route_class=CheckedRoute)
+doors = APIRouter(responses=documented(), route_class=DoorRoute)
+probes = APIRouter(responses=documented(), route_class=CheckedRoute, tags=["health"])
 """The routes that machines ask for all the time. They come before those of pages."""
 
 
-@router.get("/", tags=["health"])
+@doors.get("/", tags=["health"])
 def read_root() -> Door:
     """Return the addresses to start from."""
     return Door()
@@ -84,7 +85,16 @@ def read_description(request: Request) -> Response:
 @router.get("/v1/metrics", tags=["metrics"])
 def list_metrics() -> Catalogue:
     """List every metric with its names, parameters, definition and source, and every preset."""
-    presets = [_show_preset(preset) for preset in every_preset()]
+    presets = [
+        PresetAnswer(
+            name=preset.name,
+            title=preset.title,
+            definition=preset.definition,
+            reference=preset.reference,
+            expressions=list(preset.expressions(3)),
+        )
+        for preset in every_preset()
+    ]
     return Catalogue(items=[_show(metric) for metric in every_metric()], presets=presets)
 
 
@@ -114,41 +124,31 @@ def _show(metric: Metric) -> MetricAnswer:
     )
 
 
-def _show_preset(preset: Preset) -> PresetAnswer:
-    return PresetAnswer(
-        name=preset.name,
-        title=preset.title,
-        definition=preset.definition,
-        reference=preset.reference,
-        expressions=list(preset.expressions(3)),
-    )
-
-
 @router.post("/v1/design", name="design_topics", tags=["metrics"], responses=documented(UnsupportedMediaType))
 def design(asked: DesignRequest, principal: PrincipalDep) -> DesignAnswer:
     """Compute how many topics are enough for a wanted power or interval (holders of any token). Nothing is stored."""
     principal.require_token()
-    given = asked.model_dump()
+    values = asked.model_dump()
     if isinstance(asked.variance, list):
-        given["variance"] = pool([(each.variance, each.degrees_of_freedom) for each in asked.variance])
-    found = design_topics(DesignQuestion(**given))
-    return DesignAnswer(method=asked.method, **asdict(found))
+        values["variance"] = pool([(each.variance, each.degrees_of_freedom) for each in asked.variance])
+    needed = design_topics(DesignQuestion(**values))
+    return DesignAnswer(method=asked.method, **asdict(needed))
 
 
 @router.get("/v1/me/limits", tags=["tokens"])
 def read_my_limits(workspace: WorkspaceDep, principal: PrincipalDep) -> MyLimits:
     """Return what is left of quotas and budgets, and the limits on a file."""
-    found = score_budget.allowance_of(workspace, principal)
+    allowance = score_budget.allowance_of(workspace, principal)
     upload = UploadLimits.model_validate(workspace.limits)
-    if found is None:
+    if allowance is None:
         return MyLimits(submissions_left=None, answers_left=None, team=None, upload=upload)
     team = Team(
-        opens_at=found.opens_at,
-        closes_at=found.closes_at,
-        runs={name: QuotaAnswer.model_validate(quota) for name, quota in found.runs.items()},
-        bytes=QuotaAnswer.model_validate(found.bytes),
-        answers=QuotaAnswer.model_validate(found.answers),
-        bits_an_answer=found.bits_an_answer,
-        bits_left=found.bits_left,
+        opens_at=allowance.opens_at,
+        closes_at=allowance.closes_at,
+        runs={name: QuotaAnswer.model_validate(quota) for name, quota in allowance.runs.items()},
+        bytes=QuotaAnswer.model_validate(allowance.bytes),
+        answers=QuotaAnswer.model_validate(allowance.answers),
+        bits_an_answer=allowance.bits_an_answer,
+        bits_left=allowance.bits_left,
     )
-    return MyLimits(submissions_left=found.runs_left, answers_left=found.answers.left, team=team, upload=upload)
+    return MyLimits(submissions_left=allowance.runs_left, answers_left=allowance.answers.left, team=team, upload=upload)

@@ -48,40 +48,37 @@ def read_sweep(
     question = question_of(asked)
     values = {name: list(dict.fromkeys(values)) for name, values in parameters_of(asked).items()}
     grid = Grid(question.metrics, values, question.runs, question.qrels, question.late, question.topics)
-    found = sweep(workspace, principal, collection, grid)
+    swept = sweep(workspace, principal, collection, grid)
     if (asked.get("format") or ("csv" if accepts(request, "text/csv") else "json")) == "csv":
-        return PlainTextResponse("".join(_csv(found)), media_type="text/csv")
-    return answer(_json(found, grid))
-
-
-def _json(found: SweptScores, grid: Grid) -> dict[str, Any]:
-    points = zip(found.points, found.topics_scored, strict=True)
-    return {
-        "collection": found.collection.name,
-        "qrels_version": found.qrels.version,
-        "judgment_set": found.qrels.judgments,
-        "topic_group": found.chosen and found.chosen.described(),
+        return PlainTextResponse("".join(_csv(swept)), media_type="text/csv")
+    points = zip(swept.points, swept.topics_scored, strict=True)
+    shown = {
+        "collection": swept.collection.name,
+        "qrels_version": swept.qrels.version,
+        "judgment_set": swept.qrels.judgments,
+        "topic_group": swept.chosen and swept.chosen.described(),
         "grid": grid.values,
         "points": [
-            {"label": each.metric.label, "asked": each.asked, "parameters": each.parameters, "topics_scored": topics}
-            for each, topics in points
+            {"label": point.metric.label, "asked": point.asked, "parameters": point.parameters, "topics_scored": topics}
+            for point, topics in points
         ],
         "runs": [
             {
                 "name": run.name,
                 "team": run.team,
-                "late": found.collection.is_late(run),
-                "means": found.means[:, column].tolist(),
+                "late": swept.collection.is_late(run),
+                "means": swept.means[:, column].tolist(),
             }
-            for column, run in enumerate(found.runs)
+            for column, run in enumerate(swept.runs)
         ],
     }
+    return answer(shown)
 
 
-def _csv(found: SweptScores) -> Iterator[str]:
-    names = list(dict.fromkeys(name for each in found.points for name in each.parameters))
+def _csv(swept: SweptScores) -> Iterator[str]:
+    names = list(dict.fromkeys(name for point in swept.points for name in point.parameters))
     yield csv_line(("run", "metric", *names, "mean"))
-    for column, run in enumerate(found.runs):
-        for row, each in enumerate(found.points):
-            values = (each.parameters.get(name) for name in names)
-            yield csv_line((run.name, each.metric.label, *values, float(found.means[row, column])))
+    for column, run in enumerate(swept.runs):
+        for row, point in enumerate(swept.points):
+            values = (point.parameters.get(name) for name in names)
+            yield csv_line((run.name, point.metric.label, *values, float(swept.means[row, column])))

@@ -8,20 +8,20 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 
 from gainboard.api.answers import address, answer
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.admin import NewTeam, TeamAnswer
 from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.routes import CheckedRoute
 from gainboard.errors import Forbidden, KeyInUse, KeyReused, TeamExists, UnsupportedMediaType
 from gainboard.evaluation.access import teams
 from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.store.access_records import CountedTeam
 
 router = APIRouter(
-    prefix="/v1/collections/{collection}/teams", tags=["teams"], responses=documented(), route_class=JsonRoute
+    prefix="/v1/collections/{collection}/teams", tags=["teams"], responses=documented(), route_class=CheckedRoute
 )
 
 
@@ -61,8 +61,8 @@ def list_teams(
     collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
 ) -> Page[TeamAnswer]:
     """List the teams whose runs this token may see, by name."""
-    view, found = teams.list_teams(workspace, principal, collection, paging.after, paging.wanted)
-    return paging.page(found, lambda each: each.name, lambda each: _show(each, view.organises))
+    view, members = teams.list_teams(workspace, principal, collection, paging.after, paging.wanted)
+    return paging.page(members, lambda each: each.name, lambda each: _show(each, view.organises))
 
 
 @router.get("/{team}")
@@ -73,5 +73,5 @@ def read_team(
     principal: PrincipalDep,
 ) -> TeamAnswer:
     """Return one team (principals who may see its runs)."""
-    view, found = teams.find_team(workspace, principal, collection, team)
-    return _show(found, view.organises)
+    view, record = teams.find_team(workspace, principal, collection, team)
+    return _show(record, view.organises)

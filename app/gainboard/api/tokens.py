@@ -1,4 +1,4 @@
-"""`/v1/collections/{collection}/tokens` and `/v1/me`"""
+"""`/v1/collections/{collection}/tokens`, `/v1/me`, and `/v1/tokens`, those of the organisers of the instance."""
 
 from __future__ import annotations
 
@@ -11,15 +11,24 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel
 
 from gainboard.api.answers import address, answer
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.models.admin import CreatedToken, Me, NewToken, Rotation, TokenAnswer
+from gainboard.api.models.admin import (
+    CreatedOrganiser,
+    CreatedToken,
+    Me,
+    NewOrganiser,
+    NewToken,
+    OrganiserAnswer,
+    Rotation,
+    TokenAnswer,
+)
 from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented, problem
+from gainboard.api.routes import CheckedRoute
 from gainboard.errors import Conflict, Forbidden, KeyInUse, KeyReused, TeamRequired, UnsupportedMediaType
-from gainboard.evaluation.access import tokens
+from gainboard.evaluation.access import organisers, tokens
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.tokens import IssuedToken, Wish
 from gainboard.evaluation.access.visibility import require_organiser
@@ -27,7 +36,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections
 from gainboard.store.access_records import Token
 
-router = APIRouter(prefix="/v1", tags=["tokens"], responses=documented(), route_class=JsonRoute)
+router = APIRouter(prefix="/v1", tags=["tokens"], responses=documented(), route_class=CheckedRoute)
 
 
 TokenId = Annotated[str, Path(description="The token's id")]
@@ -38,7 +47,7 @@ def _show(token: Token) -> TokenAnswer:
     return TokenAnswer.model_validate(token, from_attributes=True)
 
 
-def shown_once(
+def _show_once(
     workspace: Workspace,
     principal: Principal,
     request: Request,
@@ -93,7 +102,7 @@ def create_token(
         return tokens.create(workspace, principal, collection, Wish(**sent.model_dump()))
 
     path, permit = f"/v1/collections/{collection}/tokens", partial(require_organiser, workspace, principal, collection)
-    return shown_once(workspace, principal, request, idempotency_key, fingerprint, act, CreatedToken, path, permit)
+    return _show_once(workspace, principal, request, idempotency_key, fingerprint, act, CreatedToken, path, permit)
 
 
 @router.get("/collections/{collection}/tokens", responses=documented(Forbidden))
@@ -104,8 +113,8 @@ def list_tokens(
     paging: PagingDep,
 ) -> Page[TokenAnswer]:
     """List the collection's tokens, with revoked ones (organisers)."""
-    found = tokens.list_tokens(workspace, principal, collection, paging.after, paging.wanted)
-    return paging.page(found, lambda each: each.id, _show)
+    records = tokens.list_tokens(workspace, principal, collection, paging.after, paging.wanted)
+    return paging.page(records, lambda each: each.id, _show)
 
 
 @router.get("/collections/{collection}/tokens/{token}", responses=documented(Forbidden))
@@ -140,7 +149,7 @@ def rotate_token(
 
     permit = partial(tokens.find_live, workspace, principal, collection, token)
     path = f"/v1/collections/{collection}/tokens"
-    return shown_once(workspace, principal, request, idempotency_key, fingerprint, act, CreatedToken, path, permit)
+    return _show_once(workspace, principal, request, idempotency_key, fingerprint, act, CreatedToken, path, permit)
 
 
 @router.delete(
@@ -161,3 +170,48 @@ def read_me(workspace: WorkspaceDep, principal: PrincipalDep) -> Me:
     with workspace.database.reading() as tx:
         name = collections.of_id(tx, token.collection_id).name if token.collection_id else None
     return Me(id=token.id, role=token.role, collection=name, team=token.team, expires_at=token.expires_at)
+
+
+def _show_organiser(token: Token) -> OrganiserAnswer:
+    return OrganiserAnswer.model_validate(token, from_attributes=True)
+
+
+@router.post("/tokens", status_code=201, response_model=CreatedOrganiser, responses=documented(*ON_SECRET))
+def create_organiser(
+    sent: NewOrganiser,
+    request: Request,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    fingerprint: FingerprintDep,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Create a token for another organiser of the instance (its organisers). The token is shown only this once."""
+
+    def act() -> IssuedToken:
+        return organisers.create(workspace, principal, sent.holder, sent.expires_at)
+
+    permit = principal.require_instance_organiser
+    return _show_once(
+        workspace, principal, request, idempotency_key, fingerprint, act, CreatedOrganiser, "/v1/tokens", permit
+    )
+
+
+@router.get("/tokens", responses=documented(Forbidden))
+def list_organisers(workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep) -> Page[OrganiserAnswer]:
+    """List the tokens of the instance's organisers, with revoked ones (organisers of the instance)."""
+    holders = organisers.list_organisers(workspace, principal, paging.after, paging.wanted)
+    return paging.page(holders, lambda organiser: organiser.id, _show_organiser)
+
+
+@router.get("/tokens/{token}", responses=documented(Forbidden))
+def read_organiser(token: TokenId, workspace: WorkspaceDep, principal: PrincipalDep) -> OrganiserAnswer:
+    """Return one organiser's token record (organisers of the instance)."""
+    return _show_organiser(organisers.find_organiser(workspace, principal, token))
+
+
+@router.delete("/tokens/{token}", status_code=204, response_class=Response, responses=documented(Forbidden, Conflict))
+def revoke_organiser(token: TokenId, workspace: WorkspaceDep, principal: PrincipalDep) -> None:
+    """Revoke an organiser's token for good. The last valid token and the admin token stay (organisers of the
+    instance).
+    """
+    organisers.revoke(workspace, principal, token)

@@ -11,13 +11,13 @@ from pydantic import Field
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
-from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.collections import TopicGroupAnswer, WholeTopicGroup
 from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.uploads import PlainUpload, ReadersDep
+from gainboard.api.routes import CheckedRoute
+from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     Conflict,
     Forbidden,
@@ -32,7 +32,7 @@ router = APIRouter(
     prefix="/v1/collections/{collection}/topic-groups",
     tags=["topic groups"],
     responses=documented(),
-    route_class=JsonRoute,
+    route_class=CheckedRoute,
 )
 
 GroupName = Annotated[str, Path(description="The group's name")]
@@ -59,7 +59,7 @@ def show_whole(seen: SeenGroup) -> WholeTopicGroup:
     "",
     response_model=Page[TopicGroupAnswer],
     responses=documented(*uploads.ON_UPLOAD, Conflict),
-    openapi_extra=uploads.openapi(PlainUpload),
+    openapi_extra=uploads.openapi(),
 )
 async def put_topic_groups(
     collection: CollectionName,
@@ -67,15 +67,14 @@ async def put_topic_groups(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    asked: Annotated[PlainUpload, Query()],
 ) -> Response:
     """Replace all topic groups by those of a CSV file (organisers). Its header is `topic,group`, and it has a row for
     each topic of each group; a topic may be in several groups. Groups that are not in the file are deleted.
     """
     await run_in_threadpool(require_organiser, workspace, principal, collection)
-    async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
-        found = await run_in_threadpool(topic_groups.replace_groups, workspace, principal, collection, sent.body)
-    return answer(Page[TopicGroupAnswer](items=list(map(show, found)), next_cursor=None))
+    async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes) as sent:
+        groups = await run_in_threadpool(topic_groups.replace_groups, workspace, principal, collection, sent.body)
+    return answer(Page[TopicGroupAnswer](items=list(map(show, groups)), next_cursor=None))
 
 
 @router.get("", response_model=Page[TopicGroupAnswer], responses=documented(also=CSV))
@@ -92,8 +91,8 @@ def list_topic_groups(
         every = topic_groups.list_groups(workspace, principal, collection)
         text = topic_groups.csv_of_groups(each.group for each in every)
         return PlainTextResponse(text, media_type="text/csv")
-    found = topic_groups.list_groups(workspace, principal, collection, paging.after, paging.wanted)
-    return paging.page(found, lambda each: each.group.name, show)
+    groups = topic_groups.list_groups(workspace, principal, collection, paging.after, paging.wanted)
+    return paging.page(groups, lambda each: each.group.name, show)
 
 
 @router.get("/{group}")

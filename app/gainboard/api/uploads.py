@@ -14,18 +14,19 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
-from typing import Annotated, Any, BinaryIO, Generic, TypeVar, cast
+from typing import Annotated, Any, BinaryIO, cast
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Message
+from typing_extensions import TypedDict
 
+from gainboard.api.bodies import BoundedRequest
 from gainboard.api.dependencies import ask_again
+from gainboard.api.queries import QueryReader, reader_of
 from gainboard.errors import (
     FaultyFile,
     Forbidden,
@@ -40,18 +41,17 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.runs.intake import IN_MEMORY_BYTES, Body
 from gainboard.trec.bodies import READ, is_compressed
 
-QueryT = TypeVar("QueryT", bound=BaseModel)
 ON_UPLOAD = (FaultyFile, UnsupportedEncoding, TooManyUploads, Forbidden)
 """The problems of every route that takes a file."""
 
 
-class PlainUpload(BaseModel):
+class NoQuery(TypedDict):
     """The query of an upload without parameters."""
 
 
-def openapi(query: type[BaseModel]) -> dict[str, Any]:
+def openapi(query: type = NoQuery) -> dict[str, Any]:
     """Return the description of the body of an upload with this query."""
-    fields = query.model_json_schema().get("properties", {})
+    fields = {field["name"]: field["schema"] for field in reader_of(query).described()}
     file = {"type": "string", "format": "binary"}
     form = {
         "type": "object",
@@ -83,11 +83,11 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Received(Generic[QueryT]):
+class Received:
     """A body that has arrived, and its query, with a fingerprint of both for idempotency keys."""
 
     body: Body
-    query: QueryT
+    query: dict[str, Any]
     fingerprint: str
 
 
@@ -121,14 +121,21 @@ async def until_left(request: Request) -> None:
 
 @asynccontextmanager
 async def received(
-    request: Request, most_bytes: int, query: QueryT, refusal: TooLarge | None = None
-) -> AsyncIterator[Received[QueryT]]:
-    """Yield the request's file, and its query with the fields of its form.
+    request: Request,
+    most_bytes: int,
+    kind: type = NoQuery,
+    query: Mapping[str, Any] = {},
+    *,
+    refusal: TooLarge | None = None,
+) -> AsyncIterator[Received]:
+    """Yield the request's file, and its query, of this kind, with the fields of its form.
 
     Raise TooLarge as soon as the body exceeds the limit: `refusal`, or one that tells of runs. Raise NotAuthenticated
     if the token or session has ended. A refusal of a file that lost its line ends on the way says so.
     """
-    bounded = _bound_body(request, most_bytes, refusal)
+    if isinstance(request, BoundedRequest):
+        request.lift_limit()
+    bounded, reader = _bound_body(request, most_bytes, refusal), reader_of(kind)
     encoding = request.headers.get("content-encoding")
     if is_form(request):
         if (encoding or "identity").strip().lower() != "identity":
@@ -136,11 +143,11 @@ async def received(
                 "Compress the file inside the form, not the form itself: the file's first bytes tell how it is "
                 "compressed."
             )
-        form = await _form(bounded, len(type(query).model_fields))
+        form = await _form(bounded, len(reader.may_repeat))
         try:
             part = _file_of(form)
-            fields = _fields(form, query)
-            whole = _complete_query(query, fields)
+            fields = _fields(form, reader, query)
+            whole = {**query, **reader.validate(fields, "body")}
             yield await run_in_threadpool(_finish, part, None, request, whole, fields)
         finally:
             await form.close()
@@ -149,7 +156,7 @@ async def received(
             async for chunk in bounded.stream():
                 file.write(chunk)
             try:
-                yield await run_in_threadpool(_finish, cast(BinaryIO, file), encoding, request, query, {})
+                yield await run_in_threadpool(_finish, cast(BinaryIO, file), encoding, request, dict(query), {})
             except (FaultyFile, TooLarge) as error:
                 if await run_in_threadpool(_lost_line_ends, cast(BinaryIO, file), encoding, request, error):
                     raise InvalidRequest.at("body", "no-line-ends", _NO_LINE_ENDS) from error
@@ -223,29 +230,19 @@ async def _form(request: Request, most_fields: int) -> FormData:
         ) from error
 
 
-def _fields(form: FormData, query: BaseModel) -> dict[str, str]:
+def _fields(form: FormData, reader: QueryReader, query: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields of a form. Raise BadInput for one that the query does not have, or that is given twice."""
     fields: dict[str, str] = {}
     for name, value in form.multi_items():
         if name == "file" or not isinstance(value, str):
             continue
-        if name not in type(query).model_fields:
-            has = ", ".join(sorted(type(query).model_fields))
+        if name not in reader.may_repeat:
+            has = ", ".join(sorted(reader.may_repeat))
             raise UnknownParameter(f"There is no field {name!r} here. Available: file, {has}.")
-        if name in fields or name in query.model_fields_set:
+        if name in fields or name in query:
             raise InvalidRequest.at(f"body.{name}", "repeated", f"{name} is given more than once. Give it once.")
         fields[name] = value
     return fields
-
-
-def _complete_query(query: QueryT, fields: Mapping[str, str]) -> QueryT:
-    """Return what was asked, with the fields of the form. Raise RequestValidationError for fields of a wrong form."""
-    try:
-        from_form = type(query).model_validate(dict(fields))
-    except ValidationError as error:
-        faults = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
-        raise RequestValidationError(faults, body=dict(fields)) from error
-    return query.model_copy(update={name: getattr(from_form, name) for name in fields})
 
 
 _WITHOUT_NAME = (
@@ -283,8 +280,8 @@ def _file_of(form: FormData) -> BinaryIO:
 
 
 def _finish(
-    file: BinaryIO, encoding: str | None, request: Request, query: QueryT, fields: Mapping[str, str]
-) -> Received[QueryT]:
+    file: BinaryIO, encoding: str | None, request: Request, query: dict[str, Any], fields: Mapping[str, str]
+) -> Received:
     # A body may take hours to arrive, and the token may have been revoked meanwhile.
     ask_again(request)
     digest = hashlib.sha256(request.url.query.encode() + b"\n")

@@ -43,12 +43,12 @@ class Attempt:
     @property
     def headers(self) -> dict[str, str]:
         """Return the headers of the request, without the token."""
-        found = {"Accept": self.request.accept}
+        headers = {"Accept": self.request.accept}
         if self.request.json is not None:
-            found["Content-Type"] = "application/json"
+            headers["Content-Type"] = "application/json"
         if self.request.once:
-            found["Idempotency-Key"] = self.key
-        return found
+            headers["Idempotency-Key"] = self.key
+        return headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +102,15 @@ def _send_until_answered(request: Request, retries: int) -> Steps[httpx.Response
 def _pause(outcome: httpx.Response | httpx.RequestError, number: int) -> float | None:
     """Return the seconds after which another attempt may succeed; None if none will, or not soon."""
     # Random, so that many clients do not all come back at the same moment.
-    own = FIRST_PAUSE * 2**number * random.uniform(0.5, 1)
+    ours = FIRST_PAUSE * 2**number * random.uniform(0.5, 1)
     if isinstance(outcome, httpx.RequestError):
-        return own if isinstance(outcome, BROKEN) else None
+        return ours if isinstance(outcome, BROKEN) else None
     # At the first attempt, none of ours can be under way.
     if outcome.status_code not in AGAIN and not (number and _is_under_way(outcome)):
         return None
     if _type_of(outcome).endswith("/too-many-failures"):  # the token is invalid, and will be later
         return None
-    pause = max(own, _retry_after(outcome.headers.get("retry-after", "")))
+    pause = max(ours, _retry_after(outcome.headers.get("retry-after", "")))
     return pause if pause <= LONGEST_PAUSE else None
 
 
@@ -159,10 +159,10 @@ def _members(answer: httpx.Response) -> dict[str, Any] | None:
     if not answer.headers.get("content-type", "").startswith("application/problem+json"):
         return None
     try:
-        found = answer.json()
+        members = answer.json()
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return members if isinstance(members, dict) else None
 
 
 def _no_answer(error: httpx.RequestError) -> NoAnswer:

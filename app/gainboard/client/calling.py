@@ -47,6 +47,7 @@ class Both(Generic[P, NowT_co, LaterT_co]):
     @overload
     def __get__(self, of: None, kind: type[Awaited]) -> Callable[Concatenate[Any, P], LaterT_co]: ...
     def __get__(self, of: object, kind: Any = None) -> Any:
+        # Both clients inherit the same calls, so only the class that is looked at tells which form is meant.
         function = self._later if issubclass(kind or type(of), Awaited) else self._now
         return function if of is None else MethodType(function, of)
 
@@ -104,6 +105,8 @@ def _like(define: Callable[..., Any], function: F, gives: str) -> F:
 
 def _spelt_out(parameter: inspect.Parameter, define: Callable[..., Any]) -> Iterator[inspect.Parameter]:
     """Yield a parameter; for one that takes the fields of a query, a parameter for each of these."""
+    # The annotation is a text, which names a class of the module of the call. Type checkers read it as it is, and
+    # `help`, notebooks and the documentation get the parameters from here.
     taken = re.fullmatch(r"Unpack\[(\w+)\]", str(parameter.annotation))
     query = vars(inspect.getmodule(define)).get(taken[1]) if taken else None
     if query is None or not (fields := fields_of(query)):

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from gainboard.api.models.admin import CreatedToken, TeamAnswer, TokenAnswer
-from gainboard.api.models.collections import CollectionAnswer
+from gainboard.api.models.collections import CollectionAnswer, TopicGroupAnswer, WholeTopicGroup
 from gainboard.api.models.common import Page
 from gainboard.api.models.judgments import ImpactAnswer, JudgmentSetAnswer, QrelsAnswer, SurveyAnswer
 from gainboard.api.models.releases import ImportedRelease, ReleaseAnswer, WholeRelease
@@ -27,9 +27,9 @@ from gainboard.client.requests import (
     read_text,
     save_file,
 )
-from gainboard.notation.queries import ImpactOptions
+from gainboard.notation.queries import ImpactOptions, QrelsUploadQuery, ScoreMatrixUploadQuery
 from gainboard.notation.sources import Source, Table, as_qrels
-from gainboard.vocabulary import Columns, Direction, OrderBy, Role, SetState
+from gainboard.vocabulary import OrderBy, Role, SetState
 
 
 class CollectionSettings(TypedDict, total=False):
@@ -114,16 +114,7 @@ class CampaignCalls:
         return read_model(SurveyAnswer, Request("POST", api_path("survey"), upload=Upload.of(as_qrels(qrels))))
 
     @call
-    def put_qrels(
-        self,
-        collection: str,
-        file: Table,
-        *,
-        columns: Columns | None = None,
-        draft: bool | None = None,
-        judgments: str | None = None,
-        pool: str | None = None,
-    ) -> Call[QrelsAnswer]:
+    def put_qrels(self, collection: str, file: Table, **query: Unpack[QrelsUploadQuery]) -> Call[QrelsAnswer]:
         """Upload a qrels file in TREC's or NTCIR's format as the next version. A draft is not published yet.
 
         Instead of a file, give a frame, a dictionary, or `irds:ID` for the judgments of a dataset of ir_datasets.
@@ -131,9 +122,8 @@ class CampaignCalls:
         `judgments` names a judgment set, by default the official one. A new name makes a set.
         With the id of the job that made the `pool`, warnings tell how the judgments differ from it.
         """
-        query = {"columns": columns, "draft": draft, "judgments": judgments, "pool": pool}
         path = api_path("collections", collection, "qrels")
-        return read_model(QrelsAnswer, Request("PUT", path, query, upload=Upload.of(as_qrels(file))))
+        return read_model(QrelsAnswer, Request("PUT", path, {**query}, upload=Upload.of(as_qrels(file))))
 
     @listing
     def qrels(self, collection: str, *, judgments: str | None = None) -> Pages[QrelsAnswer]:
@@ -299,34 +289,14 @@ class ScoreMatrixCalls:
 
     @call
     def put_score_matrix(
-        self,
-        collection: str,
-        name: str,
-        file: Source,
-        *,
-        direction: Direction | None = None,
-        low: float | None = None,
-        high: float | None = None,
-        missing: float | str | None = None,
-        format: Literal["json", "csv", "trec_eval"] | None = None,
-        measure: str | None = None,
-        run: str | None = None,
+        self, collection: str, name: str, file: Source, **query: Unpack[ScoreMatrixUploadQuery]
     ) -> Call[MatrixAnswer]:
         """Upload scores of stored runs as the next version of a matrix (organisers): CSV, trec_eval's text or JSON.
 
         `missing` says what a missing score is: a number, `"zero"` or `"drop-topic"`. Without it, none may be missing.
         """
-        query = {
-            "direction": direction,
-            "low": low,
-            "high": high,
-            "missing": missing,
-            "format": format,
-            "measure": measure,
-            "run": run,
-        }
         path = api_path("collections", collection, "score-matrices", name)
-        return read_model(MatrixAnswer, Request("PUT", path, query, upload=Upload.of(file)))
+        return read_model(MatrixAnswer, Request("PUT", path, {**query}, upload=Upload.of(file)))
 
     @listing
     def score_matrices(self, collection: str) -> Pages[MatrixAnswer]:
@@ -349,3 +319,40 @@ class ScoreMatrixCalls:
     def delete_score_matrix(self, collection: str, name: str) -> Call[None]:
         """Delete a score matrix with all its versions (organisers)."""
         return delete(api_path("collections", collection, "score-matrices", name))
+
+
+class TopicGroupCalls:
+    """Named sets of topics of a collection."""
+
+    @listing
+    def topic_groups(self, collection: str) -> Pages[TopicGroupAnswer]:
+        """List the topic groups, by name."""
+        return Pages(Page[TopicGroupAnswer], api_path("collections", collection, "topic-groups"))
+
+    @call
+    def topic_group(self, collection: str, name: str) -> Call[WholeTopicGroup]:
+        """Return one topic group, with its topics."""
+        return read_model(WholeTopicGroup, Request("GET", api_path("collections", collection, "topic-groups", name)))
+
+    @call
+    def put_topic_group(self, collection: str, name: str, topics: Sequence[str]) -> Call[WholeTopicGroup]:
+        """Store a topic group in place of the one with its name (organisers)."""
+        path = api_path("collections", collection, "topic-groups", name)
+        return read_model(WholeTopicGroup, Request("PUT", path, json=list(topics)))
+
+    @call
+    def delete_topic_group(self, collection: str, name: str) -> Call[None]:
+        """Delete a topic group (organisers)."""
+        return delete(api_path("collections", collection, "topic-groups", name))
+
+    @call
+    def put_topic_groups(self, collection: str, file: Source) -> Call[Page[TopicGroupAnswer]]:
+        """Replace all topic groups by those of a CSV file with the columns `topic` and `group` (organisers)."""
+        path = api_path("collections", collection, "topic-groups")
+        return read_model(Page[TopicGroupAnswer], Request("PUT", path, upload=Upload.of(file)))
+
+    @call
+    def topic_groups_text(self, collection: str) -> Call[str]:
+        """Return all topic groups as CSV, which `put_topic_groups` takes."""
+        path = api_path("collections", collection, "topic-groups")
+        return read_text(Request("GET", path, accept="text/csv"))

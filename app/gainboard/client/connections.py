@@ -106,6 +106,7 @@ class Connection:
             time.sleep(step.seconds)
             return None
         try:
+            # As a stream, because an archive may be larger than memory; other answers are read at once.
             with self.client.stream(**_stream_arguments(self.target, step)) as answer:
                 self._receive(answer, _file_for(answer, step.request))
         except httpx.RequestError as error:
@@ -165,6 +166,7 @@ class AsyncConnection:
 
 def _file_for(answer: httpx.Response, request: Request) -> Path | None:
     """Return the file to write an answer to; None unless the answer is the requested file."""
+    # A problem, or the page of a proxy, must be read whole, and must not stand where the file was wanted.
     return request.to if answer.is_success and media_type(answer) == request.accept else None
 
 

@@ -12,14 +12,19 @@ from typing import Any, Self, Unpack
 import httpx
 
 from gainboard.client.calling import Awaited, Blocking
-from gainboard.client.campaigns import CampaignCalls, CollectionSettings, ReleaseCalls, ScoreMatrixCalls
+from gainboard.client.campaigns import (
+    CampaignCalls,
+    CollectionSettings,
+    ReleaseCalls,
+    ScoreMatrixCalls,
+    TopicGroupCalls,
+)
 from gainboard.client.connections import AsyncConnection, Connection, Endpoint
 from gainboard.client.errors import Problem
 from gainboard.client.instance import InstanceCalls
 from gainboard.client.jobs import AsyncJob, AsyncReport, Job, Report, WorkCalls
 from gainboard.client.local import HOST, Loaded, LocalService
 from gainboard.client.runs import RunCalls, ScoreCalls
-from gainboard.client.topic_groups import TopicGroupCalls
 from gainboard.errors import BadInput
 from gainboard.notation.sources import NamedRun, Source, Table, as_qrels, as_run, name_runs
 

@@ -171,6 +171,7 @@ class BackgroundWork(Generic[AnswerT]):
         while not self.is_over:
             if progress is not None:
                 progress(self.latest)
+            # Of the monotonic clock: the clock on the wall may be set back while we wait.
             left = ends - time.monotonic()
             if left <= 0:
                 raise NoAnswer(

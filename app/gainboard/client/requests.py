@@ -94,8 +94,8 @@ class Pages(Generic[ItemT]):
     def page(self, cursor: str | None) -> Call[tuple[list[ItemT], str | None]]:
         """Return the items after a cursor, and the next cursor; None on the last page."""
         request = Request("GET", self.path, {**self.query, "limit": PAGE, "cursor": cursor})
-        found = yield from read_model(self.model, request)
-        return [self.show(each) for each in found.items], found.next_cursor
+        read = yield from read_model(self.model, request)
+        return [self.show(item) for item in read.items], read.next_cursor
 
 
 def read_model(kind: type[T], request: Request) -> Call[T]:
@@ -103,10 +103,10 @@ def read_model(kind: type[T], request: Request) -> Call[T]:
     answer = yield request
     _require(answer, request.accept)
     try:
-        found: T = kind.model_validate_json(answer.content)  # type: ignore[attr-defined]
+        value: T = kind.model_validate_json(answer.content)  # type: ignore[attr-defined]
     except ValueError as error:
         raise NotGainboard(_unreadable(answer, kind.__name__)) from error
-    return found
+    return value
 
 
 def read_mapping(request: Request) -> Call[dict[str, Any]]:
@@ -114,12 +114,12 @@ def read_mapping(request: Request) -> Call[dict[str, Any]]:
     answer = yield request
     _require(answer, request.accept)
     try:
-        found = answer.json()
+        value = answer.json()
     except ValueError as error:
         raise NotGainboard(_unreadable(answer, "JSON")) from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise NotGainboard(_unreadable(answer, "JSON object"))
-    return found
+    return value
 
 
 def read_text(request: Request) -> Call[str]:
@@ -159,8 +159,8 @@ def api_path(*parts: str | int) -> str:
 
 def media_type(answer: httpx.Response) -> str:
     """Return the media type of an answer, without its parameters."""
-    found: str = answer.headers.get("content-type", "")
-    return found.partition(";")[0].strip()
+    written: str = answer.headers.get("content-type", "")
+    return written.partition(";")[0].strip()
 
 
 def _require(answer: httpx.Response, accept: str) -> None:
@@ -193,12 +193,12 @@ def _text(value: object) -> str:
 
 def _utf8(text: str) -> str:
     """Return text as UTF-8 has it: an argument in another locale has bytes that could not be read. Raise BadInput."""
-    found = as_utf8(text)
+    utf8 = as_utf8(text)
     try:
-        found.encode()
+        utf8.encode()
     except UnicodeEncodeError as error:
-        raise BadInput(f"{found[error.start]!r} cannot be sent. Write names and texts in UTF-8.") from error
-    return found
+        raise BadInput(f"{utf8[error.start]!r} cannot be sent. Write names and texts in UTF-8.") from error
+    return utf8
 
 
 COMPRESSED_FROM = 64 << 10

@@ -34,6 +34,7 @@ from gainboard.notation.queries import (
     CompareOptions,
     LeaderboardOptions,
     RunProfileQuery,
+    RunUploadQuery,
     ScoresOptions,
     ScoringOptions,
     SweepOptions,
@@ -57,29 +58,15 @@ class RunCalls:
     """Runs."""
 
     @call
-    def submit(
-        self,
-        collection: str,
-        file: Table,
-        *,
-        team: str | None = None,
-        name: str | None = None,
-        description: str | None = None,
-        type: str | None = None,
-        pooled: bool | None = None,
-        priority: int | None = None,
-    ) -> Call[RunAnswer]:
+    def submit(self, collection: str, file: Table, **query: Unpack[RunUploadQuery]) -> Call[RunAnswer]:
         """Submit a run: the path of its file, its bytes, its text, an open binary file, a frame, or a dictionary.
 
         Organisers must give the team. The name is by default the run tag of the file. Files compressed with gzip or
         zstd are sent unchanged; other files are compressed while they are sent, if they are large.
         """
-        details = {"description": description, "type": type, "pooled": pooled, "priority": priority}
-        query = {"team": team, "name": name, **details}
         path = api_path("collections", collection, "runs")
-        return read_model(
-            RunAnswer, Request("POST", path, query, upload=Upload.of(as_run(file, name or "run")), once=True)
-        )
+        upload = Upload.of(as_run(file, query.get("name") or "run"))
+        return read_model(RunAnswer, Request("POST", path, {**query}, upload=upload, once=True))
 
     @listing
     def runs(self, collection: str, *, late: LateShown | None = None) -> Pages[RunAnswer]:

@@ -21,7 +21,14 @@ SERVED = (".css", ".js", ".svg")
 """Licences and the manifest of what others wrote are in the folder, too, but nobody needs them in a browser."""
 FOREVER = "public, max-age=31536000, immutable"
 
-router = APIRouter(include_in_schema=False, route_class=CheckedRoute)
+
+class AssetRoute(CheckedRoute):
+    """A route of static files."""
+
+    reads_tokens, is_static = False, True
+
+
+router = APIRouter(include_in_schema=False, route_class=AssetRoute)
 
 
 @dataclass(frozen=True)

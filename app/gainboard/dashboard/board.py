@@ -136,7 +136,7 @@ def read_board(
         board = leaderboard(visitor.workspace, visitor.sender, collection, question_of(asked), **columns_of(asked))
         return image_answer(form, lambda: board_figure(board))
     shown = cast(LeaderboardQuery, {**asked, "format": FORMATS[form]})
-    return read_leaderboard(collection, visitor.request, visitor.workspace, visitor.sender, shown)
+    return read_leaderboard.__wrapped__(collection, visitor.request, visitor.workspace, visitor.sender, shown)
 
 
 class EmbedQuery(BoardQuery, total=False):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, cast
 
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import ValidationError
 from typing_extensions import TypedDict
@@ -14,12 +14,12 @@ from gainboard.api import uploads
 from gainboard.api.answers import answer, uploaded_file
 from gainboard.api.dependencies import CollectionName
 from gainboard.api.judgment_sets import SetName
-from gainboard.api.middleware import JSON_BYTES
 from gainboard.api.models.collections import CollectionChange
 from gainboard.api.qrels import JudgmentsDep, Version, publish_qrels
-from gainboard.api.queries import asked_by
-from gainboard.api.score_matrices import ScoreMatrixUploadQuery, put_score_matrix
-from gainboard.api.uploads import PlainUpload, ReadersDep
+from gainboard.api.queries import asked_by, version_of
+from gainboard.api.routes import JSON_BYTES
+from gainboard.api.score_matrices import put_score_matrix
+from gainboard.api.uploads import ReadersDep
 from gainboard.dashboard.jobs import JobContextDep
 from gainboard.dashboard.places import PlaceDep
 from gainboard.dashboard.rendering import PrintedRequest, lead_to, page_of, pages
@@ -33,8 +33,8 @@ from gainboard.evaluation.judgments.versions import list_sets
 from gainboard.evaluation.releases.releases import list_releases
 from gainboard.evaluation.scoring.requests import Question
 from gainboard.evaluation.scoring.score_matrices import list_matrices
-from gainboard.notation.queries import LAST_VERSION, JudgmentsName, Said
-from gainboard.notation.types import Slug
+from gainboard.notation.queries import LAST_VERSION, JudgmentsName, Said, ScoreMatrixUploadQuery
+from gainboard.notation.texts import SLUG_PATTERN
 from gainboard.store.records import VersionName
 from gainboard.vocabulary import FROM_QRELS, OFFICIAL, SetState
 
@@ -90,7 +90,7 @@ def show_impact(
     """Show a version, and what it changes compared with the one of its set in use, or with another (organisers)."""
     place.view.require_organiser()
     workspace, principal, collection = place.workspace, place.principal, place.name
-    judgments = asked.get("judgments", OFFICIAL)
+    judgments = version_of(asked).judgments
     name = VersionName(judgments, version)
     seen, title = qrels.find_version(workspace, principal, collection, name), str(name)
     versions_of_set = qrels.list_versions(workspace, principal, collection, judgments, None, MOST)
@@ -129,27 +129,29 @@ def download(
     return uploaded_file(pieces, stored.sha256, f"{collection}-{judgments}-{version}")
 
 
-class NamedMatrixQuery(ScoreMatrixUploadQuery):
+class NamedMatrixQuery(ScoreMatrixUploadQuery, total=False):
     """The query of an upload of scores from a page: that of the API, and the matrix's name."""
 
-    name: Slug
+    name: Annotated[str, Said(pattern=SLUG_PATTERN, is_required=True)]
 
 
 @router.post("/c/{collection}/score-matrices")
 async def put_matrix(
-    collection: CollectionName, visitor: UploaderDep, readers: ReadersDep, asked: Annotated[NamedMatrixQuery, Query()]
+    collection: CollectionName,
+    visitor: UploaderDep,
+    readers: ReadersDep,
+    asked: Annotated[NamedMatrixQuery, asked_by(NamedMatrixQuery)],
 ) -> Response:
     """Upload scores from elsewhere, as the API does."""
-    sent = ScoreMatrixUploadQuery(**asked.model_dump(exclude={"name"}, exclude_unset=True))
-    return await put_score_matrix(
-        collection, asked.name, visitor.request, visitor.workspace, visitor.principal, readers, sent
-    )
+    sent = cast(ScoreMatrixUploadQuery, {name: value for name, value in asked.items() if name != "name"})
+    workspace, principal = visitor.workspace, visitor.principal
+    return await put_score_matrix(collection, asked["name"], visitor.request, workspace, principal, readers, sent)
 
 
 @router.post("/c/{collection}/declared-topics")
 async def declare(collection: CollectionName, visitor: UploaderDep) -> Response:
     """Declare the topics of a file, which are separated by white space."""
-    async with uploads.received(visitor.request, JSON_BYTES, PlainUpload()) as sent:
+    async with uploads.received(visitor.request, JSON_BYTES) as sent:
         sent.body.file.seek(0)  # it is where the last byte was written
         text = await run_in_threadpool(sent.body.file.read)
     try:

@@ -97,7 +97,7 @@ class Trial:
         if metric.needs_cutoff and cutoff is None:
             cutoff = len(levels)
         expression = metric.name + (f"@{cutoff}" if cutoff else "")
-        bound = resolve(expression, SCALE, query=parameters, collection={"gains": GAINS})
+        bound = resolve(expression, SCALE, defaults={"gains": GAINS, **parameters})
         run, judgments = _judge(levels, more)
         runs, depth = JudgedRuns.of([run], judgments), len(levels)
         self.label = bound.label

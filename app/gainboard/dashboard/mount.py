@@ -16,7 +16,7 @@ from fastapi import Depends
 from fastapi.params import Depends as Dependency
 from fastapi.routing import APIRoute
 
-from gainboard.api import jobs, qrels, reports, runs, scores, topic_groups, topic_rankings
+from gainboard.api import jobs, qrels, rankings, reports, runs, scores, topic_groups
 from gainboard.api.dependencies import PrincipalDep, SenderDep
 from gainboard.api.queries import asked_by
 from gainboard.dashboard.rendering import pages
@@ -24,7 +24,7 @@ from gainboard.dashboard.sessions import VisitorDep, uploader
 from gainboard.evaluation.access.principals import Principal, Sender
 from gainboard.notation.queries import Said, ScoresQuery, TopicRankingsQuery
 
-ROUTERS = (qrels.surveys, *(each.router for each in (jobs, qrels, reports, runs, scores, topic_groups, topic_rankings)))
+ROUTERS = (qrels.surveys, *(each.router for each in (jobs, qrels, rankings, reports, runs, scores, topic_groups)))
 OPERATIONS = {route.name: route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)}
 
 

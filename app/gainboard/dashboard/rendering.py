@@ -20,7 +20,7 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from gainboard import __version__
-from gainboard.api.answers import address, path_of, server_address
+from gainboard.api.answers import address, server_address
 from gainboard.api.routes import CheckedRoute
 from gainboard.dashboard import assets
 from gainboard.dashboard.places import Place
@@ -170,7 +170,8 @@ def page(visitor: Visitor, template: str, look: PageLook, **values: Any) -> Resp
         pairs = [*more, *((name, value) for name, value in query.items() if value is not None)]
         return address(request, path) + (f"?{urlencode(pairs)}" if pairs else "")
 
-    here = path_of(request.scope) + (f"?{request.url.query}" if request.url.query else "")
+    path: str = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    here = path + (f"?{request.url.query}" if request.url.query else "")
     # The address of a form cannot be asked for, so whoever signs in there goes on with a page near it.
     collection = request.path_params.get("collection")
     near = f"/c/{collection}" if collection else "/"
@@ -207,8 +208,13 @@ def lead_to(request: Request, path: str) -> Response:
     return RedirectResponse(address(request, path), 303)
 
 
+FORM_BYTES = 1 << 16
+
+
 class PageRoute(CheckedRoute):
-    """A route of a page."""
+    """A route of a page. Its forms have no token but a session, which is checked before they are read."""
+
+    reads_tokens, most_bytes, what_bodies_are = False, FORM_BYTES, "forms"
 
 
 class PeopleRoute(PageRoute):

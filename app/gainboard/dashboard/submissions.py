@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import Query, Response
+from fastapi import Response
 from fastapi.concurrency import run_in_threadpool
 
 from gainboard.api import uploads
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName
-from gainboard.api.runs import RunName, RunUploadQuery, in_slot
+from gainboard.api.queries import asked_by
+from gainboard.api.runs import RunName, in_slot
 from gainboard.api.uploads import ReadersDep
 from gainboard.dashboard.places import Place, PlaceDep
 from gainboard.dashboard.rendering import lead_to, page_of, pages
@@ -28,6 +29,7 @@ from gainboard.evaluation.judgments import qrels
 from gainboard.evaluation.runs import runs
 from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.scoring.requests import Question
+from gainboard.notation.queries import RunUploadQuery
 from gainboard.vocabulary import OFFICIAL
 
 router = pages()
@@ -113,16 +115,19 @@ def _scores_changed_at(place: Place) -> datetime | None:
 
 @router.post("/c/{collection}/check")
 async def check(
-    visitor: UploaderDep, place: PlaceDep, readers: ReadersDep, asked: Annotated[RunUploadQuery, Query()]
+    visitor: UploaderDep,
+    place: PlaceDep,
+    readers: ReadersDep,
+    asked: Annotated[RunUploadQuery, asked_by(RunUploadQuery)],
 ) -> Response:
     """Check a run file, and store nothing. Problems are the same as those of an upload."""
     workspace, principal = place.workspace, place.principal
     async with (
         readers.reading(principal),
         in_slot(workspace, place.view),
-        uploads.received(visitor.request, workspace.limits.compressed_bytes, asked) as sent,
+        uploads.received(visitor.request, workspace.limits.compressed_bytes, RunUploadQuery, asked) as sent,
     ):
-        details = RunDetails(**asked.model_dump())
+        details = RunDetails(**sent.query)
         checked = await run_in_threadpool(runs.check, workspace, principal, place.name, sent.body, details)
     return answer(asdict(checked))
 

@@ -143,7 +143,7 @@ def read_topics(
     """Return the scores of all runs on all topics, or the topics in numbers for print, or the heat map."""
     if form == "json" or form == "csv":
         scores: Any = {"topics": "all"} | _without(asked, "sort", "all", "by") | {"format": form}
-        return read_scores(place.name, request, place.workspace, place.sender, scores)
+        return read_scores.__wrapped__(place.name, request, place.workspace, place.sender, scores)
     shown = _sort(place, asked)
     if not shown.topics:
         raise NotFound(f"There is nothing to show: no topic of {place.name!r} has a score.")

@@ -242,7 +242,7 @@ def _check_metrics(expressions: Sequence[str], scale: Scale, gains: str, locatio
     for position, expression in enumerate(expressions):
         try:
             for metric in expand([expression], scale.highest_level):
-                resolve(metric, scale, collection={"gains": gains})
+                resolve(metric, scale, defaults={"gains": gains})
         except GainboardError as error:
             raise InvalidRequest.at(f"{location}.{position}", error.slug, error.message) from error
 

@@ -39,21 +39,19 @@ class _Parsed(NamedTuple):
     cutoff: str | None
 
 
-def resolve(
-    expression: str, scale: Scale, *, query: Mapping[str, str] = {}, collection: Mapping[str, str] = {}
-) -> BoundMetric:
+def resolve(expression: str, scale: Scale, *, defaults: Mapping[str, str] = {}) -> BoundMetric:
     """Return the metric that `expression` names, with a value for every parameter.
 
-    A value comes from the first of these that gives it: the expression, `query`, `collection`, the metric's default.
-    Values for parameters that the metric does not have are ignored, but they must be valid. trec_eval's own names
-    (`map`, `P_10`) ignore `query` and `collection`, because they mean what trec_eval computes.
+    A value comes from the first of these that gives it: the expression, `defaults`, the metric's own default. Values
+    for parameters that the metric does not have are ignored, but they must be valid. trec_eval's own names (`map`,
+    `P_10`) ignore `defaults`, because they mean what trec_eval computes.
 
     Raises:
         BadExpression: the expression or a parameter is invalid.
         BadGains: a gain setting is invalid.
         NeedsIntents: the metric needs judgments by intent, and the scale has none.
     """
-    return _resolve(expression, scale, tuple(query.items()), tuple(collection.items()))
+    return _resolve(expression, scale, tuple(defaults.items()))
 
 
 def explain_ignored_defaults(expression: str, ours: str, metric: BoundMetric, query: Mapping[str, str]) -> list[str]:
@@ -98,8 +96,8 @@ class _Read(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -> BoundMetric:
-    read, defaults = _read(expression), _check_defaults(collection + query, scale)
+def _resolve(expression: str, scale: Scale, items: _Items) -> BoundMetric:
+    read, defaults = _read(expression), _check_defaults(items, scale)
     explicit, fallback = read.arguments, {} if read.spelling.pinned else defaults
     texts = []
     for parameter in read.spelling.metric.parameters:

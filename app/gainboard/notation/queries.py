@@ -16,8 +16,17 @@ from typing import Annotated, Any, Final, Generic, Literal, TypeAlias, TypeVar, 
 # Pydantic takes a TypedDict of `typing` from Python 3.12 on only.
 from typing_extensions import TypedDict, get_type_hints
 
-from gainboard.notation.texts import SLUG_PATTERN
-from gainboard.vocabulary import OFFICIAL, LateShown, Names, Standardisation, TiesAsked
+from gainboard.notation.texts import LONGEST_TEXT, SLUG_PATTERN, TEXT_PATTERN
+from gainboard.vocabulary import (
+    OFFICIAL,
+    Columns,
+    Direction,
+    LateShown,
+    MatrixForm,
+    Names,
+    Standardisation,
+    TiesAsked,
+)
 
 MOST_METRICS: Final = 200
 """The largest number of expressions in one request."""
@@ -27,6 +36,7 @@ MOST_GROUPS: Final = 200
 """The most topic groups of a collection."""
 MOST_REFERENCE: Final = 200
 MOST_RUNS: Final = 10_000
+MOST_PRIORITY: Final = 10_000
 MOST_POINTS: Final = 2000
 """The most combinations of parameters times metrics, counted before equal metrics are merged."""
 LONGEST_PARAMETER: Final = 1000
@@ -70,7 +80,7 @@ class QueryField:
     said: Said
     is_list: bool
     is_optional: bool
-    """True if None says the same as leaving it out."""
+    """True if nothing holds in place of a value that was not sent. Python callers may give None for each field."""
 
     @property
     def choices(self) -> Sequence[str]:
@@ -78,7 +88,7 @@ class QueryField:
         return get_args(self.type) if get_origin(self.type) is Literal else ()
 
 
-@cache
+@cache  # resolving the annotations of one query takes a millisecond, and readers, calls and options all ask for them
 def fields_of(query: type) -> Mapping[str, QueryField]:
     """Return the fields of a query by name, without the parameters of metrics, which their catalogue describes."""
     hints: Mapping[str, Any] = get_type_hints(query, include_extras=True)
@@ -90,7 +100,8 @@ def _field(name: str, written: Any, said: Said) -> QueryField:
     kinds = [each for each in alternatives if each is not NoneType]
     kind = kinds[0] if len(kinds) == 1 else str  # a query has text, so whatever has several types is one
     is_list = get_origin(kind) is Sequence
-    return QueryField(name, get_args(kind)[0] if is_list else kind, written, said, is_list, NoneType in alternatives)
+    is_optional = NoneType in alternatives and said.default is None
+    return QueryField(name, get_args(kind)[0] if is_list else kind, written, said, is_list, is_optional)
 
 
 def parameters_type(query: Any) -> Any:
@@ -109,6 +120,7 @@ class MetricParameters(TypedDict, Generic[ParameterT], total=False):
     In a query they are defaults for all its metrics. A metric ignores those that it lacks.
     """
 
+    # By hand, because type checkers cannot read a catalogue, and PEP 728 (`extra_items`) is beyond mypy.
     b: ParameterT
     base: ParameterT
     beta: ParameterT
@@ -131,10 +143,10 @@ class MetricParameters(TypedDict, Generic[ParameterT], total=False):
 
 
 JudgmentsName: TypeAlias = Annotated[
-    str, Said(description="Name of a judgment set", default=OFFICIAL, pattern=SLUG_PATTERN, metavar="SET")
+    str | None, Said(description="Name of a judgment set", default=OFFICIAL, pattern=SLUG_PATTERN, metavar="SET")
 ]
 LateRuns: TypeAlias = Annotated[
-    LateShown,
+    LateShown | None,
     Said(description="`exclude` leaves out late runs, which came after the release", default="include"),
 ]
 TopicsChoice: TypeAlias = Annotated[
@@ -187,7 +199,7 @@ class ScoringOptions(MetricParameters[Parameter], VersionQuery, total=False):
 
     late: LateRuns
     names: Annotated[
-        Names,
+        Names | None,
         Said(
             description="The tool whose names the expressions use. Each name means what that tool computes, whatever "
             "the other parameters are",
@@ -263,7 +275,7 @@ class BoardOptions(RankingOptions, total=False):
         Said(description="The reference runs of `standardise`, at least two", most_items=MOST_REFERENCE, metavar="RUN"),
     ]
     best_per_team: Annotated[
-        bool,
+        bool | None,
         Said(
             description="Show of each team its best run alone by the metric `by`, and of equal ones the first by name. "
             "Ranks, groups and rank sets are among these runs",
@@ -316,7 +328,7 @@ class CompareOptions(MetricParameters[Parameter], VersionQuery, total=False):
         ),
     ]
     topics: TopicsChoice
-    names: Annotated[Names, Said(description="The tool whose names the expressions use", default="gainboard")]
+    names: Annotated[Names | None, Said(description="The tool whose names the expressions use", default="gainboard")]
 
 
 class ComparedRunsQuery(MetricsQuery, CompareOptions, total=False):
@@ -367,7 +379,7 @@ DEEPEST: Final = Said(description="The deepest rank to show", default=100, least
 class TopicRankingsQuery(VersionQuery, total=False):
     """The query of a request for the rankings of a topic."""
 
-    depth: Annotated[int, DEEPEST]
+    depth: Annotated[int | None, DEEPEST]
     late: LateRuns
 
 
@@ -375,8 +387,8 @@ class RunProfileQuery(VersionQuery, total=False):
     """The query of a request for the curves of a run."""
 
     gains: Annotated[str | None, Said(longest=LONGEST_PARAMETER)]
-    rel: Annotated[str | float, Said(default="1", longest=LONGEST_PARAMETER)]
-    depth: Annotated[int, DEEPEST]
+    rel: Annotated[str | float | None, Said(default="1", longest=LONGEST_PARAMETER)]
+    depth: Annotated[int | None, DEEPEST]
 
 
 class ImpactOptions(MetricParameters[Parameter], total=False):
@@ -400,7 +412,9 @@ class ImpactOptions(MetricParameters[Parameter], total=False):
             metavar="SET",
         ),
     ]
-    alpha: Annotated[float, Said(description="Significance level", default=0.05, above=0, below=1, metavar="ALPHA")]
+    alpha: Annotated[
+        float | None, Said(description="Significance level", default=0.05, above=0, below=1, metavar="ALPHA")
+    ]
 
 
 class ImpactQuery(ImpactOptions, total=False):
@@ -420,6 +434,93 @@ class ImpactQuery(ImpactOptions, total=False):
         Said(description="Names of runs; all runs by default", most_items=MOST_RUNS, metavar="RUN"),
     ]
     format: Annotated[Literal["json", "csv"] | None, FORMAT]
+
+
+TEXT: Final = Said(pattern=TEXT_PATTERN, longest=LONGEST_TEXT)
+
+
+class RunUploadQuery(TypedDict, total=False):
+    """The query of an upload of a run."""
+
+    team: Annotated[
+        str | None,
+        Said(description="Required for organisers; a new name creates the team", pattern=SLUG_PATTERN, metavar="TEAM"),
+    ]
+    name: Annotated[
+        str | None, Said(description="The run tag of the file by default", pattern=SLUG_PATTERN, metavar="NAME")
+    ]
+    description: Annotated[str | None, TEXT]
+    type: Annotated[str | None, Said(description="For example `automatic`", pattern=TEXT_PATTERN, longest=LONGEST_TEXT)]
+    pooled: Annotated[bool | None, Said(description="Whether the run's documents go into the pool", default=True)]
+    priority: Annotated[
+        int | None,
+        Said(
+            description="Place among the runs of its team: a pool may take the first ones",
+            least=1,
+            most=MOST_PRIORITY,
+            metavar="N",
+        ),
+    ]
+
+
+class QrelsUploadQuery(TypedDict, total=False):
+    """The query of an upload of qrels."""
+
+    columns: Annotated[
+        Columns | None,
+        Said(description="How to read the columns of the file, if they can be read in several ways"),
+    ]
+    draft: Annotated[
+        bool | None, Said(description="Keep the version unpublished: only organisers see it", default=False)
+    ]
+    judgments: Annotated[
+        str | None,
+        Said(
+            description="Name of the judgment set. A new name makes a set, which only organisers see until they "
+            "release it",
+            default=OFFICIAL,
+            pattern=SLUG_PATTERN,
+            metavar="SET",
+        ),
+    ]
+    pool: Annotated[
+        str | None,
+        Said(
+            description="Id of the job that made the pool: warnings tell which of its documents are not judged, and "
+            "which judged ones are not in it",
+            pattern=SLUG_PATTERN,
+            metavar="JOB",
+        ),
+    ]
+
+
+class ScoreMatrixUploadQuery(TypedDict, total=False):
+    """The query of an upload of scores."""
+
+    direction: Annotated[Direction | None, Said(description="Whether higher or lower scores are better", default="up")]
+    low: Annotated[
+        float | None,
+        Said(
+            description="The lowest score that is possible. With a range, scores outside of it are faults", metavar="X"
+        ),
+    ]
+    high: Annotated[float | None, Said(description="The highest score that is possible", metavar="X")]
+    missing: Annotated[
+        str | float | None,
+        Said(
+            description="What a missing score is: a number, `zero` (direction up only), or `drop-topic`, which leaves "
+            "out the topic. Without it, a missing score is a fault",
+            longest=32,
+        ),
+    ]
+    format: Annotated[MatrixForm | None, Said(description="The form of the file; guessed by default")]
+    measure: Annotated[
+        str | None, Said(description="The measure to read, if the file has several", longest=128, metavar="MEASURE")
+    ]
+    run: Annotated[
+        str | None,
+        Said(description="The run of a file of trec_eval, which may lack `runid`", longest=128, metavar="RUN"),
+    ]
 
 
 def completed(query: type, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,6 +80,9 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
 
 
+TEXT_PATTERN: Final = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
+"""A text without control characters, except tabs and line feeds."""
+LONGEST_TEXT: Final = 4096
 SLUG_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 # In Python, `$` also matches before a final line feed; JSON Schema, where the pattern is shown, knows no `\Z`.
 SLUG_RULE: Final = "allowed: letters, digits, `.`, `_` and `-`, at most 128, first a letter or digit"

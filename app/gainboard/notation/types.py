@@ -14,12 +14,20 @@ from typing import Annotated, Any, Final, LiteralString
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, StringConstraints
 from pydantic_core import PydanticCustomError
 
-from gainboard.notation.texts import SLUG_PATTERN, in_utc, read_boolean, read_integer, read_number, read_time
+from gainboard.notation.texts import (
+    LONGEST_TEXT,
+    SLUG_PATTERN,
+    TEXT_PATTERN,
+    in_utc,
+    read_boolean,
+    read_integer,
+    read_number,
+    read_time,
+)
 
-TEXT_PATTERN: Final = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
 LEVEL_PATTERN: Final = r"^[A-Za-z0-9_+-]{1,32}$"
 Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
-Text = Annotated[str, StringConstraints(pattern=TEXT_PATTERN, max_length=4096)]
+Text = Annotated[str, StringConstraints(pattern=TEXT_PATTERN, max_length=LONGEST_TEXT)]
 LevelName = Annotated[str, StringConstraints(pattern=LEVEL_PATTERN)]
 
 

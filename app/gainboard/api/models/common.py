@@ -8,8 +8,8 @@ from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gainboard.notation.texts import SHOWN, SLUG_PATTERN
-from gainboard.notation.types import LEVEL_PATTERN, TEXT_PATTERN
+from gainboard.notation.texts import SHOWN, SLUG_PATTERN, TEXT_PATTERN
+from gainboard.notation.types import LEVEL_PATTERN
 
 
 class Model(BaseModel):

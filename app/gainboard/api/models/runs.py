@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from gainboard.api.models.common import Model, ReceiptAnswer, WarningAnswer
+from gainboard.notation.queries import MOST_PRIORITY
 from gainboard.notation.types import JsonBody
 from gainboard.vocabulary import Direction
 
@@ -54,7 +55,6 @@ class RunMetadataAnswer(Model):
     file: MetadataFileAnswer | None = Field(description="The file beside the run; null if there is none")
 
 
-MOST_PRIORITY = 10_000
 Priority = Annotated[int, Field(ge=1, le=MOST_PRIORITY)]
 
 

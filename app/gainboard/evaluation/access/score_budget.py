@@ -41,8 +41,7 @@ def _bind_presets(view: View) -> Sequence[BoundMetric]:
     collection = view.collection
     scale, defaults = scale_of(collection), {"gains": collection.gains}
     return [
-        resolve(expression, scale, collection=defaults)
-        for expression in expand(view.policy.presets, scale.highest_level)
+        resolve(expression, scale, defaults=defaults) for expression in expand(view.policy.presets, scale.highest_level)
     ]
 
 

@@ -141,6 +141,12 @@ class CustomMetrics:
     collection: str = ""
     stored: Sequence[ScoreMatrix] = ()
 
+    def bind(self, expression: str, scale: Scale, defaults: Mapping[str, str] = {}) -> BoundMetric:
+        """Return the metric of our expression, or of uploaded scores. Raise what `resolve` of `metrics` raises."""
+        if is_custom(expression):
+            return self.resolve(expression)
+        return resolve(expression, scale, defaults=defaults)
+
     def resolve(self, expression: str) -> CustomMetric:
         """Return the metric of an expression `custom:NAME`, or of a label with a version. Raise BadExpression."""
         match = _FORM.fullmatch(expression)
@@ -251,11 +257,12 @@ def bind_all(
     defaults for parameters, `gains` the collection's. Raise what `resolve` raises, with the request's expression in the
     message.
     """
+    defaults = {"gains": gains, **query}
     metrics: dict[str, BoundMetric] = {}
     labels: dict[str, str] = {}
     for expression, ours in expressions.items():
         try:
-            metric = bind_one(ours, scale, custom, query=query, collection={"gains": gains})
+            metric = custom.bind(ours, scale, defaults)
         except (BadExpression, BadGains) as error:
             if expression == ours:
                 raise
@@ -267,20 +274,6 @@ def bind_all(
         labels[expression] = metric.label
         metrics.setdefault(metric.label, metric)
     return list(metrics.values()), labels
-
-
-def bind_one(
-    expression: str,
-    scale: Scale,
-    custom: CustomMetrics,
-    *,
-    query: Mapping[str, str] = {},
-    collection: Mapping[str, str] = {},
-) -> BoundMetric:
-    """Return the metric of our expression, or of uploaded scores. Raise what `resolve` raises."""
-    if is_custom(expression):
-        return custom.resolve(expression)
-    return resolve(expression, scale, query=query, collection=collection)
 
 
 def in_ours(expression: str, names: Names) -> str:

@@ -14,7 +14,7 @@ from gainboard.evaluation.judgments.differences import Levels
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics
 from gainboard.evaluation.judgments.versions import JudgedVersion, index_of
 from gainboard.evaluation.runs.join import JudgedTopics, narrow
-from gainboard.evaluation.scoring.binding import NO_CUSTOM, CustomMetrics, bind_one, scale_of, undefined
+from gainboard.evaluation.scoring.binding import NO_CUSTOM, CustomMetrics, scale_of, undefined
 from gainboard.evaluation.scoring.scorer import Slice, judged_runs, judged_slices, score_runs
 from gainboard.evaluation.scoring.selection import Means, Selection
 from gainboard.evaluation.workspace import LRUCache, Workspace
@@ -88,7 +88,7 @@ class Matrices:
 
     def metric(self, label: str) -> BoundMetric:
         """Return the metric with this label."""
-        return bind_one(label, scale_of(self.collection), self.custom)
+        return self.custom.bind(label, scale_of(self.collection))
 
     def defined(self, label: str) -> NDArray[np.bool_]:
         """Return for which topics the metric has a score: [topics]."""

@@ -105,7 +105,7 @@ def _points(collection: Collection, grid: Grid) -> list[Point]:
     for expression in expressions:
         for combination in product(*grid.values.values()):
             values = dict(zip(grid.values, combination, strict=True))
-            metric = resolve(expression, scale, query=values, collection=defaults)
+            metric = resolve(expression, scale, defaults={**defaults, **values})
             of_grid = [parameter for parameter in metric.metric.parameters if parameter.name in values]
             written = {parameter.name: parameter.write(metric.parameters[parameter.name]) for parameter in of_grid}
             points.setdefault(metric.label, Point(expression, metric, written))
