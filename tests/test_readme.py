@@ -100,7 +100,7 @@ def test_scripts_get_what_trec_eval_prints(tmp_path):
 
 def test_the_board_of_files_is_opened_as_an_example_of_its_command_does():
     line = block("requests", "view").strip().removeprefix(".venv/bin/")
-    assert line.replace("try/", "") in [example.line for example in view.COMMAND.examples]
+    assert line.replace("try/", "") in [example.line for example in view.view.examples]
 
 
 class Reader:

@@ -136,6 +136,17 @@ def test_an_analysis_is_listed_and_runs(use):
     """)
 
 
+def test_a_command_answers_and_is_described(use):
+    use("add-a-command")("""
+        import contextlib, io
+        from gainboard.cli import main
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            code = main(["size", "-c", campaign.name, "--server", service.url, "--token", ADMIN])
+        assert (code, printed.getvalue()) == (0, "1\\n")
+        assert "gainboard size" in anonymous.get("/help/command-line.html").text
+    """)
+
+
 def test_a_route_answers_and_is_described_and_called(use):
     use("add-a-route")("""
         assert client.get(f"{campaign.path}/size").json() == {"runs": 1}

@@ -1,15 +1,12 @@
 """Which server, as whom, about which collection: options, then environment, then file, then what is always there."""
 
-import argparse
 import itertools
 import re
 
 import pytest
 
-from gainboard.cli.command import together
-from gainboard.cli.connecting import collection_option as about_collection
-from gainboard.cli.connecting import find_target as target_of
-from gainboard.cli.connecting import server_options as connecting
+from gainboard.cli.command import CommandParser, command
+from gainboard.cli.connecting import OneCollection
 from gainboard.client.connections import DEFAULT_SERVER
 from gainboard.errors import BadSetting
 from gainboard.settings import Settings
@@ -43,9 +40,17 @@ def written(path, text, mode=0o600):
 
 
 def target(*arguments):
-    parser = argparse.ArgumentParser()
-    together(connecting, about_collection)(parser)
-    return target_of(parser.parse_args(arguments))
+    found = []
+
+    @command("")
+    def ask(at: OneCollection):
+        """Keep the target."""
+        found.append(at.target)
+
+    ask.add_to(commands := CommandParser().add_subparsers())
+    parsed = commands.choices["ask"].parse_args(arguments)
+    parsed.run_command(parsed)
+    return found[0]
 
 
 def values(found):

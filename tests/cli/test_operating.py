@@ -3,7 +3,6 @@
 No container engine is at hand, so of its commands only the words are held against the Dockerfile.
 """
 
-import argparse
 import json
 import re
 import shlex
@@ -13,7 +12,8 @@ import sys
 import httpx
 import pytest
 
-from gainboard.cli.options import listening_options as listening
+from gainboard.cli.options import PORT
+from gainboard.cli.parsing import parser
 from gainboard.settings import Settings
 from tests.cli.shells import Shell, served
 from tests.outside import ROOT
@@ -110,8 +110,8 @@ def test_a_container_has_the_volume_and_the_port_of_the_dockerfile():
     assert logs == ["docker", "logs", options["--name"]]
     assert options["--volume"].split(":")[1] == the_last("VOLUME")
     assert options["--publish"].split(":")[2] == the_last("EXPOSE")
-    listening(parser := argparse.ArgumentParser())
-    assert parser.parse_args(json.loads(the_last("CMD"))[2:]).port == int(the_last("EXPOSE"))
+    served = parser(["serve"]).parse_args(["serve", *json.loads(the_last("CMD"))[2:]])
+    assert getattr(served, "port", PORT) == int(the_last("EXPOSE"))
     assert "GAINBOARD_ADMIN_TOKEN" not in the_last("ENV")  # so that the first start prints one
 
 

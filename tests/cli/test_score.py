@@ -132,3 +132,31 @@ def test_scores_of_ties_are_what_the_service_answers(ties, stored, folder, tmp_p
     assert [run["ties"] for run in ours] == [run["ties"] for run in theirs]
     assert ours[1]["ties"]["tied_share"] == 1
     stored.organiser.delete("/v1/collections/c/runs/tied.txt").raise_for_status()
+
+
+@pytest.mark.parametrize("command", ["score", "compare"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "--qrels qrels.txt run.txt runs/civet.txt",
+        "run.txt runs/civet.txt --qrels=qrels.txt",
+        "run.txt -m AP --qre qrels.txt runs/civet.txt",
+        "--qrels qrels.txt --runs run.txt runs/civet.txt",
+        "qrels.txt --runs run.txt runs/civet.txt",
+        "qrels.txt -m AP run.txt runs/civet.txt",
+    ],
+)
+def test_qrels_and_runs_are_arguments_or_options(folder, capsys, command, form):
+    assert main([command, "qrels.txt", "run.txt", "runs/civet.txt", "-m", "AP"]) == 0
+    expected = capsys.readouterr()
+    assert main([command, *form.split(), *([] if "-m" in form else ["-m", "AP"])]) == 0
+    assert capsys.readouterr() == expected
+
+
+def test_a_pattern_that_no_shell_expands_and_a_folder_are_their_files(folder, capsys):
+    printed = []
+    for runs in ("runs", "runs/*", "--runs=runs/*.txt"):
+        score(runs, "-m", "AP")
+        printed.append(capsys.readouterr())
+    assert printed[0].out.count("\n") == 4
+    assert printed[0] == printed[1] == printed[2]

@@ -21,10 +21,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code: 0 done, 1 refused, 2 wrong usage."""
     if is_alone := arguments is None:
         gc.disable()  # _settle enables it
-    given = sys.argv[1:] if arguments is None else arguments
-    _print_all_characters()
+    words = sys.argv[1:] if arguments is None else arguments
+    # A character that the terminal's encoding lacks is printed as an escape: a question mark would make two ids equal.
+    codecs.register_error(_ESCAPES, _escape)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=_ESCAPES)
     try:
-        run, rest = (_trec_eval, given[1:]) if list(given[:1]) == ["trec_eval"] else (_run, given)
+        run, rest = (_trec_eval, words[1:]) if list(words[:1]) == ["trec_eval"] else (_run, words)
         code = run(rest, is_alone)
         # Here, because at the end of the interpreter a closed pipe would be a traceback.
         sys.stdout.flush()
@@ -42,14 +46,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _print_all_characters() -> None:
-    """Print an escape for a character that the terminal's encoding lacks: a question mark would make two ids equal."""
-    codecs.register_error(_ESCAPES, _escape)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors=_ESCAPES)
-
-
 def _escape(error: UnicodeError) -> tuple[str | bytes, int]:
     """Return what is printed for characters that an encoding lacks, and where the text goes on."""
     if not isinstance(error, UnicodeEncodeError):
@@ -63,7 +59,7 @@ def _escape(error: UnicodeError) -> tuple[str | bytes, int]:
     return text.encode("ascii", "backslashreplace").decode(), error.end
 
 
-def _run(given: Sequence[str], is_alone: bool) -> int:
+def _run(words: Sequence[str], is_alone: bool) -> int:
     from gainboard.children import ONE_THREAD  # noqa: PLC0415 - see _trec_eval
     from gainboard.cli.parsing import parser  # noqa: PLC0415
     from gainboard.cli.printing import print_utf8  # noqa: PLC0415
@@ -72,20 +68,20 @@ def _run(given: Sequence[str], is_alone: bool) -> int:
     for name, value in ONE_THREAD.items():
         os.environ.setdefault(name, value)  # NumPy reads them when it is imported, which no module has done yet
     try:
-        parsed = parser(given[:1]).parse_args(given)
+        parsed = parser(words[:1]).parse_args(words)
     finally:
         _settle(is_alone)
     if getattr(parsed, "format", "table") != "table":
         print_utf8()
     try:
-        code: int = parsed.run(parsed)
+        code: int = parsed.run_command(parsed)
     except GainboardError as error:
         print(f"gainboard: {error.message}", file=sys.stderr)
         return 1
     return code
 
 
-def _trec_eval(given: Sequence[str], is_alone: bool) -> int:
+def _trec_eval(words: Sequence[str], is_alone: bool) -> int:
     """Run trec_eval without a parser: it reads its options itself, and scripts call it once per run.
 
     NumPy's linear algebra would start threads that nothing here uses. That takes as long as all of the start-up.
@@ -93,7 +89,7 @@ def _trec_eval(given: Sequence[str], is_alone: bool) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from gainboard.trec_eval import main as trec_eval  # noqa: PLC0415
 
-    code = trec_eval(given, sys.stdout.buffer, sys.stderr)  # it makes no cycles, so it needs no collector
+    code = trec_eval(words, sys.stdout.buffer, sys.stderr)  # it makes no cycles, so it needs no collector
     _settle(is_alone)
     return code
 

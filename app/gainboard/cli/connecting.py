@@ -5,7 +5,6 @@ Options override environment variables, which override a configuration file.
 
 from __future__ import annotations
 
-import argparse
 import os
 import stat
 import sys
@@ -13,10 +12,12 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from gainboard.cli.options import HOST, PORT
+from gainboard.cli.command import SERVER, Argument, Option, Told
+from gainboard.cli.options import HOST, PORT, STANDARD_INPUT
 from gainboard.cli.printing import COLLECTION_HINTS, fault_lines, list_faults, printable
 from gainboard.errors import BadSetting, Fault, GainboardError
 from gainboard.notation.remarks import Warned, warning_lines
@@ -49,73 +50,112 @@ class Target:
     collection: SourcedSetting | None
 
 
-def server_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every command that calls a server."""
-    group = parser.add_argument_group("server")
-    group.add_argument("--server", metavar="URL", help=f"address of the service (GAINBOARD_SERVER, {DEFAULT_SERVER})")
-    group.add_argument(
-        "--token",
-        metavar="TOKEN",
-        help="your token; GAINBOARD_TOKEN is safer, because other users can see command lines",
-    )
-    group.add_argument("--config", type=Path, metavar="FILE", help="a file with these settings (GAINBOARD_CONFIG)")
+@dataclass(frozen=True)
+class OneServer:
+    """The options of every command that calls a server."""
+
+    server: Annotated[
+        str | None, Option(f"address of the service (GAINBOARD_SERVER, {DEFAULT_SERVER})", metavar="URL", group=SERVER)
+    ] = None
+    token: Annotated[
+        str | None,
+        Option("your token; GAINBOARD_TOKEN is safer, because other users can see command lines", group=SERVER),
+    ] = field(default=None, repr=False)
+    config: Annotated[
+        Path | None, Option("a file with these settings (GAINBOARD_CONFIG)", metavar="FILE", group=SERVER)
+    ] = None
+    named: str | None = None
+    """The collection that the command line names."""
+    HOW_TO_NAME: ClassVar = "Name it with -c NAME, or in GAINBOARD_COLLECTION."
+
+    @cached_property
+    def target(self) -> Target:
+        """Find the target in the command line, the environment and the configuration file. Raise BadSetting."""
+        named = self.config or os.environ.get("GAINBOARD_CONFIG")
+        home = Path(os.environ.get("XDG_CONFIG_HOME") or "")
+        # The XDG specification says that a relative path is ignored.
+        home = home if home.is_absolute() else Path("~/.config").expanduser()
+        path = Path(named) if named else home / "gainboard" / "config.toml"
+        file = _read(path, is_named=bool(named))
+        settings: dict[str, SourcedSetting] = {}
+        for name, said in (("server", self.server), ("token", self.token), ("collection", self.named)):
+            variable = f"GAINBOARD_{name.upper()}"
+            sources = ((said, OPTIONS[name]), (os.environ.get(variable), variable), (file.get(name), str(path)))
+            if setting := next((SourcedSetting(value, origin) for value, origin in sources if value), None):
+                settings[name] = setting
+        server = settings.get("server") or SourcedSetting(DEFAULT_SERVER, "the default")
+        token = settings.get("token")
+        is_for_server = server.value.rstrip("/") == file.get("server", DEFAULT_SERVER).rstrip("/")
+        if token and token.origin == str(path) and not is_for_server:
+            # A server learns the token that it is sent. A token in the file is only for the server in the file.
+            print(
+                f"gainboard: The token in {path} is not sent to {server.value}, because it is for another server. Use "
+                "GAINBOARD_TOKEN.",
+                file=sys.stderr,
+            )
+            token = None
+        return Target(server, token, settings.get("collection"))
+
+    @property
+    def collection(self) -> str:
+        """Return the collection that the command is about. Raise BadSetting if none is named."""
+        if (name := self.some_collection) is None:
+            raise BadSetting(f"No collection is named. {self.HOW_TO_NAME}")
+        return name
+
+    @property
+    def some_collection(self) -> str | None:
+        """Return the collection that the command is about, if it is about one."""
+        return self.target.collection.value if self.target.collection else None
+
+    @contextmanager
+    def connect(self) -> Iterator[Gainboard]:
+        """Connect to the server. Raise BadSetting, and from within the context ClientError with its full answer."""
+        from gainboard.client import ClientError, Gainboard, NoAnswer, NotGainboard, Problem  # noqa: PLC0415
+
+        target = self.target
+        # The client would read an absent token from the environment. An empty one means anonymous.
+        with Gainboard(target.server.value, target.token.value if target.token else "", retries=RETRIES) as gainboard:
+            try:
+                yield gainboard
+            except Problem as problem:
+                text = describe_problem(problem)
+                if problem.type == "not-authenticated" and target.token:
+                    text += f"\n(The token is from {target.token.origin}.)"
+                elif problem.type == "not-authenticated":
+                    how = "set GAINBOARD_TOKEN, write it into the configuration file, or use --token"
+                    text += f"\n(To send a token, {how}.)"
+                raise ClientError(text) from problem
+            except (NoAnswer, NotGainboard) as error:
+                raise ClientError(
+                    f"{printable(error.message)} (The address is from {target.server.origin}.)"
+                ) from error
 
 
-def collection_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that names the collection, in place of -c."""
-    parser.add_argument("collection", nargs="?", default=argparse.SUPPRESS, metavar="COLLECTION", help="as -c")
+@dataclass(frozen=True)
+class OneCollection(OneServer):
+    """The options of a command about one collection."""
+
+    named: Annotated[
+        str | None, Option("the collection (GAINBOARD_COLLECTION)", "-c", "--collection", metavar="NAME")
+    ] = None
 
 
-def collection_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option of commands about one collection."""
-    parser.add_argument("-c", "--collection", metavar="NAME", help="the collection (GAINBOARD_COLLECTION)")
+@dataclass(frozen=True)
+class NamedCollection(OneServer):
+    """The same, where an argument may name the collection."""
+
+    named: Annotated[
+        str | None,
+        Option("the collection (GAINBOARD_COLLECTION)", "-c", "--collection", metavar="NAME"),
+        Argument("as -c", metavar="COLLECTION"),
+    ] = None
 
 
-def find_target(parsed: argparse.Namespace) -> Target:
-    """Return the target from the command line, the environment and the configuration file. Raise BadSetting."""
-    path, is_named = _config_path(parsed.config, os.environ)
-    file = _read(path, is_named)
-    found: dict[str, SourcedSetting] = {}
-    for name in MEMBERS:
-        # A report has a list of collections, which the report's own command reads.
-        given = getattr(parsed, name, None)
-        variable = f"GAINBOARD_{name.upper()}"
-        sources = ((given, OPTIONS[name]), (os.environ.get(variable), variable), (file.get(name), str(path)))
-        if setting := next(
-            (SourcedSetting(value, origin) for value, origin in sources if value and isinstance(value, str)), None
-        ):
-            found[name] = setting
-    server = found.get("server") or SourcedSetting(DEFAULT_SERVER, "the default")
-    token = found.get("token")
-    if token and token.origin == str(path) and not _is_for(server.value, file):
-        # A server learns the token that it is sent. A token in the file is only for the server in the file.
-        print(
-            f"gainboard: The token in {path} is not sent to {server.value}, because it is for another server. Use "
-            "GAINBOARD_TOKEN.",
-            file=sys.stderr,
-        )
-        token = None
-    return Target(server, token, found.get("collection"))
-
-
-def _is_for(server: str, file: Mapping[str, str]) -> bool:
-    return server.rstrip("/") == file.get("server", DEFAULT_SERVER).rstrip("/")
-
-
-def _config_path(given: Path | None, environment: Mapping[str, str]) -> tuple[Path, bool]:
-    """Return the path of the configuration file, and whether the user has named it."""
-    if named := given or environment.get("GAINBOARD_CONFIG"):
-        return Path(named), True
-    folder = environment.get("XDG_CONFIG_HOME")
-    # The XDG specification says that a relative path is ignored.
-    base = Path(folder) if folder and Path(folder).is_absolute() else Path("~/.config").expanduser()
-    return base / "gainboard" / "config.toml", False
-
-
-def _read(path: Path, is_named: bool) -> dict[str, str]:
+def _read(path: Path, *, is_named: bool) -> dict[str, str]:
     try:
         with path.open("rb") as file:
-            found = tomllib.load(file)
+            settings = tomllib.load(file)
             mode = os.fstat(file.fileno()).st_mode
     except (FileNotFoundError, NotADirectoryError) as error:
         if is_named:
@@ -125,83 +165,28 @@ def _read(path: Path, is_named: bool) -> dict[str, str]:
         raise BadSetting(f"Cannot read {path}: {error.strerror or error}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadSetting(f"{path} is not valid TOML: {error}.") from error
-    if problems := list(_problems_of_file(found)):
+    problems = [f"{name} must be text in quotes" for name in MEMBERS if not isinstance(settings.get(name, ""), str)]
+    if unknown := sorted(settings.keys() - set(MEMBERS)):
+        there_is_no = f"there is no setting {', '.join(map(repr, unknown))}; available: {', '.join(MEMBERS)}"
+        problems.insert(0, there_is_no)
+    if problems:
         raise BadSetting(f"{path}: {'; '.join(problems)}.")
-    if "token" in found and mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if "token" in settings and mode & (stat.S_IRWXG | stat.S_IRWXO):
         print(f"gainboard: Other users can read {path}, which has a token. Run: chmod 600 {path}", file=sys.stderr)
-    return found
-
-
-def _problems_of_file(found: Mapping[str, object]) -> Iterator[str]:
-    if unknown := sorted(found.keys() - set(MEMBERS)):
-        yield f"there is no setting {', '.join(map(repr, unknown))}; available: {', '.join(MEMBERS)}"
-    for name in MEMBERS:
-        if not isinstance(found.get(name, ""), str):
-            yield f"{name} must be text in quotes"
-
-
-@dataclass(frozen=True)
-class CalledServer:
-    """A client of the server that a command calls, and the command's target."""
-
-    gainboard: Gainboard
-    target: Target
-
-    @property
-    def collection(self) -> str:
-        """Return the collection that the command is about. Raise BadSetting if none is named."""
-        if self.target.collection is None:
-            raise BadSetting("No collection is named. Name it with -c NAME, or in GAINBOARD_COLLECTION.")
-        return self.target.collection.value
-
-    @property
-    def some_collection(self) -> str | None:
-        """Return the collection that the command is about, if it is about one."""
-        return self.target.collection.value if self.target.collection else None
-
-
-@contextmanager
-def connect_server(parsed: argparse.Namespace) -> Iterator[CalledServer]:
-    """Connect to the server that the command line, the environment or the configuration file names.
-
-    Raise BadSetting, and from within the context ClientError with the server's full answer.
-    """
-    from gainboard.client import ClientError, Gainboard, NoAnswer, NotGainboard, Problem  # noqa: PLC0415
-
-    target = find_target(parsed)
-    # The client would read an absent token from the environment. An empty one means anonymous.
-    token = target.token.value if target.token else ""
-    with Gainboard(target.server.value, token, retries=RETRIES) as gainboard:
-        try:
-            yield CalledServer(gainboard, target)
-        except Problem as problem:
-            raise ClientError("\n".join([describe_problem(problem), *_who_asked(problem, target)])) from problem
-        except (NoAnswer, NotGainboard) as error:
-            raise ClientError(f"{printable(error.message)} (The address is from {target.server.origin}.)") from error
-
-
-def _who_asked(problem: Problem, target: Target) -> Iterator[str]:
-    """Yield the source of a refused token, or how to give a token."""
-    if problem.type == "not-authenticated" and target.token:
-        yield f"(The token is from {target.token.origin}.)"
-    elif problem.type == "not-authenticated":
-        yield "(To send a token, set GAINBOARD_TOKEN, write it into the configuration file, or use --token.)"
+    return settings
 
 
 def describe_problem(problem: Problem) -> str:
     """Return a refusal in full: the reason, every fault that the server names, and the type of problem."""
+    lines = [printable(problem.detail)]
+    if not problem.tells_all:
+        for error in problem.errors:
+            parts = (error.get("line") or error.get("location"), error.get("code"), error.get("message"))
+            lines.append("  " + printable(": ".join(str(part) for part in parts if part)))
+        if (hidden := problem.errors_total - len(problem.errors)) > 0:
+            lines.append(f"  and {'at least ' if _is_minimum(problem) else ''}{hidden} more")
     request = f", request {problem.request_id}" if problem.status >= 500 and problem.request_id else ""
-    places = [] if problem.tells_all else [f"  {place}" for place in describe_faults(problem)]
-    return "\n".join([printable(problem.detail), *places, f"(problem {printable(problem.type)}{request})"])
-
-
-def describe_faults(problem: Problem) -> Iterator[str]:
-    """Yield the faults with their locations: the line of a file, or a part of the request."""
-    for each in problem.errors:
-        place = each.get("line") or each.get("location") or ""
-        yield printable(": ".join(str(part) for part in (place, each.get("code"), each.get("message")) if part))
-    if (hidden := problem.errors_total - len(problem.errors)) > 0:
-        yield f"and {'at least ' if _is_minimum(problem) else ''}{hidden} more"
+    return "\n".join([*lines, f"(problem {printable(problem.type)}{request})"])
 
 
 def tell_of_refusal(
@@ -211,9 +196,33 @@ def tell_of_refusal(
 
     `located` returns the faults by the lines of the user's files, if the service got several files as one.
     """
-    faults, total, is_minimum = _file_faults(refusal)
+    from gainboard.client import Problem  # noqa: PLC0415
+
+    if not isinstance(refusal, Problem):
+        faults, total, is_minimum = list_faults(refusal)
+    elif refusal.type != "faulty-file":
+        faults, total, is_minimum = [Fault(refusal.type, refusal.detail)], 1, False
+    else:
+        faults, total, is_minimum = [*map(_file_fault, refusal.errors)], refusal.errors_total, _is_minimum(refusal)
     for line in fault_lines(file, located(faults), total, is_minimum, COLLECTION_HINTS):
         print(printable(line), file=sys.stderr)
+
+
+@contextmanager
+def uploading(file: str, located: Callable[[Sequence[Fault]], Sequence[Fault]] = list) -> Iterator[Any]:
+    """Yield a file to send, or standard input. If it is refused, print as `tell_of_refusal` does, and raise Told.
+
+    Raise BadSetting if it cannot be read.
+    """
+    from gainboard.client import Problem  # noqa: PLC0415
+
+    try:
+        yield sys.stdin.buffer if file == STANDARD_INPUT else file
+    except OSError as error:
+        raise BadSetting(f"Cannot read {file}: {error.strerror or error}.") from error
+    except Problem as problem:
+        tell_of_refusal(file, problem, located)
+        raise Told from problem
 
 
 def tell_of_warnings(file: str, warnings: Sequence[Warned]) -> None:
@@ -222,19 +231,9 @@ def tell_of_warnings(file: str, warnings: Sequence[Warned]) -> None:
         print(printable(line), file=sys.stderr)
 
 
-def _file_faults(refusal: GainboardError) -> tuple[Sequence[Fault], int, bool]:
-    from gainboard.client import Problem  # noqa: PLC0415
-
-    if not isinstance(refusal, Problem):
-        return list_faults(refusal)
-    if refusal.type != "faulty-file":
-        return [Fault(refusal.type, refusal.detail)], 1, False
-    return list(map(_file_fault, refusal.errors)), refusal.errors_total, _is_minimum(refusal)
-
-
-def _file_fault(found: Mapping[str, Any]) -> Fault:
-    lines = tuple(found["lines"]) if found.get("lines") else None
-    return Fault(found["code"], found["message"], found["line"], lines=lines, last_line=found.get("last_line"))
+def _file_fault(error: Mapping[str, Any]) -> Fault:
+    lines = tuple(error["lines"]) if error.get("lines") else None
+    return Fault(error["code"], error["message"], error["line"], lines=lines, last_line=error.get("last_line"))
 
 
 def _is_minimum(problem: Problem) -> bool:

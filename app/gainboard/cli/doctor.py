@@ -120,23 +120,17 @@ def settings(subject: Subject) -> Iterator[Finding]:
         yield Finding("problem", subject.refused, "Correct it first: no command can open the database before.")
         return
     for name in Settings.model_fields:
-        if source := _source(subject, name):
-            yield Finding("ok", f"{PREFIX}{name.upper()} = {_format_setting(subject.settings, name)} ({source})")
-
-
-def _source(subject: Subject, name: str) -> str:
-    if name == "data" and subject.data is not None:
-        return "--data"
-    return "environment" if subject.environment.get(PREFIX + name.upper()) else ""
-
-
-def _format_setting(settings: Settings, name: str) -> str:
-    value = getattr(settings, name)
-    if value is None:
-        return "none"
-    if isinstance(value, SecretStr):
-        return f"{HIDDEN}, not shown"
-    return without_secrets(value) if name == "database_url" else str(value) or "empty"
+        is_option = name == "data" and subject.data is not None
+        if not is_option and not subject.environment.get(PREFIX + name.upper()):
+            continue
+        value = getattr(subject.settings, name)
+        if value is None:
+            shown = "none"
+        elif isinstance(value, SecretStr):
+            shown = f"{HIDDEN}, not shown"
+        else:
+            shown = without_secrets(value) if name == "database_url" else str(value) or "empty"
+        yield Finding("ok", f"{PREFIX}{name.upper()} = {shown} ({'--data' if is_option else 'environment'})")
 
 
 def without_secrets(url: str) -> str:
@@ -152,9 +146,9 @@ def without_secrets(url: str) -> str:
 @check
 def unknown_variables(subject: Subject) -> Iterator[Finding]:
     """Find variables that look like settings but are not."""
-    known = [PREFIX + name.upper() for name in Settings.model_fields]
+    names = [PREFIX + name.upper() for name in Settings.model_fields]
     for name in Settings.unknown(subject.environment):
-        near = get_close_matches(name, known, 1, 0.85)
+        near = get_close_matches(name, names, 1, 0.85)
         advice = f"Is {near[0]} meant?" if near else "It is ignored."
         yield Finding("note", f"{name} is not a setting", advice)
 
@@ -181,23 +175,23 @@ def database(subject: Subject) -> Iterator[Finding]:
 @check
 def schema(subject: Subject) -> Iterator[Finding]:
     """Check that the schema is this version's."""
-    if (found := subject.schema) is None:
+    if (there := subject.schema) is None:
         return
-    if found.found == found.newest:
-        yield Finding("ok", f"{found.found}, this version's")
-    elif found.found is None:
+    if there.found == there.newest:
+        yield Finding("ok", f"{there.found}, this version's")
+    elif there.found is None:
         yield Finding("note", "the database has no Gainboard tables yet", "The first start creates them.")
-    elif found.is_known:
-        said = f"{found.found}, but this version's is {found.newest}"
+    elif there.is_known:
+        said = f"{there.found}, but this version's is {there.newest}"
         yield Finding(
             "note",
             said,
             "Run `gainboard backup` first. Then the next start, or `gainboard migrate`, upgrades the schema.",
         )
-    elif found.found in FOLDED:
-        yield Finding("problem", f"{found.found}, from before the first release", ADVICE)
+    elif there.found in FOLDED:
+        yield Finding("problem", f"{there.found}, from before the first release", ADVICE)
     else:
-        said = f"{found.found} is unknown to Gainboard {gainboard.__version__}: a later version wrote it"
+        said = f"{there.found} is unknown to Gainboard {gainboard.__version__}: a later version wrote it"
         yield Finding("problem", said, "Install that version or a later one, or restore a backup.")
 
 
@@ -317,12 +311,12 @@ def rights(subject: Subject) -> Iterator[Finding]:
         advice = f"Run Gainboard as the folder's owner, or give the folder to this user: {folder}."
         yield Finding("problem", f"this user may not write into {folder}", advice)
     closed = []
-    for place in filter(Path.exists, _stored_in(subject)):
-        if not (wider := list(machine.find_exposed(place))):
-            closed.append(str(place))
+    for stored in filter(Path.exists, _stored_in(subject)):
+        if not (wider := list(machine.find_exposed(stored))):
+            closed.append(str(stored))
             continue
         (path, mode), more = wider[0], f" and {len(wider) - 1:,} more" if wider[1:] else ""
-        advice = f"chmod {'-R ' if place.is_dir() else ''}go= {shlex.quote(str(place))}"
+        advice = f"chmod {'-R ' if stored.is_dir() else ''}go= {shlex.quote(str(stored))}"
         yield Finding("note", f"other users may use {path} ({mode}){more}, and it has the judgments", advice)
     if closed:
         yield Finding("ok", f"only this user may use {', '.join(closed)}")
@@ -348,7 +342,7 @@ def disk(subject: Subject) -> Iterator[Finding]:
     if path is None or not path.parent.is_dir():
         return
     folder, free = path.parent, shutil.disk_usage(path.parent).free
-    taken = sum(each.stat().st_size for each in folder.glob(f"{path.name}*"))
+    taken = sum(file.stat().st_size for file in folder.glob(f"{path.name}*"))
     room = f"{free / 1e9:,.1f} GB free, the database takes {taken / 1e9:,.3f} GB"
     if free < LEAST_FREE:
         yield Finding("problem", room, "Uploads are refused with 503 when the disk is full. Free some space.")
@@ -370,23 +364,19 @@ def file_system(folder: Path) -> str | None:
     mounted = [(row[1].encode().decode("unicode_escape"), row[2]) for row in rows]
     resolved = folder.resolve()
     above = [(where, kind) for where, kind in mounted if resolved.is_relative_to(where)]
-    return max(above, key=lambda found: len(found[0]))[1] if above else None
+    return max(above, key=lambda row: len(row[0]))[1] if above else None
 
 
 def run_checks(environment: Mapping[str, str], data: Path | None, *, thorough: bool) -> Iterator[tuple[str, Finding]]:
     """Run all checks, and yield their findings with their names. Nothing is changed."""
     with ExitStack() as open_things:
         subject = _open_database(open_things, Subject(environment, data, thorough))
-        for each in CHECKS:
-            for finding in _run_check(each, subject):
-                yield each.__name__.replace("_", " "), finding
-
-
-def _run_check(each: Check, subject: Subject) -> Iterator[Finding]:
-    try:
-        yield from each(subject)
-    except (GainboardError, DBAPIError, OSError) as error:
-        yield Finding("problem", f"could not be checked: {getattr(error, 'orig', error)}")
+        for check in CHECKS:
+            name = check.__name__.replace("_", " ")
+            try:
+                yield from ((name, finding) for finding in check(subject))
+            except (GainboardError, DBAPIError, OSError) as error:
+                yield name, Finding("problem", f"could not be checked: {getattr(error, 'orig', error)}")
 
 
 def _open_database(open_things: ExitStack, subject: Subject) -> Subject:

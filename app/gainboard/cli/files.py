@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import re
@@ -12,11 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from glob import glob
 from pathlib import Path
-from typing import BinaryIO, cast, get_args
+from typing import Annotated, BinaryIO, Final, cast
 
-from gainboard.cli.options import STANDARD_INPUT, count
-from gainboard.cli.parallel import Count, PlainCount
+from gainboard.cli.command import Option, count, refuse
+from gainboard.cli.options import STANDARD_INPUT
+from gainboard.cli.parallel import Count
 from gainboard.cli.printing import list_faults
 from gainboard.errors import BadInput, BadSetting, Fault, FaultyFile, GainboardError, TooLarge
 from gainboard.evaluation.runs.join import QrelsIndex
@@ -32,7 +34,7 @@ from gainboard.evaluation.runs.run_files import (
 )
 from gainboard.evaluation.scoring.ties import RunTies
 from gainboard.notation.sources import DATASET, MOST_LEVELS, as_utf8, qrels_of_dataset, run_files
-from gainboard.trec import INTENT_LAYOUT, FileLimits, QrelsFile, Ranking, RunReader, decompress_body
+from gainboard.trec import INTENT_LAYOUT, FileLimits, QrelsFile, Ranking, decompress_body
 from gainboard.trec.bodies import is_compressed
 from gainboard.trec.layouts import LAYOUTS
 from gainboard.vocabulary import OrderBy, RunOrder
@@ -42,45 +44,55 @@ _HEAD = 16
 _LEVEL_NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}")
 
 
-def reading_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how files are read. A collection of the service has them as settings."""
-    group = parser.add_argument_group("reading")
-    group.add_argument(
-        "--levels",
-        type=_levels,
-        metavar="LEVELS",
-        help="names, lowest first (B,A,S), or their number (default: from the judgments)",
-    )
-    group.add_argument(
-        "--intents", action="store_true", help="the qrels are by intent (subtopic): topic, intent, document, level"
-    )
-    group.add_argument(
-        "--iprob",
-        metavar="FILE",
-        help="the probabilities of intents: topic, intent, probability (default: equal ones); implies --intents",
-    )
-    group.add_argument(
-        "--columns", choices=(*LAYOUTS, INTENT_LAYOUT), help="the layout of the qrels (default: by its lines)"
-    )
-    group.add_argument(
-        "--depth",
-        type=count("a number of ranks", 1, 1_000_000, 1000),
-        default=1000,
-        help="the number of ranks of a run that are scored (default: 1000)",
-    )
-    group.add_argument(
-        "--order-by", choices=get_args(OrderBy), default="score", help="what determines a rank (default: score)"
-    )
-    group.add_argument(
-        "--ignore-identical-ids",
-        action="store_true",
-        help="leave out lines of runs whose document id is their topic's, as BEIR does (ArguAna, Quora)",
-    )
+RUN_FILES: Final = Option("run files, folders or patterns, in place of arguments", metavar="RUN_FILE", nargs="+")
+_reading = partial(Option, group="reading")
+
+
+def _read_levels(text: str) -> Sequence[str] | int:
+    is_number = text.isascii() and text.isdecimal()
+    if is_number and 1 <= int(text) <= MOST_LEVELS:
+        return int(text)
+    names = text.split(",")
+    if is_number or len(set(names)) < len(names) or not all(map(_LEVEL_NAME.fullmatch, names)):
+        refuse(f"{text!r} is not a list of names such as B,A,S, nor a number from 1 to {MOST_LEVELS}")
+    return names
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The options that say how files are read. A collection of the service has them as settings."""
+
+    levels: Annotated[
+        Sequence[str] | int | None,
+        _reading("names, lowest first (B,A,S), or their number (default: from the judgments)", read=_read_levels),
+    ] = None
+    intents: Annotated[bool, _reading("the qrels are by intent (subtopic): topic, intent, document, level")] = False
+    iprob: Annotated[
+        str | None,
+        _reading(
+            "the probabilities of intents: topic, intent, probability (default: equal ones); implies --intents",
+            metavar="FILE",
+        ),
+    ] = None
+    columns: Annotated[
+        str | None, _reading("the layout of the qrels (default: by its lines)", choices=(*LAYOUTS, INTENT_LAYOUT))
+    ] = None
+    depth: Annotated[
+        int,
+        _reading(
+            "the number of ranks of a run that are scored (default: 1000)",
+            read=count("a number of ranks", 1, 1_000_000, 1000),
+        ),
+    ] = 1000
+    order_by: Annotated[OrderBy, _reading("what determines a rank (default: score)")] = "score"
+    ignore_identical_ids: Annotated[
+        bool, _reading("leave out lines of runs whose document id is their topic's, as BEIR does (ArguAna, Quora)")
+    ] = False
 
 
 @dataclass(frozen=True)
 class FileReader:
-    """A reader of run and qrels files within limits, as set by `reading_options`."""
+    """A reader of run and qrels files within limits."""
 
     levels: Sequence[str] | int | None
     columns: str | None
@@ -92,11 +104,11 @@ class FileReader:
     """The file with the probabilities of intents."""
 
     @classmethod
-    def of(cls, parsed: argparse.Namespace, limits: FileLimits) -> FileReader:
+    def of(cls, said: Reading, limits: FileLimits) -> FileReader:
         """Return the reader for a command line."""
-        order = RunOrder(parsed.order_by, parsed.ignore_identical_ids)
-        by_intent = parsed.intents or parsed.iprob is not None
-        return cls(parsed.levels, parsed.columns, parsed.depth, order, limits, by_intent, parsed.iprob)
+        order = RunOrder(said.order_by, said.ignore_identical_ids)
+        by_intent = said.intents or said.iprob is not None
+        return cls(said.levels, said.columns, said.depth, order, limits, by_intent, said.iprob)
 
     def run(self, name: str, index: QrelsIndex | None, count: Count) -> RunFile:
         """Read a run file, joined with the judgments if there are any. Raise GainboardError, also BadSetting."""
@@ -202,16 +214,11 @@ class TwoFiles:
         message, lines = fault.message, None
         if fault.lines is not None:
             before = fault.lines[0] - self._lines
-            place = f"line {before}" if before > 0 else f"line {fault.lines[0]} of {self._first}"
-            message = message.replace(f"on line {fault.lines[0]}.", f"on {place}.", 1)
+            where = f"line {before}" if before > 0 else f"line {fault.lines[0]} of {self._first}"
+            message = message.replace(f"on line {fault.lines[0]}.", f"on {where}.", 1)
             lines = (before, line) if before > 0 else None
         yield replace(
-            fault,
-            message=message,
-            line=line,
-            lines=lines,
-            last_line=last if last > line else None,
-            file=self._second,
+            fault, message=message, line=line, lines=lines, last_line=last if last > line else None, file=self._second
         )
 
 
@@ -260,7 +267,11 @@ def too_large(setting: str, limit: int) -> TooLarge:
 def open_counted(name: str, count: Count) -> Iterator[BinaryIO]:
     """Open a file that can be read again from its start, and count the bytes read. Raise BadSetting."""
     if name.startswith(DATASET):
-        yield io.BytesIO(_of_dataset(name))
+        try:
+            content = qrels_of_dataset(as_utf8(name.removeprefix(DATASET)))
+        except BadInput as error:
+            raise BadSetting(str(error)) from error
+        yield io.BytesIO(content)
         return
     try:
         with sys.stdin.buffer if name == STANDARD_INPUT else open(name, "rb") as file:
@@ -275,13 +286,6 @@ def open_counted(name: str, count: Count) -> Iterator[BinaryIO]:
                 yield cast(BinaryIO, _CountedFile(copy, count))
     except OSError as error:
         raise BadSetting(f"Cannot be read: {error.strerror or error}") from error
-
-
-def _of_dataset(name: str) -> bytes:
-    try:
-        return qrels_of_dataset(as_utf8(name.removeprefix(DATASET)))
-    except BadInput as error:
-        raise BadSetting(str(error)) from error
 
 
 class _CountedFile:
@@ -304,33 +308,29 @@ class _CountedFile:
         self._count.value += read
 
 
+def expand_patterns(names: Sequence[str]) -> Iterator[str]:
+    """Yield the names, with a pattern such as `runs/*` replaced by the files that it fits."""
+    for name in names:
+        # A shell expands patterns, unless they are quoted or it is that of Windows.
+        yield from [name] if os.path.exists(name) else sorted(glob(name)) or [name]
+
+
 def expand_folders(names: Sequence[str], qrels: str | None = None) -> list[str]:
-    """Return the names of run files, with a folder replaced by the files in it, of which `qrels` is none.
+    """Return the names of run files, with patterns and folders replaced by their files, of which `qrels` is none.
 
     Raise BadSetting for a folder without run files.
     """
-    found: list[str] = []
-    for name in names:
+    expanded: list[str] = []
+    for name in expand_patterns(names):
         if not os.path.isdir(name):
-            found.append(name)
+            expanded.append(name)
             continue
-        is_judged = qrels is not None and os.path.isfile(qrels)
-        files = [each for each in run_files(Path(name)) if not (is_judged and os.path.samefile(each, str(qrels)))]
+        has_qrels = qrels is not None and os.path.isfile(qrels)
+        files = [path for path in run_files(Path(name)) if not (has_qrels and os.path.samefile(path, str(qrels)))]
         if not files:
             raise BadSetting(f"The folder {name} has no run files. Name run files, or a folder with some.")
-        found += map(str, files)
-    return list(dict.fromkeys(found))
-
-
-def find_tag(name: str) -> str:
-    """Return the run tag of the first line of a file; empty if it has none, or cannot be read."""
-    try:
-        with open_counted(name, PlainCount()) as file:
-            reader = RunReader(unpacked(file))
-            reader.first_document()
-            return reader.tag
-    except GainboardError:
-        return ""
+        expanded += map(str, files)
+    return list(dict.fromkeys(expanded))
 
 
 def total_size(names: Sequence[str]) -> int:
@@ -346,24 +346,12 @@ def text_size(names: Sequence[str]) -> int:
 
 def short_names(names: Sequence[str]) -> list[str]:
     """Return short names for the runs: file names without folders and suffixes, if these are distinct."""
-    shown = [as_utf8(name) for name in names]
-    short = [without_suffix(Path(name).name) for name in shown]
+    whole = [as_utf8(name) for name in names]
+    short = [without_suffix(Path(name).name) for name in whole]
     times = Counter(short)
-    return [brief if times[brief] == 1 else name for brief, name in zip(short, shown, strict=True)]
+    return [brief if times[brief] == 1 else name for brief, name in zip(short, whole, strict=True)]
 
 
 def without_suffix(name: str) -> str:
     """Return a file's name without the suffix of its kind or of its compression."""
     return next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), name)
-
-
-def _levels(text: str) -> Sequence[str] | int:
-    is_number = text.isascii() and text.isdecimal()
-    if is_number and 1 <= int(text) <= MOST_LEVELS:
-        return int(text)
-    names = text.split(",")
-    if is_number or len(set(names)) < len(names) or not all(map(_LEVEL_NAME.fullmatch, names)):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a list of names such as B,A,S, nor a number from 1 to {MOST_LEVELS}"
-        )
-    return names

@@ -51,24 +51,22 @@ def compare_file(path: str, there: bytes, expected: bytes) -> FileComparison:
     try:
         texts = there.decode(), expected.decode()
     except UnicodeDecodeError:
-        at = next((place for place, pair in enumerate(zip(there, expected, strict=False)) if pair[0] != pair[1]), None)
+        at = next(
+            (number for number, pair in enumerate(zip(there, expected, strict=False)) if pair[0] != pair[1]), None
+        )
         at = min(len(there), len(expected)) if at is None else at
         return FileComparison(path, "differs", f"from byte {at + 1} on")
-    if _is_equal(*texts):
+    ours, theirs = map(_NUMBER.split, texts)
+    if len(ours) == len(theirs) and all(map(_is_close, ours, theirs)):
         return FileComparison(path, "equal", "only last digits of numbers differ, by at most 1e-12 relative")
     return FileComparison(path, "differs", _json_difference(*texts) or _line_difference(*texts))
-
-
-def _is_equal(there: str, expected: str) -> bool:
-    ours, theirs = _NUMBER.split(there), _NUMBER.split(expected)
-    return len(ours) == len(theirs) and all(map(_is_close, ours, theirs))
 
 
 def _is_close(one: str, other: str) -> bool:
     if one == other:
         return True
     # Counts and names have no last digits.
-    if not all("." in each and _NUMBER.fullmatch(each) for each in (one, other)):
+    if not all("." in text and _NUMBER.fullmatch(text) for text in (one, other)):
         return False
     numbers = float(one), float(other)
     return all(map(math.isfinite, numbers)) and math.isclose(*numbers, rel_tol=1e-12, abs_tol=0)
@@ -79,12 +77,12 @@ def _json_difference(there: str, expected: str) -> str:
     from gainboard.analyses.verify import compare  # noqa: PLC0415
 
     try:
-        found = compare(json.loads(there), json.loads(expected)).differences
+        differences = compare(json.loads(there), json.loads(expected)).differences
     except (ValueError, RecursionError):
         return ""
-    if not found:
-        return ""
-    return f"{found[0].place}: expected {_cut(repr(found[0].computed))}, found {_cut(repr(found[0].stored))}"
+    return next(
+        (f"{it.place}: expected {_cut(repr(it.computed))}, found {_cut(repr(it.stored))}" for it in differences), ""
+    )
 
 
 def _line_difference(there: str, expected: str) -> str:
@@ -92,7 +90,7 @@ def _line_difference(there: str, expected: str) -> str:
     number = next((at for at, pair in enumerate(zip(lines, wanted, strict=False)) if pair[0] != pair[1]), None)
     if number is None:
         number = min(len(lines), len(wanted))
-        ours, theirs = (each[number] if number < len(each) else "no line" for each in (lines, wanted))
+        ours, theirs = (texts[number] if number < len(texts) else "no line" for texts in (lines, wanted))
     else:
         ours, theirs = lines[number], wanted[number]
     first = next((at for at, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), 0)
@@ -117,7 +115,7 @@ class ReleaseFolder:
         """The place of its history, or in older folders of the audit log; None if it has neither."""
         from gainboard.evaluation.releases.history import HISTORY, WHOLE_LOG  # noqa: PLC0415
 
-        return next((each for each in (HISTORY, WHOLE_LOG) if (self.path / each).is_file()), None)
+        return next((name for name in (HISTORY, WHOLE_LOG) if (self.path / name).is_file()), None)
 
     def compare(self) -> Iterator[FileComparison]:
         """Make the folder again, and yield the comparison of each file. Raise BadSetting if that is impossible."""
@@ -137,12 +135,12 @@ class ReleaseFolder:
         try:
             with self._packed(document).open("rb") as packed, ProgressLine("computing") as progress:
                 written = (self.path / DOCUMENT).read_bytes()
-                own = make_again(workspace, Sender.of(token), packed, written, log, settings.slots, progress.at)
+                again = make_again(workspace, Sender.of(token), packed, written, log, settings.slots, progress.at)
             # A service without the `figures` extra draws none.
             drawn = any(self.path.glob("data/results/*/figures/*"))
-            archive = Archive(workspace, own.collection, own.release, log=self.log, has_figures=drawn)
-            with archive.write() as again:
-                yield from self._compare_all(again, document, own.not_made)
+            archive = Archive(workspace, again.collection, again.release, log=self.log, has_figures=drawn)
+            with archive.write() as written_again:
+                yield from self._compare_all(written_again, document, again.not_made)
         except BadSetting:
             raise
         except (BadInput, Refused) as error:
@@ -165,15 +163,14 @@ class ReleaseFolder:
                 f"{len(wrong)} of {len(files)} files that the release was made of are not there, such as {wrong[0]}. "
                 "Nothing was computed. Copy the folder again, or name missing runs: --runs FILE..."
             )
-        runs = [{**run, "metadata_sha256": self._metadata(run)} for run in document["runs"]]
+        runs = []
+        for run in document["runs"]:
+            is_described = (self.path / f"data/runs/{run['name']}.ir_metadata.yml").is_file()
+            runs.append({**run, "metadata_sha256": run.get("metadata_sha256") if is_described else None})
         plain = {**document, "runs": runs, "results": [], "reports": [], "boards": [], "scores": {}, "topics": []}
         plain["release"] = {**document["release"], "run_files": True}
-        given: dict[str, Path | bytes] = {path: file for path, (_, file) in files.items()}
-        return pack_files({**given, DOCUMENT: json.dumps(plain).encode()}, self.temporary / "release.tar")
-
-    def _metadata(self, run: Mapping[str, Any]) -> str | None:
-        found: str | None = run.get("metadata_sha256")
-        return found if (self.path / f"data/runs/{run['name']}.ir_metadata.yml").is_file() else None
+        packed: dict[str, Path | bytes] = {path: file for path, (_, file) in files.items()}
+        return pack_files({**packed, DOCUMENT: json.dumps(plain).encode()}, self.temporary / "release.tar")
 
     def _inputs(self, document: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, Path]]]:
         """Yield the path of each file of which the release was made, with its SHA-256 and where it is."""
@@ -202,13 +199,15 @@ class ReleaseFolder:
                 assert expected is not None, "an archive has files alone"
                 if entry.name in there:
                     content = (self.path / entry.name).read_bytes()
-                    yield excuses.excused(compare_file(entry.name, content, expected.read()))
+                    yield excuses.excuse(compare_file(entry.name, content, expected.read()))
                 else:
-                    yield excuses.excused(FileComparison(entry.name, "differs", "the file is missing"))
+                    yield excuses.excuse(FileComparison(entry.name, "differs", "the file is missing"))
         for path in sorted(there - seen):
-            yield excuses.excused(FileComparison(path, "differs", "a release has no such file"))
+            yield excuses.excuse(FileComparison(path, "differs", "a release has no such file"))
         yield self._compare_log(document)
-        yield self._compare_sums(there)
+        hashes = {path: hashlib.sha256((self.path / path).read_bytes()).hexdigest() for path in there - {SUMS}}
+        sums = "".join(f"{hashes[path]}  {path}\n" for path in sorted(hashes))
+        yield compare_file(SUMS, (self.path / SUMS).read_bytes(), sums.encode())
 
     def _compare_log(self, document: Mapping[str, Any]) -> FileComparison:
         from gainboard.evaluation.audit import read_line, verify  # noqa: PLC0415
@@ -228,17 +227,12 @@ class ReleaseFolder:
             return FileComparison(
                 self.log, "differs", f"its last entry is not about {DOCUMENT} with the SHA-256 {sha256}"
             )
-        known = document["audit"] if document["form"] > 1 else None
-        if known and all(each["hash"] != known["hash"] for each in entries):
-            return FileComparison(self.log, "differs", f"no entry has the hash {known['hash']}, which {DOCUMENT} names")
+        named = document["audit"] if document["form"] > 1 else None
+        if named and all(entry["hash"] != named["hash"] for entry in entries):
+            return FileComparison(self.log, "differs", f"no entry has the hash {named['hash']}, which {DOCUMENT} names")
         return FileComparison(
             self.log, "not compared", "nobody can make it again. Its last entry is about this release"
         )
-
-    def _compare_sums(self, there: set[str]) -> FileComparison:
-        hashes = {path: hashlib.sha256((self.path / path).read_bytes()).hexdigest() for path in there - {SUMS}}
-        expected = "".join(f"{hashes[path]}  {path}\n" for path in sorted(hashes))
-        return compare_file(SUMS, (self.path / SUMS).read_bytes(), expected.encode())
 
 
 class Excuses:
@@ -259,11 +253,11 @@ class Excuses:
         is_drawn = find_spec("matplotlib") is not None or not any(path.endswith(".svg") for path in there)
         self._drawing = "" if is_drawn else "no figures are drawn here. Install the `figures` extra"
 
-    def excused(self, found: FileComparison) -> FileComparison:
+    def excuse(self, compared: FileComparison) -> FileComparison:
         """Return the comparison, or that of a file that cannot be compared."""
-        if found.outcome != "differs" or not (why := self._why(found.path)):
-            return found
-        return FileComparison(found.path, "not compared", why)
+        if compared.outcome != "differs" or not (why := self._why(compared.path)):
+            return compared
+        return FileComparison(compared.path, "not compared", why)
 
     def _why(self, path: str) -> str:
         for start, why in self._by_start.items():
@@ -280,9 +274,9 @@ class Excuses:
 
 def tell(compared: Sequence[FileComparison], stream: TextIO | None = None) -> int:
     """Print the comparison of each file, and what they come to. Return the exit code: 1 if a file differs."""
-    for each in compared:
-        print(each, file=stream)
-    counts = {outcome: sum(each.outcome == outcome for each in compared) for outcome in get_args(Outcome)}
+    for comparison in compared:
+        print(comparison, file=stream)
+    counts = {outcome: sum(comparison.outcome == outcome for comparison in compared) for outcome in get_args(Outcome)}
     told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
     print(f"{len(compared)} files: {told}", file=sys.stderr)
     return 1 if counts["differs"] else 0

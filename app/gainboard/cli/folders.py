@@ -6,12 +6,14 @@ import hashlib
 import io
 import json
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from io import SEEK_END
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gainboard.cli.options import readable
 from gainboard.errors import BadSetting
 
 if TYPE_CHECKING:
@@ -30,16 +32,17 @@ def require_folder(folder: Path) -> None:
 def around(path: Path) -> Path | None:
     """Return the folder of the release in which a file is; None if it is in none."""
     return next(
-        (each for each in path.resolve().parents if (each / SUMS).is_file() and (each / DOCUMENT).is_file()), None
+        (folder for folder in path.resolve().parents if (folder / SUMS).is_file() and (folder / DOCUMENT).is_file()),
+        None,
     )
 
 
 def read_json(file: Path) -> dict[str, Any]:
     """Return the object in a file of JSON. Raise BadSetting if it cannot be read."""
+    with readable(file):
+        content = file.read_bytes()
     try:
-        value = json.loads(file.read_bytes())
-    except OSError as error:
-        raise BadSetting(f"Cannot read {file}: {error.strerror or error}.") from error
+        value = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise BadSetting(f"{file} is no JSON: {error}. Export it again.") from error
     if not isinstance(value, dict):
@@ -96,10 +99,12 @@ def document_of(
     # Pydantic is imported late.
     from gainboard.evaluation.releases.document import FORM, FrozenJudgments, FrozenRun  # noqa: PLC0415
 
-    times = _times()
-    own = dict(settings)
-    name, uuid = own.pop("name"), own.pop("uuid")
-    in_order = sorted(judgments, key=lambda each: (each["judgments"], each["version"]))
+    # Times in their order, without waiting.
+    now = datetime.now(UTC)
+    times = ((now + timedelta(microseconds=tick)).isoformat() for tick in count())
+    settings = dict(settings)
+    name, uuid = settings.pop("name"), settings.pop("uuid")
+    in_order = sorted(judgments, key=lambda version: (version["judgments"], version["version"]))
     of_judgments = {**dict.fromkeys(("topics", "judged", "relevant"), 0), "per_level": {}}
     of_runs = {"tag": "", "pooled": True, "late": False, **dict.fromkeys(("topic_count", "retrieved"), 0)}
     of_runs |= dict.fromkeys(("description", "metadata_sha256", "type", "priority"))
@@ -111,13 +116,13 @@ def document_of(
             **{"creators": [], "license": ""},
         },
         "made_by": {"environment": "", "scoring_version": 0},
-        "settings": {**dict.fromkeys(NOT_SAID), "title": "", "public": False, "created_at": next(times), **own},
-        "runs": [_known(FrozenRun, each, of_runs | {"created_at": next(times)}) for each in runs],
+        "settings": {**dict.fromkeys(NOT_SAID), "title": "", "public": False, "created_at": next(times), **settings},
+        "runs": [_fill(FrozenRun, run, of_runs | {"created_at": next(times)}) for run in runs],
         "judgments": [
-            _known(FrozenJudgments, each, of_judgments | {"published_at": (at := next(times)), "created_at": at})
-            for each in in_order
+            _fill(FrozenJudgments, version, of_judgments | {"published_at": (at := next(times)), "created_at": at})
+            for version in in_order
         ],
-        "score_matrices": [{**each, "created_at": next(times)} for each in matrices],
+        "score_matrices": [{**matrix, "created_at": next(times)} for matrix in matrices],
         "topic_groups": groups,
         "board_version": {"judgments": "official", "version": 1},  # there are no boards
         **dict.fromkeys(("results", "reports", "metrics", "boards", "topics"), ()),
@@ -126,14 +131,6 @@ def document_of(
     }
 
 
-def _known(model: type[BaseModel], given: Mapping[str, Any], default: Mapping[str, Any]) -> dict[str, Any]:
+def _fill(model: type[BaseModel], said: Mapping[str, Any], default: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a file says of the fields of a model, and the default of what it does not say."""
-    return {**default, **{name: value for name, value in given.items() if name in model.model_fields}}
-
-
-def _times() -> Iterator[str]:
-    """Yield times in their order, without waiting."""
-    at = datetime.now(UTC)
-    while True:
-        yield at.isoformat()
-        at += timedelta(microseconds=1)
+    return {**default, **{name: value for name, value in said.items() if name in model.model_fields}}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import bz2
 import lzma
 import sys
@@ -11,11 +10,13 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, cast
 
-from gainboard.cli.connecting import CalledServer, SourcedSetting, Target, connect_server, tell_of_refusal
+from gainboard.cli.command import Option
+from gainboard.cli.connecting import OneCollection, tell_of_refusal
+from gainboard.cli.options import read_version
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
@@ -24,7 +25,7 @@ from gainboard.notation.sources import NamedRun, Source, as_qrels, name_runs, ru
 from gainboard.vocabulary import OFFICIAL
 
 if TYPE_CHECKING:
-    from gainboard.client.gainboard import LocalGainboard
+    from gainboard.client.gainboard import Gainboard, LocalGainboard
 
 NAME = "files"
 """The name of the collection, unless -c gives another one: results have it."""
@@ -37,52 +38,56 @@ UNREADABLE = (
 """The errors of reading a damaged or strange archive."""
 
 
-def file_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name files in place of a server's collection."""
-    qrels = parser.add_argument_group("files, without a server")
-    qrels.add_argument("--qrels", dest="qrels_file", metavar="FILE", help="judgments: with --runs, no server is needed")
-    runs_option(parser)
+QRELS: Final = Option(
+    "the number of a version (default: the published one); with --runs, a file: then no server is needed",
+    metavar="QRELS",
+)
+RUNS: Final = Option(
+    "runs: files, folders, patterns, zip or tar archives, and a CSV as `submit` takes: run,team",
+    metavar="FILE",
+    nargs="+",
+)
 
 
-def runs_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names runs."""
-    parser.add_argument(
-        "--runs",
-        dest="run_files",
-        metavar="FILE",
-        nargs="+",
-        help="runs: files, folders, patterns, zip or tar archives, and a CSV as `submit` takes: run,team",
-    )
+@dataclass(frozen=True)
+class CampaignOrFiles(OneCollection):
+    """A collection of a server, or files that are loaded into a service of this command alone."""
 
+    qrels: Annotated[str | None, QRELS] = None
+    runs: Annotated[Sequence[str], RUNS] = ()
+    corrected_by: str | None = None
+    """A file of judgments on some of the topics, which becomes another judgment set (see `set_name`)."""
 
-def _require_bounded(zipped: zipfile.ZipFile, size: int) -> None:
-    """Raise TooLarge for a zip archive that unpacks to more than a limit. No member gives more than it says."""
-    from gainboard.cli.files import limits_here, too_large  # noqa: PLC0415 (with NumPy)
+    @property
+    def collection(self) -> str:
+        """Return the name of the collection, also of one of files. Raise BadSetting if none is named."""
+        return (self.named or NAME) if self.runs else super().collection
 
-    limits, told = limits_here(), sum(each.file_size for each in zipped.infolist())
-    if told > limits.decompressed_bytes:
-        raise too_large("GAINBOARD_MAX_DECOMPRESSED_BYTES", limits.decompressed_bytes)
-    if told > limits.ratio_after + limits.ratio * size:
-        raise too_large("GAINBOARD_MAX_RATIO", limits.ratio)
+    @property
+    def version(self) -> int | None:
+        """Return the version of the judgments that is named. Raise BadSetting for a file without runs."""
+        if self.runs or self.qrels is None:
+            return None
+        if (version := read_version(self.qrels)) is None:
+            raise BadSetting(
+                f"--qrels {self.qrels!r} is not the number of a version. To score files, name runs with --runs."
+            )
+        return version
 
+    @contextmanager
+    def connect(self) -> Iterator[Gainboard]:
+        """Connect to the server, or to a service of its own into which the files are loaded.
 
-@contextmanager
-def connect(parsed: argparse.Namespace) -> Iterator[CalledServer]:
-    """Connect to the server of a command, or to a service of its own into which its files are loaded.
-
-    Raise BadSetting for files that cannot be used, and what `connect_server` raises.
-    """
-    if not parsed.run_files and not parsed.qrels_file:
-        with connect_server(parsed) as server:
-            yield server
-        return
-    if not parsed.run_files or not parsed.qrels_file:
-        raise BadSetting("Give both --qrels and --runs, or neither: then a collection of a server is meant.")
-    named = getattr(parsed, "collection", None) or next(iter(getattr(parsed, "collections", None) or ()), NAME)
-    trusted = getattr(parsed, "corrected_by", None)
-    with loaded(named, parsed.qrels_file, parsed.run_files, trusted=trusted) as gainboard:
-        here = SourcedSetting("", "the files")
-        yield CalledServer(gainboard, Target(here, None, SourcedSetting(named, "the files")))
+        Raise BadSetting for files that cannot be used, and what `OneServer.connect` raises.
+        """
+        if not self.runs:
+            with super().connect() as gainboard:
+                yield gainboard
+            return
+        if self.qrels is None:
+            raise BadSetting("Give both --qrels and --runs, or neither: then a collection of a server is meant.")
+        with loaded(self.collection, self.qrels, self.runs, trusted=self.corrected_by) as gainboard:
+            yield gainboard
 
 
 @contextmanager
@@ -105,13 +110,15 @@ def loaded(
     from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory(prefix="gainboard-") as unpacked:
-        found = _runs(runs, Path(unpacked))
-        judged = as_qrels(qrels)  # a dataset's are read once
-        for file in (*([Path(judged)] if isinstance(judged, str) else ()), *(cast(Path, run.table) for run in found)):
+        named = _find_runs(runs, Path(unpacked))
+        judgments = as_qrels(qrels)  # a dataset's are read once
+        for file in ([Path(judgments)] if isinstance(judgments, str) else []) + [
+            cast(Path, run.table) for run in named
+        ]:
             if not file.exists():
                 raise BadSetting(f"There is no file {file}. Check the name.")
         with LocalGainboard(data, for_browsers=for_browsers) as gainboard:
-            _load(gainboard, name, qrels, judged, found, trusted)
+            _load(gainboard, name, qrels, judgments, named, trusted)
             yield gainboard
 
 
@@ -122,11 +129,11 @@ def set_name(file: str) -> str:
 
 
 def _load(
-    gainboard: LocalGainboard, name: str, qrels: str, judged: Source, runs: Sequence[NamedRun], trusted: str | None
+    gainboard: LocalGainboard, name: str, qrels: str, source: Source, runs: Sequence[NamedRun], trusted: str | None
 ) -> None:
     from gainboard.client.errors import Problem  # noqa: PLC0415
 
-    sets: list[tuple[str, Source, str | None]] = [(qrels, judged, None)]
+    sets: list[tuple[str, Source, str | None]] = [(qrels, source, None)]
     sets += [(trusted, trusted, set_name(trusted))] if trusted else []
     reading, levels = qrels, 1
     try:
@@ -150,46 +157,42 @@ def _load(
             if not isinstance(added, str):
                 progress.clear()
                 left_out += 1
-                _tell(run, added)
+                file = str(cast(Path, run.table))
+                if isinstance(added, OSError):
+                    print(printable(f"{file}: cannot be read: {added.strerror or added}"), file=sys.stderr)
+                else:
+                    tell_of_refusal(file, added)
     if left_out == len(runs):
         raise BadSetting("No run was loaded. Correct them, and try again.")
     if left_out:
         print(f"gainboard: {len(runs) - left_out} of {len(runs)} runs loaded, the others are faulty", file=sys.stderr)
 
 
-def _tell(run: NamedRun, error: Any) -> None:
-    file = str(cast(Path, run.table))
-    if isinstance(error, OSError):
-        print(printable(f"{file}: cannot be read: {error.strerror or error}"), file=sys.stderr)
-    else:
-        tell_of_refusal(file, error)
-
-
-def found_files(given: Sequence[str], unpacked: Path) -> list[Path]:
+def find_files(names: Sequence[str], unpacked: Path) -> list[Path]:
     """Return the files that `--runs` names; those of archives are unpacked into a folder. Raise BadSetting if none."""
-    return [cast(Path, run.table) for run in _runs(given, unpacked)]
+    return [cast(Path, run.table) for run in _find_runs(names, unpacked)]
 
 
-def _runs(given: Sequence[str], unpacked: Path) -> list[NamedRun]:
+def _find_runs(names: Sequence[str], unpacked: Path) -> list[NamedRun]:
     plain: list[Any] = []
-    for number, name in enumerate(given):
+    for number, name in enumerate(names):
         path = Path(name)
         if path.is_file() and (_is_zip_of_files(path) or _is_tar(path)):
-            plain += _unpacked(path, unpacked / str(number))
+            plain += _unpack(path, unpacked / str(number))
         elif not (is_table(name) and path.exists()):
             plain.append(path)
     # A file at the top of an archive is in no folder that could name a team.
-    tops = {unpacked / str(number) for number in range(len(given))}
-    found = [replace(run, team=run.name) if Path(str(run.table)).parent in tops else run for run in name_runs(plain)]
-    for name in filter(is_table, given):
-        rows = read_table(name, NO_DETAILS, [str(run.table) for run in found])
+    tops = {unpacked / str(number) for number in range(len(names))}
+    runs = [replace(run, team=run.name) if Path(str(run.table)).parent in tops else run for run in name_runs(plain)]
+    for name in filter(is_table, names):
+        rows = read_table(name, NO_DETAILS, [str(run.table) for run in runs])
         files = {row.file for row in rows}
         listed = name_runs([{row.name or run_name(Path(row.file)): Path(row.file)} for row in rows])
-        found = [run for run in found if str(run.table) not in files]
-        found += [replace(run, team=row.team or run.team) for run, row in zip(listed, rows, strict=True)]
-    if not found:
+        runs = [run for run in runs if str(run.table) not in files]
+        runs += [replace(run, team=row.team or run.team) for run, row in zip(listed, rows, strict=True)]
+    if not runs:
         raise BadSetting("No run is named. Name files, folders or archives of runs.")
-    return found
+    return runs
 
 
 def _is_zip_of_files(path: Path) -> bool:
@@ -219,7 +222,7 @@ def _is_tar(path: Path) -> bool:
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
     """Yield the content of a file, decompressed if it is compressed. Raise TooLarge."""
-    from gainboard.cli.files import limits_here, too_large, unpacked  # noqa: PLC0415 (with NumPy)
+    from gainboard.cli.files import unpacked  # noqa: PLC0415 (with NumPy)
     from gainboard.trec.bodies import PIECE  # noqa: PLC0415 (as above)
 
     head = file.read(len(XZ))
@@ -228,18 +231,26 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
     if other is None:
         yield from unpacked(file)
         return
-    limits, size = limits_here(), 0
+    size = 0
     with other:
         while piece := other.read(PIECE):
             size += len(piece)
-            if size > limits.decompressed_bytes:
-                raise too_large("GAINBOARD_MAX_DECOMPRESSED_BYTES", limits.decompressed_bytes)
-            if size > limits.ratio_after + limits.ratio * file.tell():
-                raise too_large("GAINBOARD_MAX_RATIO", limits.ratio)
+            _require_bounded(size, file.tell())
             yield piece
 
 
-def _unpacked(archive: Path, to: Path) -> list[Path]:
+def _require_bounded(content: int, packed: int) -> None:
+    """Raise TooLarge if so many bytes unpack to more than a limit."""
+    from gainboard.cli.files import limits_here, too_large  # noqa: PLC0415 (with NumPy)
+
+    limits = limits_here()
+    if content > limits.decompressed_bytes:
+        raise too_large("GAINBOARD_MAX_DECOMPRESSED_BYTES", limits.decompressed_bytes)
+    if content > limits.ratio_after + limits.ratio * packed:
+        raise too_large("GAINBOARD_MAX_RATIO", limits.ratio)
+
+
+def _unpack(archive: Path, to: Path) -> list[Path]:
     """Return the files of an archive, unpacked into a folder. Raise BadSetting, before a limit is exceeded."""
     from gainboard.trec.bodies import extract, require_plain_tar  # noqa: PLC0415 (with NumPy)
 
@@ -247,7 +258,8 @@ def _unpacked(archive: Path, to: Path) -> list[Path]:
     try:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as zipped:
-                _require_bounded(zipped, archive.stat().st_size)
+                # No member gives more than it says.
+                _require_bounded(sum(member.file_size for member in zipped.infolist()), archive.stat().st_size)
                 zipped.extractall(to)  # which leaves out `..` and roots
         else:
             with archive.open("rb") as file, tempfile.TemporaryFile(dir=to) as plain:
@@ -259,7 +271,7 @@ def _unpacked(archive: Path, to: Path) -> list[Path]:
         raise BadSetting(f"Cannot unpack {archive}. {error.message}") from error
     except (*UNREADABLE, BadInput) as error:
         raise BadSetting(f"Cannot unpack {archive}: {error}.") from error
-    files = sorted(each for each in to.rglob("*") if each.is_file() and not each.name.startswith((".", "__MACOSX")))
+    files = sorted(path for path in to.rglob("*") if path.is_file() and not path.name.startswith((".", "__MACOSX")))
     if not files:
         raise BadSetting(f"The archive {archive} has no files. Name one with runs.")
     return files

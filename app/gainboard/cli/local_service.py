@@ -2,7 +2,7 @@
 
     python -m gainboard.cli.local_process
 
-It reads one line of JSON from standard input, an `Asked`, and prints a line once it takes requests: the port for
+It reads one line of JSON from standard input, `Wishes`, and prints a line once it takes requests: the port for
 browsers, or 0. The end of standard input means that the owner has ended, for any reason. Then the service ends as well,
 and removes the folder of the socket.
 """
@@ -45,7 +45,7 @@ HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True)
-class Asked:
+class Wishes:
     """The wishes of the owner: where the database is and the socket, and the organiser's token."""
 
     data: str
@@ -72,55 +72,59 @@ class OnlyHere:
 class Entrance:
     """A page that begins a session for whoever has the secret, once, and leads to a page of the service."""
 
-    def __init__(self, workspace: Workspace, asked: Asked) -> None:
-        self._workspace, self._asked, self._use = workspace, asked, Lock()
+    def __init__(self, workspace: Workspace, wishes: Wishes) -> None:
+        self._workspace, self._wishes, self._use = workspace, wishes, Lock()
         self._is_used = False
 
     def enter(self, request: Request) -> Response:
         """Return a redirection with the session's cookie. Raise NotAuthenticated if the secret is wrong or was used."""
         with self._use:
-            is_right = hmac.compare_digest(request.path_params["secret"], self._asked.entrance)
+            is_right = hmac.compare_digest(request.path_params["secret"], self._wishes.entrance)
             enters = is_right and not self._is_used
             self._is_used = self._is_used or is_right
         if not enters:
             raise NotAuthenticated("This address lets one browser in, once. End the service, and start it again.")
         target = request.query_params.get("to", "/")
         answer = RedirectResponse(target if is_here(target) else "/", 303)
-        give_cookie(request, answer, sign_in(self._workspace, Sender.of(self._asked.token)))
+        give_cookie(request, answer, sign_in(self._workspace, Sender.of(self._wishes.token)))
         return answer
 
 
 def main() -> None:
     """Serve until standard input ends."""
-    asked = Asked(**json.loads(sys.stdin.readline()))
+    wishes = Wishes(**json.loads(sys.stdin.readline()))
     # Whatever a library prints must not get before the line that the owner waits for.
     told = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     os.umask(UMASK)
     logs.configure(logging.ERROR)  # the owner tells of what is refused, in its own words
     try:
-        _serve(asked, told)
+        _serve(wishes, told)
     except GainboardError as error:
         print(f"gainboard: {error.message}", file=sys.stderr)
         sys.exit(1)
     finally:
-        shutil.rmtree(Path(asked.socket).parent, ignore_errors=True)
+        shutil.rmtree(Path(wishes.socket).parent, ignore_errors=True)
 
 
-def _serve(asked: Asked, told: Any) -> None:
+def _serve(wishes: Wishes, told: Any) -> None:
     settings = Settings.read(
-        environment_here(), data=Path(asked.data), admin_token=asked.token, job_slots=asked.job_slots, access_log="off"
+        environment_here(),
+        data=Path(wishes.data),
+        admin_token=wishes.token,
+        job_slots=wishes.job_slots,
+        access_log="off",
     )
     listeners = [socket.socket(socket.AF_UNIX)]
-    listeners[0].bind(asked.socket)
+    listeners[0].bind(wishes.socket)
     listeners[0].listen()
-    if asked.entrance:
+    if wishes.entrance:
         listeners.append(listen(HOST, 0))
-    port = listeners[1].getsockname()[1] if asked.entrance else 0
+    port = listeners[1].getsockname()[1] if wishes.entrance else 0
     workspace, _ = open_workspace(settings)
     application = create_app(workspace, settings)
-    if asked.entrance:
-        application.router.routes.append(Route("/enter/{secret}", Entrance(workspace, asked).enter))
+    if wishes.entrance:
+        application.router.routes.append(Route("/enter/{secret}", Entrance(workspace, wishes).enter))
     application.add_middleware(OnlyHere, hosts=frozenset({f"{HOST}:{port}", f"localhost:{port}", "gainboard.local"}))
 
     def listening() -> None:

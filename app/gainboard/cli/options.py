@@ -6,75 +6,37 @@ client.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
+from gainboard.cli.command import Option, Several, count, parameter_options, refuse
 from gainboard.errors import BadSetting
 from gainboard.notation.sources import as_utf8
-from gainboard.notation.texts import read_integer, read_number, read_time
+from gainboard.vocabulary import LateShown
 
 if TYPE_CHECKING:
-    from gainboard.metrics.parameters import Parameter
     from gainboard.settings import Settings
-
-T = TypeVar("T")
 
 STANDARD_INPUT = "-"
 _COMMA = re.compile(r",(?![^()]*\))")
 """A comma outside an expression such as `Q(beta=1,gains=3:2:1)`."""
+_VERSION = re.compile(r"[1-9][0-9]{0,8}")
 HOST, PORT = "127.0.0.1", 8000
 """The default address of a server, and of the commands that ask one."""
 LAST_PORT = 65535
-
-
-def whole_number(text: str) -> int:
-    """Return the whole number of an option, for argparse."""
-    return _read(read_integer, text)
-
-
-def number(text: str) -> float:
-    """Return the number of an option, for argparse."""
-    return _read(read_number, text)
-
-
-def time(text: str) -> datetime:
-    """Return the time of an option, for argparse."""
-    return _read(read_time, text)
-
-
-def _read(read: Callable[[str], T], text: str) -> T:
-    try:
-        return read(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def count(what: str, least: int, most: int, example: int) -> Callable[[str], int]:
-    """Return a function for argparse that reads a whole number within limits."""
-
-    def read(text: str) -> int:
-        try:
-            found = read_integer(text)
-        except ValueError:
-            found = least - 1
-        if not least <= found <= most:
-            raise argparse.ArgumentTypeError(f"{text!r} is not {what} from {least} to {most}, such as {example}")
-        return found
-
-    return read
 
 
 def parse_pair(text: str) -> tuple[str, Any]:
     """Return the name and the value of `NAME=VALUE`, for argparse."""
     name, is_pair, value = text.partition("=")
     if not is_pair or not name:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, such as beta=10")
+        refuse(f"{text!r} is not NAME=VALUE, such as beta=10")
     return name, parse_value(value)
 
 
@@ -89,12 +51,13 @@ def parse_value(text: str) -> Any:
 
 def with_lists(values: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values by name, with a single item as a list of one if its JSON schema allows nothing but lists."""
-    return {name: [value] if _is_item(value, schemas.get(name, {})) else value for name, value in values.items()}
 
+    def is_item(name: str, value: Any) -> bool:
+        schema = schemas.get(name, {})
+        types = {alternative.get("type") for alternative in schema.get("anyOf", [schema])}
+        return value is not None and not isinstance(value, list) and types - {"null"} == {"array"}
 
-def _is_item(value: Any, schema: Mapping[str, Any]) -> bool:
-    types = {each.get("type") for each in schema.get("anyOf", [schema])}
-    return value is not None and not isinstance(value, list) and types - {"null"} == {"array"}
+    return {name: [value] if is_item(name, value) else value for name, value in values.items()}
 
 
 def _refuse(constant: str) -> Any:
@@ -107,16 +70,25 @@ def require_one_input(names: Sequence[str]) -> None:
         raise BadSetting("Two files are `-`, but standard input can be read only once. Name one of them as a file.")
 
 
-def data_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names the data folder."""
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the database (GAINBOARD_DATA)")
+@contextmanager
+def readable(path: str | Path, verb: str = "read") -> Iterator[None]:
+    """Raise BadSetting if the block cannot read a file, or do with it what the verb says."""
+    try:
+        yield
+    except (OSError, UnicodeError) as error:
+        raise BadSetting(f"Cannot {verb} {path}: {getattr(error, 'strerror', None) or error}.") from error
 
 
-def read_settings(parsed: argparse.Namespace) -> Settings:
-    """Return the settings of the environment and of this command line. Raises BadSetting."""
+def read_version(text: str | None) -> int | None:
+    """Return the version of judgments that digits alone name; None for the name of a file, which may be `./2`."""
+    return int(text) if text is not None and _VERSION.fullmatch(text) else None
+
+
+def read_settings(data: Path | None) -> Settings:
+    """Return the settings of the environment, with the data folder of the command line. Raises BadSetting."""
     from gainboard.settings import Settings  # noqa: PLC0415 (it imports Pydantic and NumPy)
 
-    return Settings.read(os.environ, data=parsed.data)
+    return Settings.read(os.environ, data=data)
 
 
 def environment_here() -> dict[str, str]:
@@ -124,46 +96,9 @@ def environment_here() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith(("GAINBOARD_FAST", "GAINBOARD_MAX_"))}
 
 
-def listening_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of commands that run a server: host and port."""
-    parser.add_argument("--host", default=HOST, help="address to listen on (default: only this machine)")
-    port = count("a port (0: any free one)", 0, LAST_PORT, PORT)
-    parser.add_argument("--port", type=port, default=PORT, help=f"port to listen on (default: {PORT})")
-
-
 _WORD = r"(?:[^\s()]|\((?:[^()]|\([^()]*\))*\))+"
 _WORDS = re.compile(rf"\s*{_WORD}(?:\s+{_WORD})*\s*")
 _DOTTED = re.compile(r"([A-Za-z_]+)\.([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)")
-
-
-def metric_option(parser: argparse.ArgumentParser, default: str = "those of the collection") -> None:
-    """Add the option that names metrics."""
-    parser.add_argument(
-        "-m",
-        "--metric",
-        dest="metrics",
-        metavar="METRIC",
-        action="append",
-        default=[],
-        help=f"one or several metrics, such as nDCG@10 or 'Q(beta=10)' (default: {default})",
-    )
-
-
-def names_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names the tool whose metrics are meant."""
-    from gainboard.metrics import Names  # noqa: PLC0415 (with NumPy, as below)
-
-    parser.add_argument(
-        "--names",
-        choices=get_args(Names),
-        default="gainboard",
-        help="the tool whose names -m uses: each means what that tool computes (default: gainboard)",
-    )
-
-
-def read_metrics(parsed: argparse.Namespace) -> list[str]:
-    """Return the expressions of the command line, each by itself."""
-    return [expression for text in parsed.metrics for expression in split_expressions(text)]
 
 
 def split_expressions(text: str) -> Iterator[str]:
@@ -174,70 +109,26 @@ def split_expressions(text: str) -> Iterator[str]:
         yield from (f"{dotted[1]}_{cutoff}" for cutoff in dotted[2].split(",")) if dotted else [word]
 
 
-def score_output_options(parser: argparse.ArgumentParser, forms: Iterable[str]) -> None:
-    """Add the options that say which scores are printed, and in which format."""
-    parser.add_argument("-q", "--per-topic", action="store_true", help="also the scores of each topic")
-    parser.add_argument("-f", "--format", choices=forms, default="table", help="the format (default: table)")
+Data = Annotated[Path | None, Option("folder of the database (GAINBOARD_DATA)", metavar="DIR")]
+Host = Annotated[str, "address to listen on (default: only this machine)"]
+Port = Annotated[
+    int, Option(f"port to listen on (default: {PORT})", read=count("a port (0: any free one)", 0, LAST_PORT, PORT))
+]
+Quiet = Annotated[bool, "no warnings and notes; faults are printed all the same"]
+PerTopic = Annotated[bool, Option("also the scores of each topic", "-q", "--per-topic")]
+RunNames = Annotated[Sequence[str], Option("a run; may be repeated", "--run", metavar="RUN")]
+JudgmentSet = Annotated[str | None, Option("a judgment set (default: the official one)", metavar="SET")]
+Late = Annotated[
+    LateShown | None, Option("exclude leaves out runs that came after the release (default: include)", "--late")
+]
 
 
-def quiet_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that leaves warnings out."""
-    parser.add_argument("--quiet", action="store_true", help="no warnings and notes; faults are printed all the same")
+def metric_option(default: str) -> Option:
+    """Return the option that names metrics, each of which may have several words or be several."""
+    text = f"one or several metrics, such as nDCG@10 or 'Q(beta=10)' (default: {default})"
+    return Option(text, "-m", "--metric", metavar="METRIC", splits=split_expressions)
 
 
-def run_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names stored runs."""
-    parser.add_argument("--run", dest="runs", metavar="RUN", action="append", default=[], help="a run; may be repeated")
-
-
-def qrels_option(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name a version of the judgments, and their set."""
-    judgments_option(parser)
-    parser.add_argument("--qrels", metavar="VERSION", type=whole_number, help="a version (default: the published one)")
-
-
-def topics_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that chooses the topics."""
-    parser.add_argument("--topics", metavar="GROUP", help="a topic group: scores over its topics alone (default: all)")
-
-
-def judgments_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names a judgment set."""
-    parser.add_argument("--judgments", metavar="SET", help="a judgment set (default: the official one)")
-
-
-def late_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that leaves out late runs."""
-    text = "exclude leaves out runs that came after the release (default: include)"
-    parser.add_argument("--late", choices=("include", "exclude"), help=text)
-
-
-def parameter_default_options(parser: argparse.ArgumentParser) -> None:
-    """Add an option for the default of each parameter that any metric has."""
-    group = parser.add_argument_group(
-        "defaults for parameters of metrics, used where an expression does not give the parameter"
-    )
-    for name, each in _query_parameters().items():
-        # argparse formats the help with `%`.
-        text = f"{each.description} It is {each.limits}.".replace("%", "%%")
-        group.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar=name.upper(), help=text)
-
-
-def parameter_value_options(parser: argparse.ArgumentParser) -> None:
-    """Add an option for several values of each parameter that any metric has."""
-    group = parser.add_argument_group("parameters, each of which may be repeated with several values")
-    for name, each in _query_parameters().items():
-        text = f"{each.description} Each is {each.limits}.".replace("%", "%%")
-        option = f"--{name.replace('_', '-')}"
-        group.add_argument(option, dest=name, metavar=name.upper(), action="append", help=text)
-
-
-def read_parameters(parsed: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters of the command line, each with its value or the list of its values."""
-    return {name: given for name in _query_parameters() if (given := getattr(parsed, name)) is not None}
-
-
-def _query_parameters() -> Mapping[str, Parameter]:
-    from gainboard.metrics import query_parameters  # noqa: PLC0415 (with NumPy, which commands about jobs do without)
-
-    return query_parameters()
+Metrics = Annotated[Sequence[str], metric_option("those of the collection")]
+TOOL = Option("the tool whose names -m uses: each means what that tool computes (default: gainboard)")
+Defaults = Annotated[Mapping[str, str], Several(partial(parameter_options, several=False))]

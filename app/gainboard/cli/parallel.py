@@ -76,7 +76,7 @@ def _in_processes(
         try:
             while wait(waiting, LOOK_SECONDS).not_done:
                 progress.at(count.value, size)
-            return [each.result() for each in waiting]
+            return [future.result() for future in waiting]
         except BrokenExecutor as error:
             raise BadSetting(
                 "A process that read files was stopped from outside, most likely because memory ran out. Read fewer "

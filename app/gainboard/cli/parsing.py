@@ -9,12 +9,10 @@ from pkgutil import get_data, iter_modules
 
 from gainboard import __version__
 from gainboard.cli import commands
-from gainboard.cli.command import Command, Group, short
+from gainboard.cli.command import Command, CommandParser, Group, short, written
 
-_OF_OTHERS = {"trec_eval"}
-"""Commands with the names of other tools, which have underscores."""
 _MODULES = [module.name for module in iter_modules(commands.__path__)]
-_NAMES = sorted(name if name in _OF_OTHERS else name.replace("_", "-") for name in _MODULES)
+_NAMES = sorted(map(written, _MODULES))
 
 
 def parser(names: Sequence[str] = _NAMES) -> argparse.ArgumentParser:
@@ -23,7 +21,7 @@ def parser(names: Sequence[str] = _NAMES) -> argparse.ArgumentParser:
     A command must be imported to know its options, which takes up to half a second: NumPy, httpx, Pydantic. The list
     reads all files of commands, and no help or message of a single command shows it.
     """
-    top = argparse.ArgumentParser(
+    top = CommandParser(
         prog="gainboard",
         description="Evaluation of information retrieval with graded relevance, as a service and offline.",
         epilog="`gainboard COMMAND --help` has examples.",
@@ -55,5 +53,8 @@ def _module(name: str) -> str:
 
 
 def _command(name: str) -> Command | Group:
-    command: Command | Group = import_module(f"{commands.__name__}.{_module(name)}").COMMAND
-    return command
+    """Return the command of a module that has its name, or the group of the commands that a module defines."""
+    module = import_module(f"{commands.__name__}.{_module(name)}")
+    defined = [value for value in vars(module).values() if isinstance(value, Command)]
+    alone = [command for command in defined if command.name == name]
+    return alone[0] if alone else Group(name, module.__doc__, defined)

@@ -26,7 +26,7 @@ from gainboard.store.database import Database
 
 def commands_page() -> str:
     """Return every command with its arguments and options, in Markdown."""
-    return "\n".join(line for each in every_command(parser()) for line in section_of(each))
+    return "\n".join(line for command in every_command(parser()) for line in section_of(command))
 
 
 def settings_page() -> str:
@@ -68,8 +68,8 @@ def every_command(within: argparse.ArgumentParser) -> Iterator[argparse.Argument
     if not groups:
         yield within
     for group in groups:
-        for each in group.choices.values():
-            yield from every_command(each)
+        for command in group.choices.values():
+            yield from every_command(command)
 
 
 def section_of(command: argparse.ArgumentParser) -> Iterator[str]:
@@ -82,8 +82,10 @@ def section_of(command: argparse.ArgumentParser) -> Iterator[str]:
     yield "| argument or option | meaning |"
     yield "| --- | --- |"
     for action in actions:
-        cells = (_written(action), _help(command, action))
-        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        named = {**vars(action), "prog": command.prog, "choices": ", ".join(map(str, action.choices or ()))}
+        text = " ".join(((action.help or "") % named).split())
+        text += " (required)" if action.required and action.option_strings else ""
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in (_written(action), text)) + " |"
     yield ""
 
 
@@ -93,12 +95,6 @@ def _written(action: argparse.Action) -> str:
         return f"`{value if isinstance(value, str) else ' '.join(value)}`"
     takes = "" if action.nargs == 0 else f" {value}"
     return ", ".join(f"`{name}{takes}`" for name in action.option_strings)
-
-
-def _help(command: argparse.ArgumentParser, action: argparse.Action) -> str:
-    text = action.help or ""
-    named = {**vars(action), "prog": command.prog, "choices": ", ".join(map(str, action.choices or ()))}
-    return " ".join((text % named).split()) + (" (required)" if action.required and action.option_strings else "")
 
 
 if __name__ == "__main__":

@@ -6,15 +6,15 @@ client.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from gainboard.cli.command import Option
 from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.exhibits import Cell, Column, Marked, Table, Value, csv_line, mark_best_of_column
 from gainboard.exhibits.tables import Align, printed, value_of
@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # commands on files print tables, too, and start without Pyda
 
 DIGITS = 4
 """The decimal places of the scores in a table."""
-FORMATS = ("table", "csv", "json")
 _CONTROLS = re.compile("[\x7f-\x9f]")
 """Control characters that JSON may contain unescaped."""
 _GAP = "  "
@@ -47,9 +46,7 @@ COLLECTION_HINTS = {
 """The same where a collection says how files are read."""
 
 
-def format_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option for the format of the output."""
-    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="the format (default: table)")
+Format = Annotated[Literal["table", "csv", "json"], Option("the format (default: table)", "-f", "--format")]
 
 
 def print_utf8() -> None:
@@ -61,15 +58,24 @@ def print_utf8() -> None:
 def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) -> None:
     """Print items of one kind. Columns are members; `policy.phase` is a member of a member. JSON has all members."""
     if form == "json":
-        print_json([each.model_dump(mode="json") for each in items])
+        print_json([item.model_dump(mode="json") for item in items])
         return
-    print_rows(columns, [[_member(each, name) for name in columns] for each in items], form)
+
+    def member(item: Any, name: str) -> Value:
+        for part in name.split("."):
+            item = getattr(item, part) if item is not None else None
+        return _cell(item)
+
+    print_rows(columns, [[member(item, name) for name in columns] for item in items], form)
 
 
 def print_rows(
     headings: Sequence[str], rows: Sequence[Sequence[Value]], form: str, digits: Mapping[str, int] | None = None
 ) -> None:
-    """Print rows of values as CSV or as a table for people. `digits` has the decimal places of columns, by heading."""
+    """Print rows of values. A table for people has the decimal places of `digits`, by heading."""
+    if form == "json":
+        print_json([dict(zip(headings, row, strict=True)) for row in rows])
+        return
     print("".join(map(csv_line, [headings, *rows])) if form == "csv" else format_rows(headings, rows, digits), end="")
 
 
@@ -106,30 +112,25 @@ def print_json(value: Any) -> None:
     """Print a value as JSON. Characters that would control a terminal are escaped, as JSON allows."""
     print_utf8()
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    print(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    print(_CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", text))
 
 
 def format_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]], digits: Mapping[str, int] | None = None) -> str:
     """Return a table for people: numbers at the right, with their column's decimal places, or short."""
-    cells = [[each if isinstance(each, float) else _printable_cell(each) for each in row] for row in rows]
+    plain = ([_cell(value) for value in row] for row in rows)
+    cells = [[printable(cell) if isinstance(cell, str) else cell for cell in row] for row in plain]
     columns = [Column(printable(heading), digits=(digits or {}).get(heading)) for heading in headings]
     return format_table(Table("listing", "", columns, cells))
 
 
 def printable(text: str) -> str:
     """Return text from outside on one line, safe for a terminal: escape sequences are visible and have no effect."""
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def printable_lines(text: str, indent: int = 0) -> str:
     """Return lines of text from outside, each safe for a terminal and indented."""
     return "\n".join(" " * indent + printable(line) for line in text.splitlines())
-
-
-def _printable_cell(value: Any) -> Value:
-    """Return a value as a cell for people, on one line, without characters that would control a terminal."""
-    plain = _cell(value)
-    return printable(plain) if isinstance(plain, str) else plain
 
 
 def _cell(value: Any) -> Value:
@@ -139,17 +140,10 @@ def _cell(value: Any) -> Value:
     if isinstance(value, datetime):
         return value.isoformat(timespec="seconds")
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {_cell(each)}" for name, each in value.items())
+        return ", ".join(f"{name}: {_cell(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(str(_cell(each)) for each in value)
+        return ", ".join(str(_cell(item)) for item in value)
     return value if isinstance(value, str | int | float) else None
-
-
-def _member(item: BaseModel, name: str) -> Value:
-    found: Any = item
-    for part in name.split("."):
-        found = getattr(found, part) if found is not None else None
-    return _cell(found)
 
 
 def _members(of: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Value]]:
@@ -157,7 +151,7 @@ def _members(of: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Val
         if isinstance(value, Mapping) and value:
             yield from _members(value, f"{before}{name}.")
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-            yield from _members({str(place): each for place, each in enumerate(value)}, f"{before}{name}.")
+            yield from _members({str(number): item for number, item in enumerate(value)}, f"{before}{name}.")
         else:
             yield before + name, _cell(value)
 

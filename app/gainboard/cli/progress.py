@@ -71,7 +71,10 @@ def progress_line(label: str, done: float, total: float | None, seconds: float, 
         share = min(done / total, 1.0)
         filled = int(share * _WIDTH)
         parts[1] = f"[{'#' * filled}{'-' * (_WIDTH - filled)}] {_short(done)}/{_short(total)}{unit}"
-        parts[3:3] = [f"{_clock((total - done) / rate)} left"] if 0 < done <= total else []
+        if 0 < done <= total:
+            minutes, rest = divmod(round((total - done) / rate), 60)
+            clock = f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
+            parts.insert(3, f"{clock} left")
     return "  ".join(part for part in parts if part)
 
 
@@ -90,11 +93,6 @@ def _short(number: float) -> str:
         if number >= size:
             return f"{number / size:.3g}{letter}" if number < 1000 * size else f"{number / size:.0f}{letter}"
     return f"{number:.3g}" if number < 100 else f"{number:.0f}"
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
 
 
 @contextmanager

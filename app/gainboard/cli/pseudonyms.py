@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from gainboard.cli.folders import DOCUMENT, document_of, pack_files
 from gainboard.cli.jobs import wait_shown
+from gainboard.cli.options import readable
 from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.errors import BadSetting
@@ -52,9 +53,9 @@ class Pseudonyms:
     def applied(self, value: Any, key: str = "") -> Any:
         """Return parameters with pseudonyms in place of names."""
         if isinstance(value, Mapping):
-            return {name: self.applied(each, name) for name, each in value.items()}
+            return {name: self.applied(item, name) for name, item in value.items()}
         if isinstance(value, list):
-            return [self.applied(each, key) for each in value]
+            return [self.applied(item, key) for item in value]
         if isinstance(value, str) and key in NAMED_IN:
             return self.runs.get(value) or self.teams.get(value) or value
         return value
@@ -67,37 +68,32 @@ def _drawn(names: set[str], prefix: str) -> dict[str, str]:
     return {name: f"{prefix}-{number:0{digits}}" for number, name in enumerate(drawn, start=1)}
 
 
-def write_map(pseudonyms: Pseudonyms, path: Path) -> None:
-    """Write the map as CSV. Raise BadSetting if that fails."""
-    try:
-        with path.open("x", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([("kind", "name", "pseudonym"), *pseudonyms.rows()])
-    except OSError as error:
-        raise BadSetting(f"Cannot write {path}: {error.strerror or error}.") from error
-
-
-def pseudonymised(folder: Path, pseudonyms: Pseudonyms, packed: Path) -> None:
-    """Write the folder of a release again, as a tar archive, under pseudonyms.
+def write_under_pseudonyms(folder: Path, packed: Path, map_file: Path) -> Path:
+    """Write the folder of a release again, as a tar archive, under pseudonyms, and their map as CSV.
 
     Its judgments, runs and uploaded scores are loaded into a service of this command alone, and its jobs and reports
     are run again. The new folder has no audit log, no people, no descriptions of runs, no comments within them, and no
-    files of ir_metadata beside them.
+    files of ir_metadata beside them. Raise BadSetting if the release has no files of runs, or the map is there already.
     """
     from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
 
     document = json.loads((folder / "data/release.json").read_bytes())
-    name = document["release"]["collection"]
+    if not document["release"]["run_files"]:
+        raise BadSetting("The release has the hashes of its runs, not their files, so nothing can be pseudonymised.")
+    pseudonyms, name = Pseudonyms.drawn(document["runs"]), document["release"]["collection"]
+    with readable(map_file, "write"), map_file.open("x", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("kind", "name", "pseudonym"), *pseudonyms.rows()])
     with LocalGainboard() as gainboard:
         with ProgressLine("loading"):
             _load(gainboard, folder, document, pseudonyms)
         with ProgressLine("computing") as progress:
-            asked = [*document["results"], *document["reports"]]
-            for done, each in enumerate(asked):
-                progress.at(done, len(asked))
-                _ask(gainboard, name, folder, each, pseudonyms)
-        own = document["release"]
-        release = gainboard.freeze(name, title=own["title"], metrics=document["metrics"], license=own["license"])
-        gainboard.save_archive(name, release.number, packed, log=False)
+            works = [*document["results"], *document["reports"]]
+            for done, work in enumerate(works):
+                progress.at(done, len(works))
+                _run_again(gainboard, name, folder, work, pseudonyms)
+        old = document["release"]
+        release = gainboard.freeze(name, title=old["title"], metrics=document["metrics"], license=old["license"])
+        return gainboard.save_archive(name, release.number, packed, log=False)
 
 
 def _load(gainboard: LocalGainboard, folder: Path, document: Mapping[str, Any], pseudonyms: Pseudonyms) -> None:
@@ -107,7 +103,7 @@ def _load(gainboard: LocalGainboard, folder: Path, document: Mapping[str, Any], 
         path = f"data/qrels/{version['judgments']}-{version['version']}.txt"
         files[path] = folder / path
     runs = []
-    for run in sorted(document["runs"], key=lambda each: pseudonyms.runs[each["name"]]):
+    for run in sorted(document["runs"], key=lambda run: pseudonyms.runs[run["name"]]):
         own = pseudonyms.runs[run["name"]]
         content = b"".join(_with_tag(folder / f"data/runs/{run['name']}.txt", own.encode()))
         files[f"data/runs/{own}.txt"] = content
@@ -146,19 +142,21 @@ def _with_tag(run: Path, tag: bytes) -> Iterator[bytes]:
                 yield b" ".join((*columns[:-1], tag)) + b"\n"
 
 
-def _ask(gainboard: LocalGainboard, name: str, folder: Path, each: Mapping[str, Any], pseudonyms: Pseudonyms) -> None:
+def _run_again(
+    gainboard: LocalGainboard, name: str, folder: Path, work: Mapping[str, Any], pseudonyms: Pseudonyms
+) -> None:
     """Run a job or report again. What cannot be run is left out, and told."""
     from gainboard.client.errors import ClientError  # noqa: PLC0415
 
     try:
-        if "kind" in each:
-            depended = json.loads((folder / f"data/results/{each['id']}/depends_on.json").read_bytes())
-            job = gainboard.job(name, each["kind"], **pseudonyms.applied(depended["params"]))
-            wait_shown(job, each["kind"])
+        if "kind" in work:
+            depended = json.loads((folder / f"data/results/{work['id']}/depends_on.json").read_bytes())
+            job = gainboard.job(name, work["kind"], **pseudonyms.applied(depended["params"]))
+            wait_shown(job, work["kind"])
         else:
-            about = each["about"]
+            about = work["about"]
             of_version = {"qrels": {name: about["qrels_version"]}, "judgments": {name: about["judgment_set"]}}
-            report = gainboard.report(each["name"], name, **pseudonyms.applied(each["params"]), **of_version)
-            wait_shown(report, each["name"])
+            report = gainboard.report(work["name"], name, **pseudonyms.applied(work["params"]), **of_version)
+            wait_shown(report, work["name"])
     except ClientError as error:
-        print(printable(f"left out {each.get('kind', each.get('name'))} {each['id'][:12]}: {error}"), file=sys.stderr)
+        print(printable(f"left out {work.get('kind', work.get('name'))} {work['id'][:12]}: {error}"), file=sys.stderr)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -37,18 +38,30 @@ img {{ max-width: 100% }}
 """
 
 
+FIGURES = "figures/"
+NOT_MADE = ("not-found", "no-result")
+"""The problems of a service that does not draw or lay out a result."""
+
+
 def write_files(work: JobOrReport, folder: Path) -> None:
     """Write the whole result into a folder, and print the names of the files.
 
     Raise BadSetting if that fails, or if the service draws no figures: everything else is written then.
     """
     not_drawn: list[str] = []
+    written: set[str] = set()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in _files(work, not_drawn):
+
+        def write(name: str, text: str) -> None:
             # The CSV is written unchanged, because it has line ends of its own.
             (folder / name).write_bytes(text.encode())
+            written.add(name)
             print(folder / name, flush=True)
+
+        for name, text in _files(work, not_drawn):
+            write(name, text)
+        write(INDEX, index_of(work, written))
     except OSError as error:
         raise BadSetting(f"Cannot write {error.filename}: {error.strerror}.") from error
     if not_drawn:
@@ -62,8 +75,8 @@ def write_files(work: JobOrReport, folder: Path) -> None:
 def exhibits_of(work: JobOrReport) -> tuple[dict[str, str], dict[str, str]]:
     """Return the captions of the tables and of the figures, by name. Raise BadSetting if a name is no file name."""
     shown = work.latest if work.latest.tables is not None else work.refresh()
-    tables = {each.name: each.caption for each in shown.tables or ()}
-    figures = {each.name: each.caption for each in shown.figures or ()}
+    tables = {table.name: table.caption for table in shown.tables or ()}
+    figures = {figure.name: figure.caption for figure in shown.figures or ()}
     # These become names of files here, and a server must not choose where we write.
     if odd := [name for name in (*tables, *figures) if not _FILE_NAME.match(name)]:
         raise BadSetting(
@@ -74,51 +87,43 @@ def exhibits_of(work: JobOrReport) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _files(work: JobOrReport, not_drawn: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each file, and the page that lists the others last.
-
-    Add the names of figures that the service does not draw to `not_drawn`.
-    """
-    tables, figures = exhibits_of(work)
-    written = set()
-    for name, text in _exhibits(work, tables, figures, not_drawn):
-        written.add(name)
-        yield name, text
-    yield INDEX, index_of(work, written)
-
-
-def _exhibits(
-    work: JobOrReport, tables: Mapping[str, str], figures: Mapping[str, str], not_drawn: list[str]
-) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each file. Add the names of figures that the service does not draw."""
+    makers = list(makers_of(work))  # which refuses strange names, before anything is written
     yield RESULT, json.dumps(work.result_json(), ensure_ascii=False, indent=2) + "\n"
     if (depended := work.dependencies()) is not None:
         yield DEPENDS_ON, json.dumps(depended, ensure_ascii=False, indent=2) + "\n"
         yield from _score_matrices(work, depended)
-    printed = {each.name for each in work.latest.tables or () if each.latex is not None}
-    total = len(tables) + len(figures)
     with ProgressLine("writing") as progress:
-        for done, name in enumerate(tables):
-            progress.at(done, total)
-            yield f"{name}.csv", work.table(name).csv
-            if name in printed:
-                yield f"{name}.tex", work.latex(name)
-        for done, name in enumerate(figures, start=len(tables)):
-            progress.at(done, total)
+        for done, (folder, name, make) in enumerate(makers):
+            progress.at(done, len(makers))
             try:
-                yield f"{name}.svg", work.figure(name)
+                yield name, make()
             except Problem as problem:
-                if problem.type not in ("not-found", "no-result"):
+                if folder != FIGURES or problem.type not in NOT_MADE:
                     raise
-                not_drawn += figures  # servers without the `figures` extra do not draw
+                not_drawn += exhibits_of(work)[1]  # servers without the `figures` extra do not draw
                 return
+
+
+def makers_of(work: JobOrReport) -> Iterator[tuple[str, str, Callable[[], str]]]:
+    """Yield the folder of each table and figure in a release, its file's name, and what makes its content."""
+    tables, figures = exhibits_of(work)
+    printed = {table.name for table in work.latest.tables or () if table.latex is not None}
+    for name in tables:
+        yield "tables/", f"{name}.csv", lambda name=name: work.table(name).csv  # type: ignore[misc]
+        if name in printed:
+            yield "tables/", f"{name}.tex", partial(work.latex, name)
+    for name in figures:
+        yield FIGURES, f"{name}.svg", partial(work.figure, name)
 
 
 def _score_matrices(work: JobOrReport, depended: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the uploaded scores that a result depends on, where `gainboard verify` finds them; but not deleted ones."""
     wanted = depended.get("score_matrices", ())
-    found = work.uploaded_scores() if wanted else {}
-    for each in wanted:
-        name, version = str(each["name"]), int(each["version"])
-        if (text := found.get(f"custom:{name}(version={version})")) is None:
+    scores = work.uploaded_scores() if wanted else {}
+    for matrix in wanted:
+        name, version = str(matrix["name"]), int(matrix["version"])
+        if (text := scores.get(f"custom:{name}(version={version})")) is None:
             print(printable(f"custom:{name} was deleted, so its scores are left out"), file=sys.stderr)
         elif _FILE_NAME.match(name):
             yield f"score-matrix-{name}-{version}.csv", text
@@ -142,14 +147,12 @@ def index_of(work: JobOrReport, written: Set[str]) -> str:
             image = f'<img src="{escape(name)}.svg" alt="{escape(name)}">'
             legend = f"<figcaption>{escape(caption)} {_link(f'{name}.svg', name)}</figcaption>"
             parts.append(f"<figure>{image}{legend}</figure>")
-    return _PAGE.format(title=escape(_title(work)), parts="\n".join(parts))
+    if isinstance(work, Report):
+        title = f"{work.latest.name}: {', '.join(work.latest.collections)}"
+    else:
+        title = f"{work.latest.kind}: {work.latest.collection}"
+    return _PAGE.format(title=escape(title), parts="\n".join(parts))
 
 
 def _link(file: str, text: str) -> str:
     return f'<a href="{escape(file)}">{escape(text)}</a>'
-
-
-def _title(work: JobOrReport) -> str:
-    if isinstance(work, Report):
-        return f"{work.latest.name}: {', '.join(work.latest.collections)}"
-    return f"{work.latest.kind}: {work.latest.collection}"

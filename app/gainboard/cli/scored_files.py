@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gainboard import acceleration
-from gainboard.cli.files import FileReader, short_names, text_size, total_size, without_suffix
-from gainboard.cli.options import STANDARD_INPUT, read_parameters, require_one_input, split_expressions
+from gainboard.cli.command import Argument, Option
+from gainboard.cli.files import RUN_FILES, FileReader, Reading, short_names, text_size, total_size, without_suffix
+from gainboard.cli.options import (
+    STANDARD_INPUT,
+    TOOL,
+    Defaults,
+    PerTopic,
+    Quiet,
+    metric_option,
+    require_one_input,
+    split_expressions,
+)
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
 from gainboard.cli.printing import DIGITS, fault_lines, format_table, list_faults, mark_best
 from gainboard.errors import Fault, GainboardError
@@ -33,6 +42,26 @@ from gainboard.trec import FileWarning, QrelsFile
 from gainboard.vocabulary import TiesAsked
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilesToScore:
+    """The files that `score` and `compare` score, and the options that say how."""
+
+    qrels: Annotated[
+        str,
+        Argument("judgments in TREC's or NTCIR's layout; - is standard input"),
+        Option("judgments; all arguments are then runs", metavar="QRELS"),
+    ]
+    runs: Annotated[
+        Sequence[str], Argument("run files, plain, .gz or .zst, or folders of them", metavar="RUN_FILE"), RUN_FILES
+    ]
+    metrics: Annotated[Sequence[str], metric_option("AP, Q, nDCG@10")] = ()
+    names: Annotated[Names, TOOL] = "gainboard"
+    per_topic: PerTopic = False
+    quiet: Quiet = False
+    reading: Reading
+    parameters: Defaults
 
 
 class ScoredFile(NamedTuple):
@@ -306,35 +335,35 @@ WORTH_COMPILED = 48 << 20
 """The size of text for each process, in bytes, from which compiled code saves more time than loading it takes."""
 
 
-def score_files(parsed: argparse.Namespace, files: Sequence[str], ties: TiesAsked | None = None) -> ScoredFiles | None:
+def score_files(said: FilesToScore, files: Sequence[str], ties: TiesAsked | None = None) -> ScoredFiles | None:
     """Score run files by the qrels and under the metrics of a command line.
 
     `ties` also asks for scores under other orders of tied documents. Faults and warnings are printed on standard error,
     and so is what is left out of means. Return None if the qrels have faults.
     """
-    require_one_input([parsed.qrels, *files, *([parsed.iprob] if parsed.iprob else [])])
-    reading = FileReader.of(parsed, NO_LIMITS)
+    require_one_input([said.qrels, *files, *([said.reading.iprob] if said.reading.iprob else [])])
+    reading = FileReader.of(said.reading, NO_LIMITS)
     try:
-        qrels = reading.qrels(parsed.qrels, PlainCount())
+        qrels = reading.qrels(said.qrels, PlainCount())
     except GainboardError as error:
-        _print_notes(fault_lines(parsed.qrels, *list_faults(error)))
+        _print_notes(fault_lines(said.qrels, *list_faults(error)))
         return None
-    if not parsed.quiet:
-        _print_notes(warning_lines(parsed.qrels, qrels.warnings))
-    scored = _score_by(parsed, files, reading, qrels, ties)
-    if not parsed.quiet:
-        _print_notes(f"{parsed.qrels}: note: {remark}" for remark in scored.remarks())
+    if not said.quiet:
+        _print_notes(warning_lines(said.qrels, qrels.warnings))
+    scored = _score_by(said, files, reading, qrels, ties)
+    if not said.quiet:
+        _print_notes(f"{said.qrels}: note: {remark}" for remark in scored.remarks())
     return scored
 
 
 def _score_by(
-    parsed: argparse.Namespace, files: Sequence[str], reading: FileReader, qrels: QrelsFile, ties: TiesAsked | None
+    said: FilesToScore, files: Sequence[str], reading: FileReader, qrels: QrelsFile, ties: TiesAsked | None
 ) -> ScoredFiles:
     scale = Scale(reading.highest_level(qrels), reading.depth, reading.intents)
-    metrics, asked = bind_metrics(parsed.metrics, scale, read_parameters(parsed), parsed.names)
+    metrics, asked = bind_metrics(said.metrics, scale, said.parameters, said.names)
     if ties is not None:
         refuse_by_intent(metrics)
-    task = FileScoring(reading, parsed.qrels, reading.index(qrels), metrics, ties)
+    task = FileScoring(reading, said.qrels, reading.index(qrels), metrics, ties)
     size = total_size(files)
     processes = choose_processes(files, size)
     load_compiled(files, processes)
@@ -347,7 +376,7 @@ def _score_by(
             _print_notes(fault_lines(file, run.faults, run.total))
             refused[file] = run
             continue
-        for warning in () if parsed.quiet else run.warnings:
+        for warning in () if said.quiet else run.warnings:
             # With many runs, a line for each of these would hide the warnings that matter.
             if warning.is_slight and len(files) > 1:
                 slight.setdefault(warning.code, []).append(file)
@@ -357,7 +386,7 @@ def _score_by(
     for code, named in slight.items():
         few = "less than 1 % of the documents"
         print(f"{len(named)} of {len(files)} runs: warning: {code}: {few}, such as in {named[0]}", file=sys.stderr)
-    return ScoredFiles.of(task, asked, runs, refused, scale=scale, per_topic=parsed.per_topic)
+    return ScoredFiles.of(task, asked, runs, refused, scale=scale, per_topic=said.per_topic)
 
 
 def load_compiled(names: Sequence[str], processes: int) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gainboard.cli.options import readable
 from gainboard.errors import BadSetting, Fault, FaultyFile
 from gainboard.notation.sources import find_described_run, run_name
 from gainboard.notation.texts import is_slug
@@ -44,47 +45,56 @@ def read_submissions(names: Sequence[str], default: Submission) -> list[Submissi
     only run of its folder. Raise FaultyFile with all faults of all CSVs, and BadSetting for a folder without files, or
     for such a file without a run.
     """
-    found: list[Submission] = []
+    runs: list[Submission] = []
     beside: list[Path] = []
     faults: list[Fault] = []
     for name in names:
-        for file in _files(Path(name)) if Path(name).is_dir() else [Path(name)]:
+        for file in _list_files(Path(name)) if Path(name).is_dir() else [Path(name)]:
             if find_described_run(file) is not None:
                 beside.append(file)
             elif not is_table(name):
-                found.append(replace(default, file=str(file) if Path(name).is_dir() else name))
+                runs.append(replace(default, file=str(file) if Path(name).is_dir() else name))
+    # Tables come last, because they may be about files that are named after them.
     for name in filter(is_table, names):
         try:
-            rows = read_table(name, default, [each.file for each in found])
+            rows = read_table(name, default, [run.file for run in runs])
         except FaultyFile as error:
             faults += [replace(fault, file=name) for fault in error.faults]
         else:
-            files = {each.file for each in rows}
-            found = [*(each for each in found if each.file not in files), *rows]
+            listed = {row.file for row in rows}
+            runs = [*(run for run in runs if run.file not in listed), *rows]
     if faults:
-        raise _faulty(faults)
-    return _with_metadata(found, beside)
+        raise FaultyFile(faults, len(faults))
+    return _add_metadata(runs, beside)
 
 
-def _with_metadata(runs: Sequence[Submission], given: Sequence[Path]) -> list[Submission]:
-    """Return the runs with the files of ir_metadata that were given, or that are beside them under their names."""
-    of_file = {each.file: each.metadata for each in runs}
-    for file in given:
-        own = [each.file for each in runs if Path(each.file).parent == file.parent]
+def _list_files(folder: Path) -> list[Path]:
+    with readable(folder):
+        files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    if not files:
+        raise BadSetting(f"The folder {folder} has no files. Name a folder with run files.")
+    return files
+
+
+def _add_metadata(runs: Sequence[Submission], described: Sequence[Path]) -> list[Submission]:
+    """Return the runs with the files of ir_metadata that are named, or that are beside them under their names."""
+    by_run = {run.file: run.metadata for run in runs}
+    for file in described:
+        fitting = [run.file for run in runs if Path(run.file).parent == file.parent]
         if key := find_described_run(file):
-            own = [run for run in own if key in (Path(run).name, run_name(Path(run)))]
-        if len(own) != 1:
+            fitting = [run for run in fitting if key in (Path(run).name, run_name(Path(run)))]
+        if len(fitting) != 1:
             raise BadSetting(
                 f"{file} does not tell which run it is about. Call it RUN.ir_metadata.yml, after the file of the run, "
                 "or name it for one run: --metadata FILE. Nothing was sent."
             )
-        of_file[own[0]] = str(file)
-    for each in runs:
-        path = Path(each.file)
+        by_run[fitting[0]] = str(file)
+    for run in runs:
+        path = Path(run.file)
         names = [f"{name}.ir{sign}metadata.yml" for name in (path.name, run_name(path)) for sign in "_-"]
         there = (str(path.with_name(name)) for name in names if path.with_name(name).is_file())
-        of_file[each.file] = of_file[each.file] or next(there, None)
-    return [replace(each, metadata=of_file[each.file]) for each in runs]
+        by_run[run.file] = by_run[run.file] or next(there, None)
+    return [replace(run, metadata=by_run[run.file]) for run in runs]
 
 
 def read_table(name: str, default: Submission, beside: Sequence[str] = ()) -> list[Submission]:
@@ -92,14 +102,36 @@ def read_table(name: str, default: Submission, beside: Sequence[str] = ()) -> li
 
     Raise FaultyFile with all faults.
     """
-    path, named = Path(name), _by_name(beside)
-    rows = [(line, _with_file(path, row, named)) for line, row in _rows(path)]
+    path, rows = Path(name), list(_read_rows(Path(name)))
     if not rows:
-        raise _faulty([Fault("empty-file", "The CSV names no file. Write one line for each run below the columns", 1)])
-    faults = [*(fault for line, row in rows for fault in _faults(path, line, row)), *_repeated(rows)]
+        raise _fault("empty-file", "The CSV names no file. Write one line for each run below the columns", 1)
+    times = Counter(run_name(Path(file)) for file in beside)
+    by_name = {run: file for file in beside if times[run := run_name(Path(file))] == 1}
+    faults: list[Fault] = []
+    first: dict[str, int] = {}
+    for line, row in rows:
+        if key := row.get("run"):
+            row |= {"file": by_name[key], "name": row.get("name") or key} if key in by_name else {}
+        elif row.get("file"):
+            row["file"] = str(path.parent / row["file"])
+        faults += _find_faults(path, line, row)
+        if (unique := row.get("name")) and first.setdefault(unique, line) != line:
+            message = f"The name {unique!r} is in line {first[unique]}, too. Names are unique in a collection"
+            faults.append(Fault("repeated-name", message, line))
     if faults:
-        raise _faulty(sorted(faults, key=lambda fault: fault.line or 0))
-    return [_submission(row, default) for _, row in rows]
+        raise FaultyFile(faults, len(faults))
+    return [
+        Submission(
+            row["file"],
+            row.get("team") or default.team,
+            row.get("name") or default.name,
+            row.get("description") or default.description,
+            row.get("type") or default.type,
+            _POOLED.get(row.get("pooled", ""), default.pooled),
+            int(row["priority"]) if row.get("priority") else default.priority,
+        )
+        for _, row in rows
+    ]
 
 
 def is_table(name: str) -> bool:
@@ -107,40 +139,20 @@ def is_table(name: str) -> bool:
     return name.lower().endswith(".csv")
 
 
-def _by_name(files: Sequence[str]) -> dict[str, str]:
-    """Return files by their names without folders and suffixes, as the column `run` has them, if these are distinct."""
-    times = Counter(run_name(Path(file)) for file in files)
-    return {name: file for file in files if times[name := run_name(Path(file))] == 1}
-
-
-def _files(folder: Path) -> list[Path]:
-    try:
-        files = sorted(each for each in folder.iterdir() if each.is_file() and not each.name.startswith("."))
-    except OSError as error:
-        raise BadSetting(f"Cannot read {folder}: {error.strerror or error}.") from error
-    if not files:
-        raise BadSetting(f"The folder {folder} has no files. Name a folder with run files.")
-    return files
-
-
-def _with_file(path: Path, row: dict[str, str], beside: Mapping[str, str]) -> dict[str, str]:
-    """Return a row with the whole path of its file. The run of a file beside the CSV is named as in the CSV."""
-    if run := row.get("run"):
-        return {**row, "file": beside[run], "name": row.get("name") or run} if run in beside else row
-    return {**row, "file": str(path.parent / row["file"])} if row.get("file") else row
-
-
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the cells of each row by column, with the number of the line on which the row begins."""
-    try:
-        # Spreadsheet programs put a byte order mark before UTF-8.
-        with path.open(encoding="utf-8-sig", newline="") as file:
+    # Spreadsheet programs put a byte order mark before UTF-8.
+    with readable(path), path.open(encoding="utf-8-sig", newline="") as file:
+        try:
             reader = csv.reader(file, strict=True)
             headings = [heading.strip() for heading in next(reader, [])]
-            known = {"file", "run"} & set(headings)
-            if len(known) != 1 or not set(headings) <= {*COLUMNS, "run"} or len(set(headings)) < len(headings):
+            if (
+                len({"file", "run"} & set(headings)) != 1
+                or not set(headings) <= {*COLUMNS, "run"}
+                or len(set(headings)) < len(headings)
+            ):
                 message = f"The first line must name the columns: file or run, and any of {', '.join(COLUMNS[1:])}"
-                raise _faulty([Fault("bad-columns", f"{message}. It is {','.join(headings)!r}", 1)])
+                raise _fault("bad-columns", f"{message}. It is {','.join(headings)!r}", 1)
             line = reader.line_num + 1
             for cells in reader:
                 if len(cells) > len(headings):
@@ -148,27 +160,13 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 elif any(map(str.strip, cells)):
                     yield line, dict(zip(headings, map(str.strip, cells), strict=False))
                 line = reader.line_num + 1
-    except csv.Error as error:
-        raise _faulty([Fault("bad-columns", f"The CSV cannot be read: {error}", reader.line_num)]) from error
-    except UnicodeError as error:
-        raise _faulty([Fault("bad-encoding", "The CSV is not in UTF-8. Save it in UTF-8")]) from error
-    except OSError as error:
-        raise BadSetting(f"Cannot read {path}: {error.strerror or error}.") from error
+        except csv.Error as error:
+            raise _fault("bad-columns", f"The CSV cannot be read: {error}", reader.line_num) from error
+        except UnicodeError as error:
+            raise _fault("bad-encoding", "The CSV is not in UTF-8. Save it in UTF-8") from error
 
 
-def _submission(row: Mapping[str, str], default: Submission) -> Submission:
-    return Submission(
-        row["file"],
-        row.get("team") or default.team,
-        row.get("name") or default.name,
-        row.get("description") or default.description,
-        row.get("type") or default.type,
-        _POOLED.get(row.get("pooled", ""), default.pooled),
-        int(row["priority"]) if row.get("priority") else default.priority,
-    )
-
-
-def _faults(path: Path, line: int, row: Mapping[str, str]) -> Iterator[Fault]:
+def _find_faults(path: Path, line: int, row: Mapping[str, str]) -> Iterator[Fault]:
     if "" in row:
         yield Fault("bad-columns", f"{row['']}. Put a cell with a comma into double quotes", line)
         return
@@ -181,22 +179,14 @@ def _faults(path: Path, line: int, row: Mapping[str, str]) -> Iterator[Fault]:
     elif not Path(file).is_file():
         yield Fault("no-file", f"There is no file {file!r}. Paths begin at the CSV's folder", line)
     for column in ("team", "name"):
-        if (given := row.get(column)) and not is_slug(given):
+        if (word := row.get(column)) and not is_slug(word):
             allowed = "letters, digits, `.`, `_` and `-`, at most 128, first a letter or digit"
-            yield Fault(f"bad-{column}", f"{given!r} is not a {column}. Use {allowed}", line)
-    if (given := row.get("pooled")) and given not in _POOLED:
-        yield Fault("bad-pooled", f"{given!r} is neither yes nor no", line)
-    if (given := row.get("priority")) and not _PRIORITY.match(given):
-        yield Fault("bad-priority", f"{given!r} is not a whole number from 1, such as 2", line)
+            yield Fault(f"bad-{column}", f"{word!r} is not a {column}. Use {allowed}", line)
+    if (word := row.get("pooled")) and word not in _POOLED:
+        yield Fault("bad-pooled", f"{word!r} is neither yes nor no", line)
+    if (word := row.get("priority")) and not _PRIORITY.match(word):
+        yield Fault("bad-priority", f"{word!r} is not a whole number from 1, such as 2", line)
 
 
-def _repeated(rows: Sequence[tuple[int, Mapping[str, str]]]) -> Iterator[Fault]:
-    first: dict[str, int] = {}
-    for line, row in rows:
-        if (name := row.get("name")) and first.setdefault(name, line) != line:
-            message = f"The name {name!r} is in line {first[name]}, too. Names are unique in a collection"
-            yield Fault("repeated-name", message, line)
-
-
-def _faulty(faults: Sequence[Fault]) -> FaultyFile:
-    return FaultyFile(faults, len(faults))
+def _fault(code: str, message: str, line: int | None = None) -> FaultyFile:
+    return FaultyFile([Fault(code, message, line)], 1)

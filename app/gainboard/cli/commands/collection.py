@@ -2,100 +2,89 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from gainboard.cli.command import Command, Example, Group, together
-from gainboard.cli.connecting import CalledServer, connect_server, server_options
-from gainboard.cli.options import parse_pair, parse_value, whole_number, with_lists
-from gainboard.cli.printing import format_option, print_many, print_one
+from gainboard.cli.command import Argument, Example, Option, command, refuse
+from gainboard.cli.connecting import OneServer
+from gainboard.cli.options import parse_pair, parse_value, with_lists
+from gainboard.cli.printing import Format, print_many, print_one
 from gainboard.errors import BadInput, BadSetting, UnsupportedEncoding
 from gainboard.evaluation.collection_settings import Policy
 from gainboard.vocabulary import FROM_QRELS
 
-SETTINGS = ("title", "gains", "depth", "order_by", "ignore_identical_ids", "intents", "metrics", "public")
 COLUMNS = ("name", "title", "levels", "gains", "policy.phase", "public", "qrels_version", "created_at")
 
 
-def _create(parsed: argparse.Namespace) -> int:
-    """Create a collection (organisers of the instance)."""
-    with connect_server(parsed) as server:
-        settings = _settings(parsed)
-        print_one(server.gainboard.create_collection(_name(server), settings.pop("levels"), **settings), "table")
-    return 0
+@dataclass(frozen=True)
+class ThisCollection(OneServer):
+    """The options of a command about the collection that an argument names."""
+
+    named: Annotated[str | None, Argument("its name (GAINBOARD_COLLECTION)", metavar="COLLECTION")] = None
+    HOW_TO_NAME: ClassVar = "Add its name, or set GAINBOARD_COLLECTION."
 
 
-def _list(parsed: argparse.Namespace) -> int:
-    """List the collections that you may see."""
-    with connect_server(parsed) as server:
-        print_many(server.gainboard.collections(), COLUMNS, parsed.format)
-    return 0
+def _read_levels(text: str) -> int | Sequence[str]:
+    """Return names or a number. Refuse a level without a name, which would move the others to lower levels."""
+    if not all(map(str.strip, text.split(","))):
+        refuse(f"{text!r} has a level without a name. Write all names, for example B,A,S")
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    levels = parse_value(text)
+    return levels if isinstance(levels, list) else [text]
 
 
-def _show(parsed: argparse.Namespace) -> int:
-    """Show the settings of a collection, its policy and the numbers of its judgments."""
-    with connect_server(parsed) as server:
-        print_one(server.gainboard.collection(_name(server)), parsed.format)
-    return 0
+_LEVELS = Option("names of the relevant levels, lowest first (B,A,S), or their number", read=_read_levels)
 
 
-def _change(parsed: argparse.Namespace) -> int:
-    """Change settings of a collection; settings that are not named stay (organisers). Levels and depth can change only
-    while nothing is stored. Once runs are judged, a job changes --order-by, which must then be the only option.
-    """
-    with connect_server(parsed) as server:
-        changed = server.gainboard.change_collection(_name(server), **_settings(parsed))
-        print_one(changed, "table")
-    if parsed.order_by not in (None, changed.order_by):
-        again = f"gainboard job list -c {changed.name} --kind rejudge"
-        print(f"A job now orders the runs by {parsed.order_by}. To follow it: {again}", file=sys.stderr)
-    return 0
+@dataclass(frozen=True)
+class ChosenSettings:
+    """The settings of a collection that are said."""
+
+    title: Annotated[str | None, "a title for people"] = None
+    gains: Annotated[str | None, "the default gain setting, such as 3:2:1 (the highest level first) or linear"] = None
+    depth: Annotated[int | None, "the number of ranks of a run that are scored"] = None
+    order_by: Annotated[
+        str | None, Option("what determines the rank of a document: score, score32, rank", metavar="ORDER")
+    ] = None
+    ignore_identical_ids: Annotated[
+        bool | None, "whether to leave out lines of runs whose document id is their topic's, as BEIR does"
+    ] = None
+    intents: Annotated[bool | None, "whether documents are judged for the intents (subtopics) of a topic"] = None
+    topics: Annotated[
+        str | None,
+        Option(
+            "a file with the topics; to change them, also from-qrels: those of the newest published qrels",
+            metavar="FILE",
+        ),
+    ] = None
+    metrics: Annotated[
+        Sequence[str] | None, Option("a metric shown by default", "-m", "--metric", metavar="METRIC")
+    ] = None
+    public: Annotated[bool | None, "whether everyone may read it once it is released"] = None
+    policy: Annotated[
+        Sequence[tuple[str, Any]],
+        Option(
+            "part of the policy: phase=released, presets=nDCG@10,AP or closes_at=2026-12-01T12:00:00Z",
+            metavar="NAME=VALUE",
+            read=parse_pair,
+        ),
+    ] = ()
+
+    def sent(self) -> Mapping[str, Any]:
+        """Return what the service is sent, with the topics of the file. Raise BadSetting if it cannot be read."""
+        said = {setting.name: value for setting in fields(self) if (value := getattr(self, setting.name)) is not None}
+        if self.topics is not None and self.topics != FROM_QRELS:
+            said["topics"] = _read_topics(self.topics)
+        policy = with_lists(dict(said.pop("policy")), Policy.model_json_schema()["properties"])
+        return said | ({"policy": policy} if policy else {})
 
 
-def _delete(parsed: argparse.Namespace) -> int:
-    """Delete a collection with all its runs and judgments, after asking (organisers). Its name may then be used
-    again. With --yes, the collection must be named on the command line.
-    """
-    with connect_server(parsed) as server:
-        if parsed.yes and parsed.collection is None:
-            raise BadSetting("With --yes, nothing is asked. Add the name of the collection to delete.")
-        name = _name(server)
-        if not (parsed.yes or _confirmed(name)):
-            raise BadSetting(f"{name} was not deleted.")
-        server.gainboard.delete_collection(name)
-    print(f"{name}: deleted")
-    return 0
-
-
-def _name(server: CalledServer) -> str:
-    if server.some_collection is None:
-        raise BadSetting("No collection is named. Add its name, or set GAINBOARD_COLLECTION.")
-    return server.some_collection
-
-
-def _confirmed(name: str) -> bool:
-    if not sys.stdin.isatty():
-        raise BadSetting("There is no terminal to ask on. Add --yes to delete the collection.")
-    print(f"To delete {name} with all its runs and judgments, type its name: ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip() == name
-
-
-def _settings(parsed: argparse.Namespace) -> dict[str, Any]:
-    given = {name: value for name in SETTINGS if (value := getattr(parsed, name)) is not None}
-    if parsed.levels is not None:
-        levels = parse_value(parsed.levels)
-        given["levels"] = [levels] if isinstance(levels, str) else levels
-    if parsed.topics is not None:
-        given["topics"] = parsed.topics if parsed.topics == FROM_QRELS else _topics(parsed.topics)
-    if parsed.policy:
-        given["policy"] = with_lists(dict(parsed.policy), Policy.model_json_schema()["properties"])
-    return given
-
-
-def _topics(path: str) -> list[str]:
+def _read_topics(path: str) -> list[str]:
     from gainboard.trec import FileLimits, decompress_body  # noqa: PLC0415 (with NumPy, which other commands do without)
     from gainboard.trec.lines import BYTE_ORDER_MARK  # noqa: PLC0415
     from gainboard.trec.other_formats import other_format_of  # noqa: PLC0415
@@ -111,121 +100,69 @@ def _topics(path: str) -> list[str]:
         raise BadSetting(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}.") from error
 
 
-def _named(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("collection", metavar="COLLECTION", nargs="?", help="its name (GAINBOARD_COLLECTION)")
-
-
-def _setting(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--title", help="a title for people")
-    parser.add_argument(
-        "--gains", metavar="GAINS", help="the default gain setting, such as 3:2:1 (the highest level first) or linear"
-    )
-    parser.add_argument("--depth", type=whole_number, help="the number of ranks of a run that are scored")
-    parser.add_argument(
-        "--order-by", metavar="ORDER", help="what determines the rank of a document: score, score32, rank"
-    )
-    parser.add_argument(
-        "--ignore-identical-ids",
-        action=argparse.BooleanOptionalAction,
-        help="whether to leave out lines of runs whose document id is their topic's, as BEIR does",
-    )
-    parser.add_argument(
-        "--intents",
-        action=argparse.BooleanOptionalAction,
-        help="whether documents are judged for the intents (subtopics) of a topic",
-    )
-    parser.add_argument(
-        "--topics",
-        metavar="FILE",
-        help="a file with the topics; to change them, also from-qrels: those of the newest published qrels",
-    )
-    parser.add_argument(
-        "-m", "--metric", dest="metrics", metavar="METRIC", action="append", help="a metric shown by default"
-    )
-    parser.add_argument(
-        "--public", action=argparse.BooleanOptionalAction, help="whether everyone may read it once it is released"
-    )
-    parser.add_argument(
-        "--policy",
-        metavar="NAME=VALUE",
-        type=parse_pair,
-        action="append",
-        help="part of the policy: phase=released, presets=nDCG@10,AP or closes_at=2026-12-01T12:00:00Z",
-    )
-
-
-def _required_levels(parser: argparse.ArgumentParser) -> None:
-    _levels(parser, required=True)
-
-
-def _optional_levels(parser: argparse.ArgumentParser) -> None:
-    _levels(parser, required=False)
-
-
-def _levels(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    text = "names of the relevant levels, lowest first (B,A,S), or their number"
-    parser.add_argument("--levels", type=_whole, required=required, help=text)
-
-
-def _whole(text: str) -> str:
-    """Return the text unless a level lacks its name, which would move the others to lower levels."""
-    if not all(map(str.strip, text.split(","))):
-        raise argparse.ArgumentTypeError(f"{text!r} has a level without a name. Write all names, for example B,A,S")
-    return text
-
-
-def _sure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-
-
-COMMAND = Group(
-    "collection",
-    __doc__,
-    [
-        Command(
-            "create",
-            "create a collection",
-            _create,
-            together(_named, _required_levels, _setting, server_options),
-            [
-                Example("gainboard collection create robust --levels B,A,S --gains 3:2:1"),
-                Example("gainboard collection create binary --levels 1"),
-                Example("gainboard collection create diverse --levels 3 --intents", "with judgments by intent"),
-            ],
-        ),
-        Command(
-            "list",
-            "list collections",
-            _list,
-            together(format_option, server_options),
-            [Example("gainboard collection list")],
-        ),
-        Command(
-            "show",
-            "show a collection",
-            _show,
-            together(_named, format_option, server_options),
-            [Example("gainboard collection show web")],
-        ),
-        Command(
-            "change",
-            "change the settings of a collection",
-            _change,
-            together(_named, _optional_levels, _setting, server_options),
-            [
-                Example("gainboard collection change web --policy phase=released --public", "show it to everyone"),
-                Example(
-                    "gainboard collection change web --policy 'quotas={\"per_day\": 5}'",
-                    "limit the runs that a team may send",
-                ),
-            ],
-        ),
-        Command(
-            "delete",
-            "delete a collection",
-            _delete,
-            together(_named, _sure, server_options),
-            [Example("gainboard collection delete spare --yes")],
-        ),
-    ],
+@command(
+    "create a collection",
+    Example("gainboard collection create robust --levels B,A,S --gains 3:2:1"),
+    Example("gainboard collection create binary --levels 1"),
+    Example("gainboard collection create diverse --levels 3 --intents", "with judgments by intent"),
 )
+def create(at: ThisCollection, *, levels: Annotated[int | Sequence[str], _LEVELS], settings: ChosenSettings) -> None:
+    """Create a collection (organisers of the instance)."""
+    with at.connect() as gainboard:
+        print_one(gainboard.create_collection(at.collection, levels, **settings.sent()), "table")
+
+
+@command("list collections", Example("gainboard collection list"))
+def list_(at: OneServer, *, format: Format = "table") -> None:
+    """List the collections that you may see."""
+    with at.connect() as gainboard:
+        print_many(gainboard.collections(), COLUMNS, format)
+
+
+@command("show a collection", Example("gainboard collection show web"))
+def show(at: ThisCollection, *, format: Format = "table") -> None:
+    """Show the settings of a collection, its policy and the numbers of its judgments."""
+    with at.connect() as gainboard:
+        print_one(gainboard.collection(at.collection), format)
+
+
+@command(
+    "change the settings of a collection",
+    Example("gainboard collection change web --policy phase=released --public", "show it to everyone"),
+    Example(
+        "gainboard collection change web --policy 'quotas={\"per_day\": 5}'", "limit the runs that a team may send"
+    ),
+)
+def change(
+    at: ThisCollection, *, levels: Annotated[int | Sequence[str] | None, _LEVELS] = None, settings: ChosenSettings
+) -> None:
+    """Change settings of a collection; settings that are not named stay (organisers). Levels and depth can change only
+    while nothing is stored. Once runs are judged, a job changes --order-by, which must then be the only option.
+    """
+    with at.connect() as gainboard:
+        changes = {**settings.sent(), **({"levels": levels} if levels is not None else {})}
+        changed = gainboard.change_collection(at.collection, **changes)
+        print_one(changed, "table")
+    if settings.order_by not in (None, changed.order_by):
+        again = f"gainboard job list -c {changed.name} --kind rejudge"
+        print(f"A job now orders the runs by {settings.order_by}. To follow it: {again}", file=sys.stderr)
+
+
+@command("delete a collection", Example("gainboard collection delete spare --yes"))
+def delete(at: ThisCollection, *, yes: Annotated[bool, "do not ask"] = False) -> None:
+    """Delete a collection with all its runs and judgments, after asking (organisers). Its name may then be used
+    again. With --yes, the collection must be named on the command line.
+    """
+    with at.connect() as gainboard:
+        if yes and at.named is None:
+            raise BadSetting("With --yes, nothing is asked. Add the name of the collection to delete.")
+        name = at.collection
+        if not yes:
+            if not sys.stdin.isatty():
+                raise BadSetting("There is no terminal to ask on. Add --yes to delete the collection.")
+            question = f"To delete {name} with all its runs and judgments, type its name: "
+            print(question, end="", file=sys.stderr, flush=True)
+            if sys.stdin.readline().strip() != name:
+                raise BadSetting(f"{name} was not deleted.")
+        gainboard.delete_collection(name)
+    print(f"{name}: deleted")

@@ -2,63 +2,94 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
-from gainboard.cli.command import Command, Example, together
+from gainboard.cli.command import Example, Option, command, refuse
 from gainboard.cli.compared_files import FORMS, ComparedFiles
-from gainboard.cli.files import expand_folders, find_tag, reading_options, short_names
-from gainboard.cli.options import (
-    STANDARD_INPUT,
-    metric_option,
-    names_option,
-    parameter_default_options,
-    quiet_option,
-    score_output_options,
-)
+from gainboard.cli.files import expand_folders, open_counted, short_names, unpacked
+from gainboard.cli.options import STANDARD_INPUT
+from gainboard.cli.parallel import PlainCount
 from gainboard.cli.progress import has_colours
-from gainboard.cli.scored_files import score_files
-from gainboard.errors import BadSetting
+from gainboard.cli.scored_files import FilesToScore, score_files
+from gainboard.errors import BadSetting, GainboardError
 from gainboard.evaluation.boards.pair_statistics import compare_pairs, pair_up
 from gainboard.notation.sources import run_name
 from gainboard.notation.texts import read_number
+from gainboard.trec import RunReader
 
 MOST_SHOWN: Final = 10
 """The most runs that a message lists."""
 
 
-def _compare(parsed: argparse.Namespace) -> int:
+def _read_margin(text: str) -> float:
+    try:
+        margin = read_number(text)
+    except ValueError:
+        margin = 0
+    if margin <= 0:
+        refuse(f"{text!r} is not a margin. Use a number above 0, such as 0.02")
+    return margin
+
+
+@command(
+    __doc__,
+    Example("gainboard compare qrels.txt run.txt runs/civet.txt", "two runs"),
+    Example("gainboard compare qrels.txt runs/* --baseline run.txt -m nDCG@10", "all runs with one baseline"),
+    Example("gainboard compare qrels.txt runs --baseline civet -m nDCG@10", "all runs of a folder with one"),
+    Example("gainboard compare qrels.txt run.txt runs/civet.txt -m AP --margin 0.02", "are they equivalent?"),
+    Example("gainboard compare qrels.txt run.txt runs/civet.txt -m AP -q", "also the difference on each topic"),
+    Example("gainboard compare qrels.txt runs/* --baseline run.txt -f json > compared.json"),
+)
+def compare(
+    files: FilesToScore,
+    *,
+    baselines: Annotated[
+        Sequence[str],
+        Option(
+            "a run with which the others are compared: its file, its printed name or its tag; may be repeated",
+            "--baseline",
+            metavar="RUN",
+        ),
+    ] = (),
+    margin: Annotated[
+        float | None,
+        Option(
+            "also ask whether runs are equivalent (TOST): the largest mean difference that does not matter",
+            metavar="DIFFERENCE",
+            read=_read_margin,
+        ),
+    ] = None,
+    format: Annotated[str, Option("the format (default: table)", "-f", "--format", choices=FORMS)] = "table",
+) -> int:
     """Compare two run files, or run files with baselines, by a qrels file. The numbers are those of the service.
 
     Levels are corrected for exactly these pairs, under each metric. The topics that decide are printed on standard
     error. If a file has faults, its pairs are left out, and the exit code is 1.
     """
-    files = expand_folders(parsed.runs, parsed.qrels)
-    baselines = list(dict.fromkeys(_find_baseline(name, files) for name in parsed.baselines))
-    others = [file for file in dict.fromkeys(files) if file not in baselines]
-    if not (baselines and others) and len(others) != 2:
+    runs = expand_folders(files.runs, files.qrels)
+    baseline_files = list(dict.fromkeys(_find_baseline(name, runs) for name in baselines))
+    others = [file for file in dict.fromkeys(runs) if file not in baseline_files]
+    if not (baseline_files and others) and len(others) != 2:
         raise BadSetting(
             f"Two different run files can be compared, but the number of files is {len(others)}. Name two, or say with "
             "which run the others are compared: --baseline RUN."
         )
-    scored = score_files(parsed, [*others, *baselines])
+    scored = score_files(files, [*others, *baseline_files])
     if scored is None:
         return 1
     # Files with faults make no pairs.
-    kept = [file for file in baselines if file in scored.files]
-    pairs = pair_up(scored.files, kept) if kept or (not baselines and len(scored.files) == 2) else []
+    kept = [file for file in baseline_files if file in scored.files]
+    pairs = pair_up(scored.files, kept) if kept or (not baseline_files and len(scored.files) == 2) else []
     if not pairs:
         return 1
-    compared = ComparedFiles(
-        scored, list(compare_pairs(scored, pairs, parsed.margin)), parsed.margin, is_quiet=parsed.quiet
-    )
+    compared = ComparedFiles(scored, list(compare_pairs(scored, pairs, margin)), margin, is_quiet=files.quiet)
     for remark in compared.remarks():
         print(f"note: {remark}", file=sys.stderr)
-    sys.stdout.writelines(FORMS[parsed.format](compared, has_colours(sys.stdout)))
+    sys.stdout.writelines(FORMS[format](compared, has_colours(sys.stdout)))
     return 1 if scored.refused else 0
 
 
@@ -73,7 +104,7 @@ def _find_baseline(name: str, files: Sequence[str]) -> str:
         return next((file for file in files if os.path.isfile(file) and os.path.samefile(file, name)), name)
     shown = short_names(files)
     for names in (shown, [run_name(Path(file)) for file in files], map(_find_tag, files)):
-        fitting = [file for file, each in zip(files, names, strict=True) if each == name]
+        fitting = [file for file, shown_name in zip(files, names, strict=True) if shown_name == name]
         if len(fitting) > 1:
             raise BadSetting(
                 f"--baseline {name} names {len(fitting)} runs: {', '.join(fitting)}. Name one of the files."
@@ -84,55 +115,14 @@ def _find_baseline(name: str, files: Sequence[str]) -> str:
     raise BadSetting(f"--baseline {name} is no file, and the name or tag of no run. Available: {some}")
 
 
-def _find_tag(file: str) -> str:
-    # Standard input can be read only once, so its tag is not known yet.
-    return find_tag(file) if os.path.isfile(file) else ""
-
-
-def _margin(text: str) -> float:
+def _find_tag(name: str) -> str:
+    """Return the run tag of the first line of a file; empty if it has none, or cannot be read."""
+    if not os.path.isfile(name):
+        return ""  # Standard input can be read only once, so its tag is not known yet.
     try:
-        margin = read_number(text)
-    except ValueError:
-        margin = 0
-    if margin <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a margin. Use a number above 0, such as 0.02")
-    return margin
-
-
-def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("qrels", metavar="QRELS", help="judgments in TREC's or NTCIR's layout; - is standard input")
-    parser.add_argument("runs", metavar="RUN_FILE", nargs="+", help="run files, plain, .gz or .zst, or folders of them")
-    parser.add_argument(
-        "--baseline",
-        dest="baselines",
-        metavar="RUN",
-        action="append",
-        default=[],
-        help="a run with which the others are compared: its file, its printed name or its tag; may be repeated",
-    )
-    parser.add_argument(
-        "--margin",
-        type=_margin,
-        metavar="DIFFERENCE",
-        help="also ask whether runs are equivalent (TOST): the largest mean difference that does not matter",
-    )
-    metric_option(parser, "AP, Q, nDCG@10")
-    names_option(parser)
-    score_output_options(parser, FORMS)
-    quiet_option(parser)
-
-
-COMMAND = Command(
-    "compare",
-    __doc__,
-    _compare,
-    together(_options, reading_options, parameter_default_options),
-    [
-        Example("gainboard compare qrels.txt run.txt runs/civet.txt", "two runs"),
-        Example("gainboard compare qrels.txt runs/* --baseline run.txt -m nDCG@10", "all runs with one baseline"),
-        Example("gainboard compare qrels.txt runs --baseline civet -m nDCG@10", "all runs of a folder with one"),
-        Example("gainboard compare qrels.txt run.txt runs/civet.txt -m AP --margin 0.02", "are they equivalent?"),
-        Example("gainboard compare qrels.txt run.txt runs/civet.txt -m AP -q", "also the difference on each topic"),
-        Example("gainboard compare qrels.txt runs/* --baseline run.txt -f json > compared.json"),
-    ],
-)
+        with open_counted(name, PlainCount()) as file:
+            reader = RunReader(unpacked(file))
+            reader.first_document()
+            return reader.tag
+    except GainboardError:
+        return ""

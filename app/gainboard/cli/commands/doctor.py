@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
-import json
+import json as json_format
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-from gainboard.cli.command import Command, Example, together
-from gainboard.cli.options import data_option
-
-if TYPE_CHECKING:
-    from gainboard.cli.doctor import Finding
+from gainboard.cli.command import Example, command
+from gainboard.cli.options import Data
 
 
-def _doctor(parsed: argparse.Namespace) -> int:
+@command(
+    __doc__,
+    Example("gainboard doctor"),
+    Example("gainboard doctor --thorough --json", "after a crash of the machine, for a program to read"),
+)
+def doctor(
+    *,
+    data: Data = None,
+    thorough: Annotated[bool, "also read and verify everything that is stored"] = False,
+    json: Annotated[bool, "for programs"] = False,
+) -> int:
     """Check the installation, the settings and the data. Say what is wrong and how to solve it. Nothing is changed and
     no secret is shown: include the output in every bug report. The exit code is 0 if there is no problem, else 1. The
     command needs no running service, and no working database.
@@ -23,39 +29,19 @@ def _doctor(parsed: argparse.Namespace) -> int:
     from gainboard.cli.doctor import run_checks  # noqa: PLC0415
 
     findings = []
-    for name, finding in run_checks(os.environ, parsed.data, thorough=parsed.thorough):
+    for name, finding in run_checks(os.environ, data, thorough=thorough):
         findings.append((name, finding))
-        if not parsed.json:
-            print(_line(name, finding), flush=True)
+        if not json:
+            advice = f"\n{'':8} {'':17} -> {finding.advice}" if finding.advice else ""
+            print(f"{finding.verdict:8} {name:17} {finding.message}{advice}", flush=True)
     counted = Counter(finding.verdict for _, finding in findings)
-    if parsed.json:
+    if json:
         rows = [
             {"check": name, "verdict": finding.verdict, "said": finding.message, "advice": finding.advice}
             for name, finding in findings
         ]
-        print(json.dumps({"problems": counted["problem"], "notes": counted["note"], "findings": rows}, indent=2))
+        report = {"problems": counted["problem"], "notes": counted["note"], "findings": rows}
+        print(json_format.dumps(report, indent=2))
     else:
         print(f"problems: {counted['problem']}, notes: {counted['note']}")
     return 1 if counted["problem"] else 0
-
-
-def _line(name: str, finding: Finding) -> str:
-    advice = f"\n{'':8} {'':17} -> {finding.advice}" if finding.advice else ""
-    return f"{finding.verdict:8} {name:17} {finding.message}{advice}"
-
-
-def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--thorough", action="store_true", help="also read and verify everything that is stored")
-    parser.add_argument("--json", action="store_true", help="for programs")
-
-
-COMMAND = Command(
-    "doctor",
-    __doc__,
-    _doctor,
-    together(data_option, _options),
-    [
-        Example("gainboard doctor"),
-        Example("gainboard doctor --thorough --json", "after a crash of the machine, for a program to read"),
-    ],
-)

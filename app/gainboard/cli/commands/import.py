@@ -3,40 +3,31 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from pathlib import Path
+from typing import Annotated
 
-from gainboard.cli.command import Command, Example, together
-from gainboard.cli.connecting import connect_server, server_options
+from gainboard.cli.command import Argument, Example, command
+from gainboard.cli.connecting import OneServer
 from gainboard.cli.folders import pack, require_folder
-from gainboard.cli.printing import format_option, print_one, printable
+from gainboard.cli.printing import Format, print_one, printable
 
 
-def _import(parsed: argparse.Namespace) -> int:
+@command(__doc__, Example("gainboard import web-1", "a collection of another instance"))
+def import_(
+    at: OneServer,
+    folder: Annotated[Path, Argument("the folder of a release", metavar="DIR")],
+    *,
+    format: Format = "table",
+) -> None:
     """Make the collection of a folder that `gainboard export` wrote, with its runs, versions, settings, times and
     results. It keeps its uuid, so that the ids of jobs stay, and an instance that has it already refuses it. Results
     that this version of Gainboard does not know are left out, and named on standard error.
     """
-    require_folder(parsed.folder)
-    with connect_server(parsed) as server, tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
-        packed = pack(parsed.folder, Path(temporary) / "release.tar")
-        made = server.gainboard.import_release(packed)
-    for each in made.left_out:
-        print(printable(f"left out: {each.kind} {each.id[:12]}: {each.because}"), file=sys.stderr)
-    print_one(made, parsed.format)
-    return 0
-
-
-def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", type=Path, help="the folder of a release")
-
-
-COMMAND = Command(
-    "import",
-    __doc__,
-    _import,
-    together(_options, format_option, server_options),
-    [Example("gainboard import web-1", "a collection of another instance")],
-)
+    require_folder(folder)
+    with at.connect() as gainboard, tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
+        imported = gainboard.import_release(pack(folder, Path(temporary) / "release.tar"))
+    for work in imported.left_out:
+        print(printable(f"left out: {work.kind} {work.id[:12]}: {work.because}"), file=sys.stderr)
+    print_one(imported, format)

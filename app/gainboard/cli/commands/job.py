@@ -2,63 +2,75 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated
 
-from gainboard.cli.command import Example, Group
-from gainboard.cli.connecting import CalledServer, collection_option
-from gainboard.cli.jobs import Noun
-from gainboard.cli.loading import file_options
-from gainboard.cli.options import metric_option, read_metrics
-from gainboard.client import Job
+from gainboard.cli.command import Example, Option, command
+from gainboard.cli.connecting import OneCollection
+from gainboard.cli.jobs import Kind, Noun, ResultForm, Wait, WorkParameters, print_work, run_work
+from gainboard.cli.jobs import kinds as describe_kinds
+from gainboard.cli.loading import CampaignOrFiles
+from gainboard.cli.options import metric_option
+from gainboard.cli.printing import Format
+from gainboard.client import Gainboard, Job
+from gainboard.vocabulary import JobState
 
-
-def _ask(server: CalledServer, parsed: argparse.Namespace, parameters: dict[str, Any]) -> Job:
-    metrics = {"metrics": found} if (found := read_metrics(parsed)) else {}
-    return server.gainboard.job(server.collection, parsed.kind, **metrics, **parameters)
-
-
-def _list_work(server: CalledServer, parsed: argparse.Namespace | None) -> Iterator[Job]:
-    if parsed is None:
-        return server.gainboard.jobs()
-    return server.gainboard.jobs(collection=server.some_collection, kind=parsed.kind, state=parsed.state)
-
-
-def _run_options(parser: argparse.ArgumentParser) -> None:
-    collection_option(parser)
-    metric_option(parser, "none; most kinds need some")
-    file_options(parser)
-
-
-def _list_options(parser: argparse.ArgumentParser) -> None:
-    collection_option(parser)
-    parser.add_argument("--kind", help="only jobs of this kind")
-    parser.add_argument("--state", help="only jobs in this state")
-
-
-COMMAND = Group(
+JOB = Noun(
     "job",
-    __doc__,
-    Noun(
-        name="job",
-        list_kinds=lambda server: server.gainboard.job_kinds(),
-        ask=_ask,
-        find=lambda server, job: server.gainboard.find_job(job),
-        list_work=_list_work,
-        columns=("collection", "kind"),
-        run_options=_run_options,
-        list_options=_list_options,
-        examples=[
-            Example(
-                "gainboard job run bootstrap-sensitivity -c web -m Q -m AP --set alphas=0.05,0.01 --set seed=3 --wait",
-                "which metric separates more pairs of runs",
-            ),
-            Example(
-                "gainboard job run swap-rate --qrels qrels.txt --runs runs/* -m AP -m Q --output out",
-                "without a server",
-            ),
-            Example("gainboard job run gain-vectors -c web --output curves", "all tables and figures as files"),
-        ],
-    ).commands(),
+    list_kinds=lambda gainboard: gainboard.job_kinds(),
+    find=lambda gainboard, job: gainboard.find_job(job),
+    list_all=lambda gainboard: gainboard.jobs(),
+    columns=("collection", "kind"),
 )
+kinds = JOB.command("list what can be run", describe_kinds)
+
+
+@command(
+    "run a job",
+    Example(
+        "gainboard job run bootstrap-sensitivity -c web -m Q -m AP --set alphas=0.05,0.01 --set seed=3 --wait",
+        "which metric separates more pairs of runs",
+    ),
+    Example("gainboard job run swap-rate --qrels qrels.txt --runs runs/* -m AP -m Q --output out", "without a server"),
+    Example("gainboard job run gain-vectors -c web --output curves", "all tables and figures as files"),
+)
+def run(
+    at: CampaignOrFiles,
+    kind: Kind,
+    *,
+    metrics: Annotated[Sequence[str], metric_option("none; most kinds need some")] = (),
+    parameters: WorkParameters = (),
+    wait: Wait = False,
+    form: ResultForm,
+) -> None:
+    """Ask for the work; an equal request returns the one that exists. Without --wait or --output, print its id on
+    standard output. Ctrl+C ends the waiting; the work goes on.
+    """
+
+    def ask(gainboard: Gainboard) -> Job:
+        values = {
+            **({"metrics": metrics} if metrics else {}),
+            **({"qrels": at.version} if at.version else {}),
+            **JOB.read_parameters(gainboard, kind, parameters),
+        }
+        return gainboard.job(at.collection, kind, **values)
+
+    run_work(JOB, at, ask, form, waits=wait)
+
+
+@command("list the jobs that you may see, newest first")
+def list_(
+    at: OneCollection,
+    *,
+    kind: Annotated[str | None, "only jobs of this kind"] = None,
+    state: Annotated[JobState | None, Option("only jobs in this state", metavar="STATE")] = None,
+    format: Format = "table",
+) -> None:
+    """List those that you may see, newest first. A table shows the first characters of each id, which are enough to
+    name it; without a token, whole ids.
+    """
+    with at.connect() as gainboard:
+        print_work(JOB, at, gainboard.jobs(collection=at.some_collection, kind=kind, state=state), format)
+
+
+show, wait, result, cancel = JOB.commands_on_one()

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
+from contextlib import closing
 
-from gainboard.cli.command import Command, Example
-from gainboard.cli.options import data_option, read_settings
+from gainboard.cli.command import Example, command
+from gainboard.cli.options import Data, read_settings
 
 
-def _migrate(parsed: argparse.Namespace) -> int:
+@command(
+    __doc__,
+    Example("gainboard migrate"),
+    Example("GAINBOARD_DATABASE_URL=postgresql+psycopg://user@host/name gainboard migrate", "on PostgreSQL"),
+)
+def migrate(*, data: Data = None) -> None:
     """Bring the database to this version's schema, and print the schema before and after."""
     from gainboard.main import open_database  # noqa: PLC0415
-    from gainboard.store.schema import migrate  # noqa: PLC0415
+    from gainboard.store import schema  # noqa: PLC0415
 
-    database = open_database(read_settings(parsed))
-    try:
-        before, after = migrate(database)
-    finally:
-        database.close()
+    with closing(open_database(read_settings(data))) as database:
+        before, after = schema.migrate(database)
     print(f"schema {after}: nothing to do" if before == after else f"schema {before or 'none'} -> {after}")
-    return 0
-
-
-COMMAND = Command(
-    "migrate",
-    __doc__,
-    _migrate,
-    data_option,
-    [
-        Example("gainboard migrate"),
-        Example("GAINBOARD_DATABASE_URL=postgresql+psycopg://user@host/name gainboard migrate", "on PostgreSQL"),
-    ],
-)

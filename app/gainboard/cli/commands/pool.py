@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
-import glob
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any
 
-from gainboard.cli.command import Command, Example, Group, together
-from gainboard.cli.connecting import CalledServer, collection_option, connect_server, server_options
-from gainboard.cli.files import FileReader, total_size, without_suffix
+from gainboard.cli.command import Example, Option, command, count
+from gainboard.cli.connecting import OneCollection
+from gainboard.cli.files import FileReader, expand_patterns, total_size, without_suffix
 from gainboard.cli.jobs import wait_for
-from gainboard.cli.options import count, whole_number
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
-from gainboard.cli.printing import fault_lines, format_rows, list_faults, printable
+from gainboard.cli.printing import fault_lines, format_rows, list_faults, print_utf8, printable
 from gainboard.cli.scored_files import load_compiled
 from gainboard.cli.submissions import NO_DETAILS, Submission, read_submissions
-from gainboard.client import Job
+from gainboard.client import Gainboard
 from gainboard.errors import BadSetting, GainboardError
 from gainboard.evaluation.judgments.pools import (
     COST_DEPTHS,
@@ -37,6 +34,7 @@ from gainboard.statistics.judging import PoolOrder
 from gainboard.vocabulary import OrderBy, RunOrder
 
 DEPTH = 100
+_NUMBER = count("a whole number", 1, 1_000_000, 30)
 COST_COLUMNS = ("depth", "documents", "mean by topic", "least", "most")
 
 
@@ -79,62 +77,141 @@ class TopReading:
             return error
 
 
-def _make(parsed: argparse.Namespace) -> int:
+@dataclass(frozen=True)
+class PooledRuns:
+    """The options of both commands: which runs are pooled, how deep, and how they are read."""
+
+    runs: Annotated[
+        Sequence[str],
+        Option(
+            "pool these files without a server: runs, folders, patterns such as 'runs/*', or a CSV as `submit` takes",
+            metavar="FILE",
+            nargs="+",
+        ),
+    ] = ()
+    run_names: Annotated[
+        Sequence[str], Option("only this run, pooled or not; may be repeated", "--run", metavar="NAME")
+    ] = ()
+    teams: Annotated[Sequence[str], Option("only runs of this team; may be repeated", "--team", metavar="NAME")] = ()
+    top: Annotated[
+        int | None, Option("only so many runs of each team, by priority, then name", metavar="N", read=_NUMBER)
+    ] = None
+    depth: Annotated[int | None, Option(f"ranks taken of each run (default: {DEPTH})", metavar="N", read=_NUMBER)] = (
+        None
+    )
+    without: Annotated[
+        Sequence[str],
+        Option(
+            "leave out what these judge: a version (2), a set (second), a version of it (second:3); with --runs, a "
+            "qrels file; may be repeated",
+            metavar="JUDGMENTS",
+        ),
+    ] = ()
+    topics: Annotated[
+        str | None, Option("only those of a topic group; with --runs, a file of topics", metavar="NAME")
+    ] = None
+    order_by: Annotated[OrderBy | None, "what determines a rank (default: score)"] = None
+    ignore_identical_ids: Annotated[bool, "leave out lines with their topic's id"] = False
+
+    def pool(self, at: OneCollection, judging: JudgingOrder, depths: Sequence[int] = ()) -> MadePool:
+        """Make the pool, on the server or of the files. Raise BadSetting if that is impossible."""
+        if self.run_names and (self.teams or self.top):
+            raise BadSetting("--run names all runs of the pool. Leave out --team and --top.")
+        if self.runs:
+            return _pool_files(self, judging, depths)
+        with at.connect() as gainboard:
+            return _pool_stored(gainboard, at.collection, self, judging, depths)
+
+
+@dataclass(frozen=True)
+class JudgingOrder:
+    """The options that say in which order documents are judged, and how many of them."""
+
+    order: Annotated[PoolOrder | None, "the order of judging (default: ntcir)"] = None
+    seed: Annotated[int | None, "the seed of the order random (default: 0)"] = None
+    budget: Annotated[
+        int | None, Option("the most documents a topic", metavar="N", read=count("a whole number", 1, 100_000_000, 200))
+    ] = None
+    in_all: Annotated[bool, "the budget is for all topics, which take turns"] = False
+
+
+@command(
+    "make a pool of the documents to judge",
+    Example("gainboard pool make -c web --depth 30 --order ntcir > pool.txt", "of the stored runs"),
+    Example("gainboard pool make -c web --without 1 --budget 50 -f csv", "a second round"),
+    Example("gainboard pool make --runs 'runs/*' --depth 30 > pool.txt", "without a server"),
+)
+def make(
+    at: OneCollection,
+    *,
+    pooled: PooledRuns,
+    judging: JudgingOrder,
+    format: Annotated[PoolFormat, Option("(default: trec)", "-f", "--format")] = "trec",
+    details: Annotated[bool, "in csv and json: how many runs and teams have it, and its best rank"] = False,
+) -> None:
     """Print the documents to judge of each topic: those that the pooled runs have at rank --depth or above, in the
     order of judging. With --runs, no server is needed, and the file has the same bytes.
 
     The formats are trec (topic, document), ntcir (topic, document, place in the order), csv and json. None tells an
     assessor how many runs found a document, unless --details asks for it.
     """
-    made = _made(parsed, depths=[])
-    for piece in pool_pieces(made.topics, parsed.format, details=parsed.details):
+    pool = pooled.pool(at, judging)
+    print_utf8()
+    for piece in pool_pieces(pool.topics, format, details=details):
         print(piece, end="")
-    documents = sum(len(each.documents) for each in made.topics)
-    about = f"{documents:,} documents of {len(made.topics):,} topics, from {made.runs:,} runs"
-    print(f"{about}; SHA-256 of the pool in the format trec: {pool_sha256(made.topics)}", file=sys.stderr)
-    return 0
+    documents = sum(len(topic.documents) for topic in pool.topics)
+    about = f"{documents:,} documents of {len(pool.topics):,} topics, from {pool.runs:,} runs"
+    print(f"{about}; SHA-256 of the pool in the format trec: {pool_sha256(pool.topics)}", file=sys.stderr)
 
 
-def _costs(parsed: argparse.Namespace) -> int:
+@command(
+    "count the documents to judge by depth",
+    Example("gainboard pool costs -c web --top 2", "of each team's first two runs"),
+)
+def costs(
+    at: OneCollection,
+    *,
+    pooled: PooledRuns,
+    depths: Annotated[
+        Sequence[int],
+        Option(
+            "a depth; may be repeated (default: 10, 20, 50, 100)",
+            "--at",
+            metavar="N",
+            read=count("a depth", 1, 1_000_000, 30),
+        ),
+    ] = COST_DEPTHS,
+) -> None:
     """Print how many documents there are to judge in pools of several depths, without a budget."""
-    made = _made(parsed, depths=parsed.depths or [*COST_DEPTHS])
-    print(format_rows(COST_COLUMNS, made.costs), end="")
-    return 0
+    print(format_rows(COST_COLUMNS, pooled.pool(at, JudgingOrder(), depths).costs), end="")
 
 
-def _made(parsed: argparse.Namespace, depths: Sequence[int]) -> MadePool:
-    if parsed.named and (parsed.team or parsed.top):
-        raise BadSetting("--run names all runs of the pool. Leave out --team and --top.")
-    if parsed.runs:
-        return _from_files(parsed, depths)
-    with connect_server(parsed) as server:
-        return _from_server(server, parsed, depths)
-
-
-def _from_server(server: CalledServer, parsed: argparse.Namespace, depths: Sequence[int]) -> MadePool:
-    given = {
-        "depth": parsed.depth,
-        "order": parsed.order,
-        "runs": parsed.named,
-        "teams": parsed.team,
-        "top": parsed.top,
-        "budget": parsed.budget,
-        "budget_for": "all" if parsed.in_all else None,
-        "topics": parsed.topics,
-        "seed": parsed.seed,
-        "order_by": parsed.order_by,
-        "ignore_identical_ids": parsed.ignore_identical_ids or None,
-        "without": [*map(_version, parsed.without or ())],
+def _pool_stored(
+    gainboard: Gainboard, collection: str, pooled: PooledRuns, judging: JudgingOrder, depths: Sequence[int]
+) -> MadePool:
+    parameters = {
+        "depth": pooled.depth,
+        "order": judging.order,
+        "runs": pooled.run_names or None,
+        "teams": pooled.teams or None,
+        "top": pooled.top,
+        "budget": judging.budget,
+        "budget_for": "all" if judging.in_all else None,
+        "topics": pooled.topics,
+        "seed": judging.seed,
+        "order_by": pooled.order_by,
+        "ignore_identical_ids": pooled.ignore_identical_ids or None,
+        "without": [*map(_read_version, pooled.without)],
+        "depths": depths or None,
     }
-    wanted = {name: value for name, value in given.items() if value is not None}
-    job: Job = server.gainboard.pool(server.collection, **wanted, **({"depths": depths} if depths else {}))
+    job = gainboard.pool(collection, **{name: value for name, value in parameters.items() if value is not None})
     wait_for(job, "job")
     result = job.result_json()
-    rows = [(each["depth"], each["documents"], *_spread(each["by_topic"])) for each in result["costs"]]
-    return MadePool([PooledTopic(**each) for each in result["pool"]], len(result["runs"]), rows)
+    rows = [(cost["depth"], cost["documents"], *_spread(cost["by_topic"])) for cost in result["costs"]]
+    return MadePool([PooledTopic(**topic) for topic in result["pool"]], len(result["runs"]), rows)
 
 
-def _version(text: str) -> dict[str, Any]:
+def _read_version(text: str) -> dict[str, Any]:
     """Return the version that `2`, `second` or `second:3` names, as a job's parameter."""
     name, _, number = text.rpartition(":") if ":" in text else ("", "", text) if text.isdecimal() else (text, "", "")
     if not is_slug(name or "official") or not (number.isdecimal() or not number):
@@ -145,146 +222,49 @@ def _version(text: str) -> dict[str, Any]:
     return {"judgments": name or "official"} | ({"qrels": int(number)} if number else {})
 
 
-def _from_files(parsed: argparse.Namespace, depths: Sequence[int]) -> MadePool:
-    names, teams_named = (tuple(each) if each else None for each in (parsed.named, parsed.team))
-    runs = RunsToPool(names, teams_named, parsed.top).of(_listed(parsed.runs), "--runs")
+def _pool_files(pooled: PooledRuns, judging: JudgingOrder, depths: Sequence[int]) -> MadePool:
+    listed = [RunToPool.of(sent) for sent in read_submissions([*expand_patterns(pooled.runs)], NO_DETAILS)]
+    names, teams = (tuple(chosen) if chosen else None for chosen in (pooled.run_names, pooled.teams))
+    runs = RunsToPool(names, teams, pooled.top).of(listed, "--runs")
     if not runs:
         raise BadSetting("No run is to be pooled: all are marked as not pooled. Name runs with --run.")
     form = PoolForm(
-        parsed.depth or DEPTH,
-        parsed.order or "ntcir",
-        parsed.budget,
-        parsed.in_all,
-        parsed.seed or 0,
-        depths,
+        pooled.depth or DEPTH, judging.order or "ntcir", judging.budget, judging.in_all, judging.seed or 0, depths
     )
-    order = RunOrder(parsed.order_by or "score", parsed.ignore_identical_ids)
+    order = RunOrder(pooled.order_by or "score", pooled.ignore_identical_ids)
     reading = FileReader(None, None, form.read_depth, order, NO_LIMITS)
-    judged = [reading.qrels(file, PlainCount()).judgments for file in parsed.without or ()]
-    teams = sorted({run.team for run in runs})
-    pool = make_pool(
-        _tops(reading, [run.file for run in runs]),
-        [teams.index(run.team) for run in runs],
-        form,
-        _topics(parsed.topics),
-        judged,
-    )
-    rows = [(each.depth, int(each.documents.sum()), *_spread(each.documents.tolist())) for each in pool.costs]
+    judged = [reading.qrels(file, PlainCount()).judgments for file in pooled.without]
+    numbers = {team: number for number, team in enumerate(sorted({run.team for run in runs}))}
+    topics = None
+    if pooled.topics is not None:
+        try:
+            topics = Path(pooled.topics).read_text(encoding="utf-8-sig").split()
+        except (OSError, UnicodeError) as error:
+            raise BadSetting(
+                f"--topics {pooled.topics}: cannot be read as a list of topics, one on a line: {error}."
+            ) from error
+    tops = _read_tops(reading, [run.file for run in runs])
+    pool = make_pool(tops, [numbers[run.team] for run in runs], form, topics, judged)
+    rows = [(cost.depth, int(cost.documents.sum()), *_spread(cost.documents.tolist())) for cost in pool.costs]
     return MadePool(pool.topics, len(runs), rows)
 
 
-def _listed(names: Sequence[str]) -> list[RunToPool]:
-    files: list[str] = []
-    for name in names:
-        # A shell expands patterns, unless they are quoted or it is that of Windows.
-        files += [name] if Path(name).exists() else sorted(glob.glob(name)) or [name]
-    return [RunToPool.of(each) for each in read_submissions(files, NO_DETAILS)]
-
-
-def _tops(reading: FileReader, files: Sequence[str]) -> list[TopDocuments]:
+def _read_tops(reading: FileReader, files: Sequence[str]) -> list[TopDocuments]:
     size = total_size(files)
     processes = choose_processes(files, size)
     load_compiled(files, processes)
     read = process_files(TopReading(reading), files, label="reading", size=size, processes=processes)
     tops: list[TopDocuments] = []
-    for file, each in zip(files, read, strict=True):
-        if isinstance(each, TopDocuments):
-            tops.append(each)
+    for file, top in zip(files, read, strict=True):
+        if isinstance(top, TopDocuments):
+            tops.append(top)
             continue
-        for line in fault_lines(file, *list_faults(each)):
+        for line in fault_lines(file, *list_faults(top)):
             print(printable(line), file=sys.stderr)
     if len(tops) < len(files):
         raise BadSetting("No pool was made. Correct the faulty runs, or leave them out.")
     return tops
 
 
-def _topics(file: str | None) -> list[str] | None:
-    if file is None:
-        return None
-    try:
-        return Path(file).read_text(encoding="utf-8-sig").split()
-    except (OSError, UnicodeError) as error:
-        raise BadSetting(f"--topics {file}: cannot be read as a list of topics, one on a line: {error}.") from error
-
-
 def _spread(by_topic: Sequence[int]) -> tuple[float, int, int]:
     return round(sum(by_topic) / max(len(by_topic), 1), 1), min(by_topic, default=0), max(by_topic, default=0)
-
-
-def _pool_options(parser: argparse.ArgumentParser) -> None:
-    collection_option(parser)
-    number = count("a whole number", 1, 1_000_000, 30)
-    parser.add_argument(
-        "--runs",
-        metavar="FILE",
-        nargs="+",
-        help="pool these files without a server: runs, folders, patterns such as 'runs/*', or a CSV as `submit` takes",
-    )
-    once: dict[str, Any] = {"action": "append", "metavar": "NAME"}
-    parser.add_argument("--run", dest="named", **once, help="only this run, pooled or not; may be repeated")
-    parser.add_argument("--team", **once, help="only runs of this team; may be repeated")
-    parser.add_argument(
-        "--top", metavar="N", type=number, help="only so many runs of each team, by priority, then name"
-    )
-    parser.add_argument("--depth", metavar="N", type=number, help=f"ranks taken of each run (default: {DEPTH})")
-    parser.add_argument(
-        "--without",
-        metavar="JUDGMENTS",
-        action="append",
-        help="leave out what these judge: a version (2), a set (second), a version of it (second:3); with --runs, a "
-        "qrels file; may be repeated",
-    )
-    parser.add_argument("--topics", metavar="NAME", help="only those of a topic group; with --runs, a file of topics")
-    parser.add_argument("--order-by", choices=get_args(OrderBy), help="what determines a rank (default: score)")
-    parser.add_argument("--ignore-identical-ids", action="store_true", help="leave out lines with their topic's id")
-
-
-def _order_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--order", choices=get_args(PoolOrder), help="the order of judging (default: ntcir)")
-    parser.add_argument("--seed", type=whole_number, help="the seed of the order random (default: 0)")
-    parser.add_argument(
-        "--budget", metavar="N", type=count("a whole number", 1, 100_000_000, 200), help="the most documents a topic"
-    )
-    parser.add_argument("--in-all", action="store_true", help="the budget is for all topics, which take turns")
-    parser.add_argument("-f", "--format", choices=get_args(PoolFormat), default="trec", help="(default: trec)")
-    parser.add_argument(
-        "--details", action="store_true", help="in csv and json: how many runs and teams have it, and its best rank"
-    )
-
-
-def _no_order(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--at",
-        dest="depths",
-        metavar="N",
-        type=count("a depth", 1, 1_000_000, 30),
-        action="append",
-        help="a depth; may be repeated (default: 10, 20, 50, 100)",
-    )
-    parser.set_defaults(order=None, seed=None, budget=None, in_all=False)
-
-
-COMMAND = Group(
-    "pool",
-    __doc__,
-    [
-        Command(
-            "make",
-            "make a pool of the documents to judge",
-            _make,
-            together(_pool_options, _order_options, server_options),
-            [
-                Example("gainboard pool make -c web --depth 30 --order ntcir > pool.txt", "of the stored runs"),
-                Example("gainboard pool make -c web --without 1 --budget 50 -f csv", "a second round"),
-                Example("gainboard pool make --runs 'runs/*' --depth 30 > pool.txt", "without a server"),
-            ],
-        ),
-        Command(
-            "costs",
-            "count the documents to judge by depth",
-            _costs,
-            together(_pool_options, _no_order, server_options),
-            [Example("gainboard pool costs -c web --top 2", "of each team's first two runs")],
-        ),
-    ],
-)

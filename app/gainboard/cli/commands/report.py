@@ -2,61 +2,73 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
-from gainboard.cli.command import Example, Group
-from gainboard.cli.connecting import CalledServer, collection_option
-from gainboard.cli.jobs import Noun
-from gainboard.cli.loading import file_options
-from gainboard.client import Report
+from gainboard.cli.command import Example, Option, command
+from gainboard.cli.connecting import OneCollection
+from gainboard.cli.jobs import Kind, Noun, ResultForm, Wait, WorkParameters, print_work, run_work
+from gainboard.cli.jobs import kinds as describe_kinds
+from gainboard.cli.loading import CampaignOrFiles
+from gainboard.cli.printing import Format
+from gainboard.client import Gainboard, Report
 
-
-def _ask(server: CalledServer, parsed: argparse.Namespace, parameters: dict[str, Any]) -> Report:
-    return server.gainboard.report(parsed.kind, parsed.collections or [server.collection], **parameters)
-
-
-def _list_work(server: CalledServer, parsed: argparse.Namespace | None) -> Iterator[Report]:
-    if parsed is None:
-        return server.gainboard.reports()
-    return server.gainboard.reports(collection=server.some_collection, name=parsed.kind)
-
-
-def _run_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-c",
-        "--collection",
-        dest="collections",
-        metavar="NAME",
-        action="append",
-        help="a collection; may be repeated (GAINBOARD_COLLECTION)",
-    )
-    file_options(parser)
-
-
-def _list_options(parser: argparse.ArgumentParser) -> None:
-    collection_option(parser)
-    parser.add_argument("--kind", help="only reports of this kind")
-
-
-COMMAND = Group(
+REPORT = Noun(
     "report",
-    __doc__,
-    Noun(
-        name="report",
-        list_kinds=lambda server: server.gainboard.report_kinds(),
-        ask=_ask,
-        find=lambda server, report: server.gainboard.find_report(report),
-        list_work=_list_work,
-        columns=("collections", "name"),
-        run_options=_run_options,
-        list_options=_list_options,
-        examples=[
-            Example(
-                "gainboard report run q-measure-appendix -c web --wait --output appendix",
-                "every table as CSV and LaTeX, every figure as SVG",
-            ),
-        ],
-    ).commands(),
+    list_kinds=lambda gainboard: gainboard.report_kinds(),
+    find=lambda gainboard, report: gainboard.find_report(report),
+    list_all=lambda gainboard: gainboard.reports(),
+    columns=("collections", "name"),
 )
+kinds = REPORT.command("list what can be run", describe_kinds)
+
+
+@dataclass(frozen=True)
+class Campaigns(CampaignOrFiles):
+    """The collections of a report."""
+
+    named: str | None = None
+    collections: Annotated[
+        Sequence[str],
+        Option("a collection; may be repeated (GAINBOARD_COLLECTION)", "-c", "--collection", metavar="NAME"),
+    ] = ()
+
+    @property
+    def collection(self) -> str:
+        """Return the first collection. Raise BadSetting if none is named."""
+        return self.collections[0] if self.collections else super().collection
+
+
+@command(
+    "run a report",
+    Example(
+        "gainboard report run q-measure-appendix -c web --wait --output appendix",
+        "every table as CSV and LaTeX, every figure as SVG",
+    ),
+)
+def run(at: Campaigns, kind: Kind, *, parameters: WorkParameters = (), wait: Wait = False, form: ResultForm) -> None:
+    """Ask for the work; an equal request returns the one that exists. Without --wait or --output, print its id on
+    standard output. Ctrl+C ends the waiting; the work goes on.
+    """
+
+    def ask(gainboard: Gainboard) -> Report:
+        collections = at.collections or [at.collection]
+        version = {"qrels": dict.fromkeys(collections, at.version)} if at.version else {}
+        return gainboard.report(kind, collections, **{**version, **REPORT.read_parameters(gainboard, kind, parameters)})
+
+    run_work(REPORT, at, ask, form, waits=wait)
+
+
+@command("list the reports that you may see, newest first")
+def list_(
+    at: OneCollection, *, kind: Annotated[str | None, "only reports of this kind"] = None, format: Format = "table"
+) -> None:
+    """List those that you may see, newest first. A table shows the first characters of each id, which are enough to
+    name it; without a token, whole ids.
+    """
+    with at.connect() as gainboard:
+        print_work(REPORT, at, gainboard.reports(collection=at.some_collection, name=kind), format)
+
+
+show, wait, result, cancel = REPORT.commands_on_one()

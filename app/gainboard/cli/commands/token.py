@@ -2,132 +2,108 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from gainboard.cli.command import Command, Example, Group, together
-from gainboard.cli.connecting import collection_option, connect_server, server_options
-from gainboard.cli.options import time
-from gainboard.cli.printing import format_option, print_many
+from gainboard.cli.command import Argument, Example, Option, command, time
+from gainboard.cli.connecting import OneCollection
+from gainboard.cli.printing import Format, print_many
 from gainboard.errors import BadSetting
+from gainboard.vocabulary import Role
 
 if TYPE_CHECKING:
     from gainboard.api.models.admin import CreatedOrganiser, CreatedToken
 
-ROLES = ("organiser", "participant", "reader")
 NEVER = "never"
 _TIMES = ("created_at", "expires_at", "revoked_at", "last_used_at")
+_ID = "the token's id, as `list` shows it; not the token itself"
+Instance = Annotated[bool, "a token of the whole instance, not of a collection"]
 
 
-def _create(parsed: argparse.Namespace) -> int:
+@command(
+    "create a token",
+    Example("gainboard token create participant --team lemur -c web"),
+    Example("gainboard token create reader -c web"),
+)
+def create(
+    at: OneCollection,
+    role: Annotated[Role, Argument("what its holder may do")],
+    *,
+    team: Annotated[str | None, "the participant's team; a new name creates the team"] = None,
+    holder: Annotated[str | None, "a note on who holds it; only organisers see it"] = None,
+    expires: Annotated[
+        datetime | None, Option("when it expires, for example 2027-06-30T12:00:00Z", metavar="TIME")
+    ] = None,
+    instance: Instance = False,
+) -> None:
     """Create a token of a collection (its organisers), or with --instance a token of another organiser of the instance.
     The token is shown only once, and nothing else goes to standard output: TOKEN=$(gainboard token create reader -c
     web).
     """
-    ends = {"holder": parsed.holder, "expires_at": parsed.expires}
-    if parsed.instance and (parsed.role != "organiser" or parsed.team):
+    if instance and (role != "organiser" or team):
         raise BadSetting(
             "A token with --instance is always an organiser's, without a team. Use: gainboard token create organiser "
             "--instance"
         )
-    with connect_server(parsed) as server:
-        if parsed.instance:
-            return _hand_over(server.gainboard.create_organiser(**ends))
-        return _hand_over(server.gainboard.create_token(server.collection, parsed.role, team=parsed.team, **ends))
+    with at.connect() as gainboard:
+        if instance:
+            _hand_over(gainboard.create_organiser(holder=holder, expires_at=expires))
+        else:
+            _hand_over(gainboard.create_token(at.collection, role, team=team, holder=holder, expires_at=expires))
 
 
-def _list(parsed: argparse.Namespace) -> int:
+@command("list tokens", Example("gainboard token list -c web"))
+def list_(at: OneCollection, *, instance: Instance = False, format: Format = "table") -> None:
     """List the tokens of a collection, with revoked ones, or with --instance those of the instance's organisers. The
     service stores only their records, so the tokens themselves cannot be shown.
     """
-    with connect_server(parsed) as server:
-        if parsed.instance:
-            print_many(server.gainboard.organisers(), ("id", "origin", "holder", *_TIMES), parsed.format)
+    with at.connect() as gainboard:
+        if instance:
+            print_many(gainboard.organisers(), ("id", "origin", "holder", *_TIMES), format)
         else:
-            tokens = server.gainboard.tokens(server.collection)
-            print_many(tokens, ("id", "role", "team", "holder", *_TIMES), parsed.format)
-    return 0
+            print_many(gainboard.tokens(at.collection), ("id", "role", "team", "holder", *_TIMES), format)
 
 
-def _revoke(parsed: argparse.Namespace) -> int:
+@command("revoke tokens")
+def revoke(
+    at: OneCollection, ids: Annotated[Sequence[str], Argument(_ID, metavar="ID")], *, instance: Instance = False
+) -> None:
     """Revoke tokens for good."""
-    with connect_server(parsed) as server:
-        for token in parsed.ids:
-            if parsed.instance:
-                server.gainboard.revoke_organiser(token)
+    with at.connect() as gainboard:
+        for token in ids:
+            if instance:
+                gainboard.revoke_organiser(token)
             else:
-                server.gainboard.revoke_token(server.collection, token)
+                gainboard.revoke_token(at.collection, token)
             print(f"{token}: revoked", flush=True)
-    return 0
 
 
-def _rotate(parsed: argparse.Namespace) -> int:
-    """Replace a token, which ends at once. Only the new token goes to standard output."""
-    changes: dict[str, Any] = {}
-    if parsed.expires is not None:
-        changes["expires_at"] = None if parsed.expires == NEVER else parsed.expires
-    with connect_server(parsed) as server:
-        return _hand_over(server.gainboard.rotate_token(server.collection, parsed.id, **changes))
-
-
-def _hand_over(made: CreatedToken | CreatedOrganiser) -> int:
-    print(made.token)
-    ends = f"ends {made.expires_at.isoformat()}" if made.expires_at else "does not expire"
-    role = f"an {made.role}" if made.role == "organiser" else f"a {made.role}"
-    print(f"token {made.id} of {role}; it {ends}, and is not shown again", file=sys.stderr)
-    return 0
-
-
-def _for_whom(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("role", choices=ROLES, help="what its holder may do")
-    parser.add_argument("--team", help="the participant's team; a new name creates the team")
-    parser.add_argument("--holder", help="a note on who holds it; only organisers see it")
-    parser.add_argument(
-        "--expires", metavar="TIME", type=time, help="when it expires, for example 2027-06-30T12:00:00Z"
-    )
-
-
-def _time_or_never(text: str) -> datetime | str:
+def _read_time_or_never(text: str) -> datetime | str:
     return text if text == NEVER else time(text)
 
 
-def _which(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ids", metavar="ID", nargs="+", help="the token's id, as `list` shows it; not the token itself")
+@command("replace a token")
+def rotate(
+    at: OneCollection,
+    id: Annotated[str, Argument(_ID)],
+    *,
+    expires: Annotated[
+        datetime | str | None,
+        Option(f"another expiry time, or `{NEVER}` (default: unchanged)", metavar="TIME", read=_read_time_or_never),
+    ] = None,
+) -> None:
+    """Replace a token, which ends at once. Only the new token goes to standard output."""
+    changes: dict[str, Any] = {}
+    if expires is not None:
+        changes["expires_at"] = None if expires == NEVER else expires
+    with at.connect() as gainboard:
+        _hand_over(gainboard.rotate_token(at.collection, id, **changes))
 
 
-def _which_and_until(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="the token's id, as `list` shows it; not the token itself")
-    parser.add_argument(
-        "--expires", metavar="TIME", type=_time_or_never, help=f"another expiry time, or `{NEVER}` (default: unchanged)"
-    )
-
-
-def _of_instance(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--instance", action="store_true", help="a token of the whole instance, not of a collection")
-
-
-_OF_BOTH = together(collection_option, _of_instance, server_options)
-
-COMMAND = Group(
-    "token",
-    __doc__,
-    [
-        Command(
-            "create",
-            "create a token",
-            _create,
-            together(_for_whom, _OF_BOTH),
-            [
-                Example("gainboard token create participant --team lemur -c web"),
-                Example("gainboard token create reader -c web"),
-            ],
-        ),
-        Command(
-            "list", "list tokens", _list, together(format_option, _OF_BOTH), [Example("gainboard token list -c web")]
-        ),
-        Command("revoke", "revoke tokens", _revoke, together(_which, _OF_BOTH)),
-        Command("rotate", "replace a token", _rotate, together(_which_and_until, collection_option, server_options)),
-    ],
-)
+def _hand_over(created: CreatedToken | CreatedOrganiser) -> None:
+    print(created.token)
+    ends = f"ends {created.expires_at.isoformat()}" if created.expires_at else "does not expire"
+    role = f"an {created.role}" if created.role == "organiser" else f"a {created.role}"
+    print(f"token {created.id} of {role}; it {ends}, and is not shown again", file=sys.stderr)

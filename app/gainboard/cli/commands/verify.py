@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from gainboard.cli.command import Command, Example
+from gainboard.cli.command import Argument, Example, Option, command
 from gainboard.cli.folder_verification import FileComparison, ReleaseFolder, compare_file, tell
-from gainboard.cli.folders import (
-    DOCUMENT,
-    SUMS,
-    around,
-    document_of,
-    pack_files,
-    read_json,
-    require_folder,
-)
+from gainboard.cli.folders import DOCUMENT, SUMS, around, document_of, pack_files, read_json, require_folder
 from gainboard.cli.jobs import wait_shown
-from gainboard.cli.loading import found_files, runs_option
+from gainboard.cli.loading import RUNS, find_files
+from gainboard.cli.options import readable
 from gainboard.cli.printing import printable
-from gainboard.cli.result_files import DEPENDS_ON, INDEX, RESULT, exhibits_of, index_of
+from gainboard.cli.result_files import DEPENDS_ON, INDEX, NOT_MADE, RESULT, index_of, makers_of
 from gainboard.client import Problem
 from gainboard.errors import BadInput, BadSetting
 
@@ -41,7 +32,25 @@ WHAT: Mapping[str, tuple[str, str]] = {
 }
 
 
-def _verify(parsed: argparse.Namespace) -> int:
+@command(
+    __doc__,
+    Example("gainboard verify result.json --qrels qrels.txt --runs 'runs/*'", "on any machine that has the files"),
+    Example("gainboard verify web-1", "all that is computed in the folder of a release"),
+)
+def verify(
+    result: Annotated[
+        Path, Argument("the result.json of an export, with depends_on.json beside it; or the folder of a release")
+    ],
+    *,
+    qrels: Annotated[
+        Sequence[Path], Option("the judgments; all versions that the result compares", metavar="FILE", nargs="+")
+    ] = (),
+    runs: Annotated[Sequence[str], RUNS] = (),
+    scores: Annotated[
+        Sequence[Path],
+        Option("uploaded scores as CSV; those beside the result are found without it", metavar="FILE", nargs="+"),
+    ] = (),
+) -> int:
     """Read from an exported result what it depends on, find the judgments, runs and uploaded scores among the files by
     their hashes, compute the result again, and compare every number, and the tables and figures beside it. The exit
     code is 0 if nothing differs, but for last digits (1e-12 relative).
@@ -50,22 +59,41 @@ def _verify(parsed: argparse.Namespace) -> int:
     does `report result`. A result in the folder of a release needs no other files. The folder itself is made again of
     its judgments, runs and uploaded scores, and each of its files is compared.
     """
-    file = parsed.result / RESULT if parsed.result.is_dir() else parsed.result
-    if parsed.result.is_dir() and not file.exists():
-        return _verify_folder(parsed.result, parsed)
-    result = read_json(file)
-    depended = _depended(file, result)
-    with tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
-        if (why := _other_version(result, depended)) is not None:
+    from gainboard.analyses.verify import ABSENT, compare  # noqa: PLC0415
+
+    file = result / RESULT if result.is_dir() else result
+    with tempfile.TemporaryDirectory(prefix="gainboard-") as folder:
+        temporary = Path(folder)
+        if result.is_dir() and not file.exists():
+            return _verify_folder(result, runs, temporary)
+        content = read_json(file)
+        depended = _read_dependencies(file, content)
+        if (why := _other_version(content, depended)) is not None:
             print(why)
             return 1
-        given = _given(parsed, file, Path(temporary))
-        with _computed(depended, given, Path(temporary)) as work:
-            beside = list(_files_beside(work, file.parent, lists_all=parsed.result.is_dir()))
-            return max(_compared(result, work.result_json()), tell(beside, sys.stderr) if beside else 0)
+        release = around(file)
+        data = release / "data" if release else None
+        run_files = [*(find_files(runs, temporary) if runs else ()), *_files_in(data, "runs")]
+        matrices = [*scores, *file.parent.glob("score-matrix-*.csv"), *_files_in(data, "score-matrices")]
+        files = {
+            "qrels": _by_hash([*qrels, *_files_in(data, "qrels")]),
+            "runs": _by_hash(run_files),
+            "score_matrices": _by_hash(matrices),
+        }
+        with _compute(depended, files, temporary) as work:
+            beside = list(_files_beside(work, file.parent, lists_all=result.is_dir()))
+            verdict = compare(content, work.result_json())
+            print(verdict.message)
+            for difference in verdict.differences:
+                # Text may look like the number in whose place it stands.
+                is_text = isinstance(difference.stored, str) and difference.stored != ABSENT
+                stored = f"the text {difference.stored!r}" if is_text else difference.stored
+                there = f"{difference.place}: {stored} in the file, {difference.computed} computed"
+                print(printable(there), file=sys.stderr)
+            return max(int(verdict.outcome == "different"), tell(beside, sys.stderr) if beside else 0)
 
 
-def _depended(file: Path, result: Mapping[str, Any]) -> dict[str, Any]:
+def _read_dependencies(file: Path, result: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a result depends on, which the file beside it says. Raise BadSetting if that is no such file."""
     from pydantic import ValidationError  # noqa: PLC0415  # imports as much as the service
 
@@ -92,10 +120,10 @@ def _depended(file: Path, result: Mapping[str, Any]) -> dict[str, Any]:
 def _other_version(result: Mapping[str, Any], depended: Mapping[str, Any]) -> str | None:
     from gainboard.analyses.job_kinds import find_kind  # noqa: PLC0415  # imports all that computes
 
-    own = [(depended["kind"], it.get("engine_version")) for it in (depended, result)] if "kind" in depended else []
-    for each in depended.get("chapters", ()):
-        own += each["engine_versions"].items()
-    for kind, version in own:
+    versions = [(depended["kind"], it.get("engine_version")) for it in (depended, result)] if "kind" in depended else []
+    for chapter in depended.get("chapters", ()):
+        versions += chapter["engine_versions"].items()
+    for kind, version in versions:
         try:
             here = find_kind(kind).engine_version
         except KeyError as error:
@@ -105,49 +133,33 @@ def _other_version(result: Mapping[str, Any], depended: Mapping[str, Any]) -> st
     return None
 
 
-def _given(parsed: argparse.Namespace, file: Path, unpacked: Path) -> Mapping[str, Mapping[str, Path]]:
-    """Return the files of the command line by their SHA-256, with those of the release that the result is in."""
-    around_it = around(file)
-    data = around_it / "data" if around_it else None
-    matrices = [*parsed.score_files, *file.parent.glob("score-matrix-*.csv")]
-    return {
-        "qrels": _by_hash([*parsed.qrels_files, *_files_in(data, "qrels")]),
-        "runs": _by_hash([*_runs(parsed, unpacked), *_files_in(data, "runs")]),
-        "score_matrices": _by_hash([*matrices, *_files_in(data, "score-matrices")]),
-    }
-
-
-def _runs(parsed: argparse.Namespace, unpacked: Path) -> list[Path]:
-    return found_files(parsed.run_files, unpacked) if parsed.run_files else []
-
-
 def _files_in(data: Path | None, name: str) -> list[Path]:
-    return sorted(each for each in (data / name).glob("*") if each.is_file()) if data else []
+    return sorted(path for path in (data / name).glob("*") if path.is_file()) if data else []
 
 
 def _by_hash(files: Iterable[Path]) -> dict[str, Path]:
-    return {_sha256(file): file for file in files}
-
-
-def _sha256(file: Path) -> str:
+    """Return files by the SHA-256 of their unpacked contents."""
     from gainboard.cli.files import unpacked  # noqa: PLC0415
 
-    digest = hashlib.sha256()
-    try:
-        with file.open("rb") as source:
-            for piece in unpacked(source):
-                digest.update(piece)
-    except BadInput as error:
-        raise BadSetting(f"{file} cannot be read. {error.message}") from error
-    except OSError as error:
-        raise BadSetting(f"Cannot read {file}: {error.strerror or error}.") from error
-    return digest.hexdigest()
+    by_hash = {}
+    for file in files:
+        digest = hashlib.sha256()
+        try:
+            with readable(file), file.open("rb") as source:
+                for piece in unpacked(source):
+                    digest.update(piece)
+        except BadInput as error:
+            if isinstance(error, BadSetting):
+                raise
+            raise BadSetting(f"{file} cannot be read. {error.message}") from error
+        by_hash[digest.hexdigest()] = file
+    return by_hash
 
 
-def _found(what: str, wanted: Sequence[Mapping[str, Any]], given: Mapping[str, Path]) -> list[Path]:
-    """Return the wanted files in their order. Raise BadSetting if one of them is not among the given ones."""
-    hashes = [each["csv_sha256" if what == "score_matrices" else "sha256"] for each in wanted]
-    if missing := [place for place, sha256 in enumerate(hashes) if sha256 not in given]:
+def _find_files(what: str, wanted: Sequence[Mapping[str, Any]], files: Mapping[str, Path]) -> list[Path]:
+    """Return the wanted files in their order. Raise BadSetting if one of them is not among the files by hash."""
+    hashes = [file["csv_sha256" if what == "score_matrices" else "sha256"] for file in wanted]
+    if missing := [number for number, sha256 in enumerate(hashes) if sha256 not in files]:
         first, (noun, option) = wanted[missing[0]], WHAT[what]
         version = f"version {first['version']} of " if "version" in first else ""
         raise BadSetting(
@@ -155,20 +167,20 @@ def _found(what: str, wanted: Sequence[Mapping[str, Any]], given: Mapping[str, P
             f"{printable(version + str(first.get('name') or first.get('judgments')))} with the SHA-256 "
             f"{hashes[missing[0]]}. Nothing was computed: the result is about other files. Name them with {option}."
         )
-    return [given[sha256] for sha256 in hashes]
+    return [files[sha256] for sha256 in hashes]
 
 
 @contextmanager
-def _computed(
-    depended: Mapping[str, Any], given: Mapping[str, Mapping[str, Path]], temporary: Path
+def _compute(
+    depended: Mapping[str, Any], files: Mapping[str, Mapping[str, Path]], temporary: Path
 ) -> Iterator[Job | Report]:
     """Yield the same request to a service of this command alone, which has these files, once it is computed."""
-    packed = [_packed(each, given, temporary) for each in _collections(depended)]
+    packed = [_pack(campaign, files, temporary) for campaign in _collections(depended)]
     from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
 
     with LocalGainboard() as gainboard:
         try:
-            names = [gainboard.import_release(each).collection for each in packed]
+            names = [gainboard.import_release(release).collection for release in packed]
             if "chapters" in depended:
                 work: Job | Report = gainboard.report(depended["name"], names, **depended["params"])
             else:
@@ -184,7 +196,7 @@ def _files_beside(work: Job | Report, folder: Path, *, lists_all: bool) -> Itera
 
     With `lists_all`, files that are not there, and those that are of no result, are named, too.
     """
-    makers = {name: (place, make) for place, name, make in _makers(work)}
+    makers = {name: (place, make) for place, name, make in makers_of(work)}
     paths = folder.rglob("*") if lists_all else ()
     files = {path.relative_to(folder).as_posix() for path in paths if path.is_file()}
     strange = {path for path in files if path not in (RESULT, DEPENDS_ON) and not path.startswith("score-matrix-")}
@@ -203,58 +215,40 @@ def _files_beside(work: Job | Report, folder: Path, *, lists_all: bool) -> Itera
         yield FileComparison(path, "not compared", "it is no table or figure of the result")
 
 
-def _makers(work: Job | Report) -> Iterator[tuple[str, str, Callable[[], str]]]:
-    """Yield the folder of each table and figure in a release, its file's name, and what makes its content."""
-    tables, figures = exhibits_of(work)
-    printed = {each.name for each in work.latest.tables or () if each.latex is not None}
-
-    def csv_of(name: str) -> str:
-        return work.table(name).csv
-
-    for name in tables:
-        yield "tables/", f"{name}.csv", partial(csv_of, name)
-        if name in printed:
-            yield "tables/", f"{name}.tex", partial(work.latex, name)
-    for name in figures:
-        yield "figures/", f"{name}.svg", partial(work.figure, name)
-
-
 def _compared_file(path: str, there: bytes, make: Callable[[], str]) -> FileComparison:
     try:
         return compare_file(path, there, make().encode())
     except Problem as problem:
-        if problem.type not in ("not-found", "no-result"):
+        if problem.type not in NOT_MADE:
             raise
         return FileComparison(path, "not compared", f"this version makes none here: {problem}")
 
 
 def _collections(depended: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield what a result depends on of each of its collections."""
-    if "chapters" in depended:
-        sets = depended["params"].get("judgments")
-        yield from (_with_published(each, sets if isinstance(sets, dict) else {}) for each in depended["chapters"])
-        return
-    match depended["params"].get("topics"):
-        case {"group": str(group), "topics": list(topics)}:
-            yield {**depended, "topic_groups": {group: topics}}
-        case _:
-            yield {**depended, "topic_groups": {}}
-
-
-def _with_published(chapter: Mapping[str, Any], sets: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a report depends on of a collection, with a version for each that it knows of.
+    """Yield what a result depends on of each of its collections, for a report with a version for each that it knows of.
 
     It uses some of them, and of the others it tells the number alone. Any judgments can stand for these.
     """
-    name = chapter["collection"]["name"]
-    own = [each for each in chapter["qrels"] if each["judgments"] == sets.get(name)]
-    if not own:
-        raise BadSetting(f"{DEPENDS_ON} names no version of the judgments of {name}. Export it again.")
-    others = set(chapter["published"]) - {each["version"] for each in own}
-    return {**chapter, "qrels": [*chapter["qrels"], *({**own[0], "version": number} for number in sorted(others))]}
+    if "chapters" not in depended:
+        match depended["params"].get("topics"):
+            case {"group": str(group), "topics": list(topics)}:
+                yield {**depended, "topic_groups": {group: topics}}
+            case _:
+                yield {**depended, "topic_groups": {}}
+        return
+    sets = depended["params"].get("judgments")
+    for chapter in depended["chapters"]:
+        name = chapter["collection"]["name"]
+        judgments = sets.get(name) if isinstance(sets, dict) else None
+        versions = [version for version in chapter["qrels"] if version["judgments"] == judgments]
+        if not versions:
+            raise BadSetting(f"{DEPENDS_ON} names no version of the judgments of {name}. Export it again.")
+        others = set(chapter["published"]) - {version["version"] for version in versions}
+        stand_ins = ({**versions[0], "version": number} for number in sorted(others))
+        yield {**chapter, "qrels": [*chapter["qrels"], *stand_ins]}
 
 
-def _packed(depended: Mapping[str, Any], given: Mapping[str, Mapping[str, Path]], temporary: Path) -> Path:
+def _pack(depended: Mapping[str, Any], files: Mapping[str, Mapping[str, Path]], temporary: Path) -> Path:
     """Write what a result depends on of a collection as the folder of a release, packed."""
     paths: dict[str, Path | bytes] = {}
     for what, path in (
@@ -263,8 +257,8 @@ def _packed(depended: Mapping[str, Any], given: Mapping[str, Mapping[str, Path]]
         ("score_matrices", "data/score-matrices/{name}-{version}.csv"),
     ):
         wanted = depended.get(what, ())
-        for each, file in zip(wanted, _found(what, wanted, given[what]), strict=True):
-            paths[path.format(**each)] = file
+        for record, file in zip(wanted, _find_files(what, wanted, files[what]), strict=True):
+            paths[path.format(**record)] = file
     settings = dict(depended["collection"])
     names = levels if isinstance(levels := settings.pop("levels"), list) else None
     settings |= {"level_names": names, "highest_level": len(names) if names else levels}
@@ -274,33 +268,30 @@ def _packed(depended: Mapping[str, Any], given: Mapping[str, Mapping[str, Path]]
     return pack_files(paths, temporary / f"{depended['collection']['uuid']}.tar")
 
 
-def _compared(result: Mapping[str, Any], computed: Mapping[str, Any]) -> int:
-    from gainboard.analyses.verify import ABSENT, compare  # noqa: PLC0415
-
-    found = compare(result, computed)
-    print(found.message)
-    for each in found.differences:
-        # Text may look like the number in whose place it stands.
-        is_text = isinstance(each.stored, str) and each.stored != ABSENT
-        stored = f"the text {each.stored!r}" if is_text else each.stored
-        print(printable(f"{each.place}: {stored} in the file, {each.computed} computed"), file=sys.stderr)
-    return 1 if found.outcome == "different" else 0
-
-
-def _verify_folder(folder: Path, parsed: argparse.Namespace) -> int:
+def _verify_folder(folder: Path, runs: Sequence[str], temporary: Path) -> int:
     """Make the folder of a release again in a service of this command alone, and compare all files."""
+    from gainboard.analyses.job_kinds import find_kind  # noqa: PLC0415
+    from gainboard.evaluation.boards.leaderboard import BOARDS_VERSION  # noqa: PLC0415
+    from gainboard.metrics import SCORING_VERSION  # noqa: PLC0415
+
     require_folder(folder)
-    document = _document(folder / DOCUMENT)
-    with tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
-        if (why := _other_release(document)) is not None:
+    document = _read_document(folder / DOCUMENT)
+    for name, here in (("scoring_version", SCORING_VERSION), ("boards_version", BOARDS_VERSION)):
+        if (version := document["made_by"].get(name, 0)) != here:
+            why = f"the release was made by {name.replace('_', ' ')} {version!r} (here {here}), not comparable"
             print(f"all files: not compared, because {why}")
             return 1
-        runs = _by_hash(_runs(parsed, Path(temporary)))
-        compared = list(ReleaseFolder(folder, runs, Path(temporary)).compare())
-    return max(tell(compared), int(_has_other_engine(document)))
+    run_files = _by_hash(find_files(runs, temporary) if runs else ())
+    code = tell(list(ReleaseFolder(folder, run_files, temporary).compare()))
+    for result in document["results"]:
+        with suppress(KeyError):
+            if result["engine_version"] == find_kind(result["kind"]).engine_version:
+                continue
+        return 1  # what another version of an engine computed was not compared
+    return code
 
 
-def _document(file: Path) -> dict[str, Any]:
+def _read_document(file: Path) -> dict[str, Any]:
     """Return the document of a release. Raise BadSetting if it is none, but for its numbers, which are compared."""
     from pydantic import ValidationError  # noqa: PLC0415
 
@@ -316,65 +307,3 @@ def _document(file: Path) -> dict[str, Any]:
             "again."
         ) from error
     return document
-
-
-def _other_release(document: Mapping[str, Any]) -> str | None:
-    from gainboard.evaluation.boards.leaderboard import BOARDS_VERSION  # noqa: PLC0415
-    from gainboard.metrics import SCORING_VERSION  # noqa: PLC0415
-
-    for name, here in (("scoring_version", SCORING_VERSION), ("boards_version", BOARDS_VERSION)):
-        if (made_by := document["made_by"].get(name, 0)) != here:
-            return f"the release was made by {name.replace('_', ' ')} {made_by!r} (here {here}), not comparable"
-    return None
-
-
-def _has_other_engine(document: Mapping[str, Any]) -> bool:
-    from gainboard.analyses.job_kinds import find_kind  # noqa: PLC0415
-
-    def version_here(kind: str) -> int | None:
-        try:
-            return find_kind(kind).engine_version
-        except KeyError:
-            return None
-
-    return any(each["engine_version"] != version_here(each["kind"]) for each in document["results"])
-
-
-def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "result",
-        metavar="RESULT",
-        type=Path,
-        help="the result.json of an export, with depends_on.json beside it; or the folder of a release",
-    )
-    parser.add_argument(
-        "--qrels",
-        dest="qrels_files",
-        metavar="FILE",
-        type=Path,
-        nargs="+",
-        default=[],
-        help="the judgments; all versions that the result compares",
-    )
-    runs_option(parser)
-    parser.add_argument(
-        "--scores",
-        dest="score_files",
-        metavar="FILE",
-        type=Path,
-        nargs="+",
-        default=[],
-        help="uploaded scores as CSV; those beside the result are found without it",
-    )
-
-
-COMMAND = Command(
-    "verify",
-    __doc__,
-    _verify,
-    _options,
-    [
-        Example("gainboard verify result.json --qrels qrels.txt --runs 'runs/*'", "on any machine that has the files"),
-        Example("gainboard verify web-1", "all that is computed in the folder of a release"),
-    ],
-)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 
 from gainboard import acceleration
-from gainboard.cli.command import Command, Example
-from gainboard.cli.options import data_option, read_settings
+from gainboard.cli.command import Example, command
+from gainboard.cli.options import Data, read_settings
 
 
-def _warm(parsed: argparse.Namespace) -> int:
+@command(__doc__, Example("gainboard warm"))
+def warm(*, data: Data = None) -> None:
     """Compile now what a server would compile at its first start with this data folder (`--data`), for example in an
     image.
 
@@ -19,9 +19,5 @@ def _warm(parsed: argparse.Namespace) -> int:
     from gainboard.main import warm_compiled  # noqa: PLC0415
 
     began = time.monotonic()
-    warm_compiled(read_settings(parsed))
+    warm_compiled(read_settings(data))
     print(f"compiled in {time.monotonic() - began:.1f} s: {', '.join(acceleration.names())}")
-    return 0
-
-
-COMMAND = Command("warm", __doc__, _warm, data_option, [Example("gainboard warm")])

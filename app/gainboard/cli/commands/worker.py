@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-from typing import TYPE_CHECKING
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
 
-from gainboard.cli.command import Command, Example
-from gainboard.cli.options import HOST, LAST_PORT, count
+from gainboard.cli.command import Example, Option, command, count
+from gainboard.cli.options import HOST, LAST_PORT
 
 if TYPE_CHECKING:
     from gainboard.jobs.worker_process import JobTelemetry
 
 
-def _worker(parsed: argparse.Namespace) -> int:
+@command(
+    __doc__,
+    Example("GAINBOARD_DATABASE_URL=postgresql+psycopg://user@host/name gainboard worker", "on a host of the fleet"),
+)
+def worker(
+    *,
+    job_slots: Annotated[
+        int | None,
+        Option(
+            "number of processes that run jobs (default: one less than there are cores)",
+            metavar="N",
+            read=count("a number of processes", 1, 256, 4),
+        ),
+    ] = None,
+    metrics_port: Annotated[
+        int | None,
+        Option(
+            "show measurements to Prometheus on this port", metavar="PORT", read=count("a port", 1, LAST_PORT, 9090)
+        ),
+    ] = None,
+    metrics_host: Annotated[str, "address for it (default: only this machine)"] = HOST,
+) -> None:
     """Run jobs of the servers of a PostgreSQL database, on this host. Start the servers with --job-slots 0, and any
     number of workers with the same GAINBOARD_DATABASE_URL. A worker that is stopped finishes its chunks first; a second
     signal ends it at once. If a worker dies, another one does its chunks again.
@@ -35,18 +56,14 @@ def _worker(parsed: argparse.Namespace) -> int:
     os.umask(UMASK)
     settings = Settings.read(os.environ)
     logs.configure()
-    database = Database(settings.url, objects=settings.objects)
-    try:
+    with closing(Database(settings.url, objects=settings.objects)) as database:
         require_current(database)
         pace = Pace(settings.worker_timeout, settings.worker_timeout)
-        measures = _measured(parsed.metrics_host, parsed.metrics_port) if parsed.metrics_port else None
-        FleetEngine(Workspace(database), parsed.job_slots or max(1, settings.slots), pace, measures).run()
-    finally:
-        database.close()
-    return 0
+        measures = _start_telemetry(metrics_host, metrics_port) if metrics_port else None
+        FleetEngine(Workspace(database), job_slots or max(1, settings.slots), pace, measures).run()
 
 
-def _measured(host: str, port: int) -> JobTelemetry:
+def _start_telemetry(host: str, port: int) -> JobTelemetry:
     """Return measurements that Prometheus can read at an address of this host."""
     from gainboard.errors import BadSetting  # noqa: PLC0415
     from gainboard.jobs.worker_process import JobTelemetry  # noqa: PLC0415
@@ -64,28 +81,3 @@ def _measured(host: str, port: int) -> JobTelemetry:
     except OSError as error:
         raise BadSetting(f"Cannot listen on {host}:{port}: {error.strerror}. Choose another --metrics-port.") from error
     return JobTelemetry(registry)
-
-
-def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--job-slots",
-        type=count("a number of processes", 1, 256, 4),
-        metavar="N",
-        help="number of processes that run jobs (default: one less than there are cores)",
-    )
-    parser.add_argument(
-        "--metrics-port",
-        type=count("a port", 1, LAST_PORT, 9090),
-        metavar="PORT",
-        help="show measurements to Prometheus on this port",
-    )
-    parser.add_argument("--metrics-host", default=HOST, help="address for it (default: only this machine)")
-
-
-COMMAND = Command(
-    "worker",
-    __doc__,
-    _worker,
-    _options,
-    [Example("GAINBOARD_DATABASE_URL=postgresql+psycopg://user@host/name gainboard worker", "on a host of the fleet")],
-)
