@@ -145,7 +145,7 @@ def templates():
     found = set()
     for path in (SOURCE / "gainboard/dashboard").glob("*.py"):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(call, ast.Call) and ast.unparse(call.func) == "page":
+            if isinstance(call, ast.Call) and ast.unparse(call.func) in ("page", "page_of"):
                 texts = [each.value for each in ast.walk(call) if isinstance(each, ast.Constant)]
                 found |= {text for text in texts if isinstance(text, str) and text.endswith(".html")}
     return found

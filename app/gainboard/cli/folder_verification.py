@@ -139,7 +139,7 @@ class ReleaseFolder:
             # A service without the `figures` extra draws none.
             drawn = any(self.path.glob("data/results/*/figures/*"))
             archive = Archive(workspace, again.collection, again.release, log=self.log, has_figures=drawn)
-            with archive.written() as written_again:
+            with archive.write() as written_again:
                 yield from self._compare_all(written_again, document, again.not_made)
         except BadSetting:
             raise

@@ -100,9 +100,10 @@ def read_release_archive(
     """
     principal.require_token()
     here, release = find_release(workspace, principal, collection, number)
+    # Making the folder is dear, so one request waits for the other.
     spend(SECONDS)
     return StreamingResponse(
-        _pieces(Archive(workspace, here, release, log=HISTORY if log else None).written()),
+        _read_pieces(Archive(workspace, here, release, log=HISTORY if log else None).write()),
         media_type=TAR,
         headers={"Content-Disposition": f'attachment; filename="{here.name}-{number}.tar"'},
     )
@@ -137,28 +138,33 @@ class Archive:
         self._log = log if release.evidence_sha256 != NO_LOG else None
         self._has_figures = has_figures
 
-    def written(self) -> IO[bytes]:
+    def write(self) -> IO[bytes]:
         """Return the folder as a tar archive, in a temporary file. Equal folders are equal bytes."""
         with ExitStack() as stack:
-            file, at = stack.enter_context(TemporaryFile()), self._release.created_at
-            with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
-                written = [_add(archive, each, at) for each in self.files()]
+            # Each file has the time of the release, because its own time would make other bytes at each request.
+            tar, at = stack.enter_context(TemporaryFile()), self._release.created_at
+            with tarfile.open(fileobj=tar, mode="w", format=tarfile.PAX_FORMAT) as archive:
+                written = [_add(archive, file, at) for file in self.files()]
                 metadata = crate(self._document, written)
                 written.append(_add(archive, ArchivedFile(METADATA, [metadata]), at))
-                sums = "".join(f"{each.sha256}  {each.path}\n" for each in sorted(written))
+                sums = "".join(f"{file.sha256}  {file.path}\n" for file in sorted(written))
                 _add(archive, ArchivedFile(SUMS, [sums.encode()]), at)
-            file.seek(0)
-            stack.pop_all()  # whoever reads the file closes it
-        return file
+            tar.seek(0)
+            # Whoever reads the file closes it.
+            stack.pop_all()
+        return tar
 
     def files(self) -> Iterator[ArchivedFile]:
         """Yield all files but the metadata and the checksums."""
-        document = self._document
-        yield ArchivedFile(DOCUMENT, blobs.get(self._workspace.database, self._release.sha256))
+        document, database = self._document, self._workspace.database
+        yield ArchivedFile(DOCUMENT, blobs.get(database, self._release.sha256))
         yield ArchivedFile("data/release.schema.json", [to_json(Archived.model_json_schema(), indent=1)])
-        for each in document["judgments"]:
-            yield ArchivedFile(qrels_path(each), blobs.get(self._workspace.database, each["sha256"]))
-        yield from self._runs()
+        for version in document["judgments"]:
+            yield ArchivedFile(qrels_path(version), blobs.get(database, version["sha256"]))
+        run_paths = set()
+        for file in self._runs():
+            run_paths.add(file.path)
+            yield file
         yield from self._matrices()
         yield ArchivedFile("data/scores.csv", _scores(document))
         yield ArchivedFile("data/boards.csv", _boards(document))
@@ -166,68 +172,72 @@ class Archive:
             yield ArchivedFile(f"data/board-{number}.tex", [as_latex(_board_table(number, board)).encode()])
         if self._log is not None:
             yield ArchivedFile(self._log, self._history())
+        with database.reading() as tx:
+            every_job = jobs.among(tx, [result["id"] for result in document["results"]])
+            every_report = reports.among(tx, [report["id"] for report in document["reports"]])
+        stored: list[StoredJob | StoredReport] = [
+            *(every_report[each["id"]] for each in document["reports"] if each["id"] in every_report),
+            *(every_job[each["id"]] for each in document["results"] if each["id"] in every_job),
+        ]
         shown = []
-        for work in self._works():
+        for work in stored:
             shown.append(self._shown(work))
             yield from self._files_of(work, shown[-1])
-        yield from self._pages(shown)
+        yield from self._pages(shown, run_paths)
 
     def _runs(self) -> Iterator[ArchivedFile]:
-        if self._document["release"]["run_files"]:
-            with self._workspace.database.reading() as tx:
-                there = blobs.with_content(tx, {run["sha256"] for run in self._document["runs"]})
-            for run in self._document["runs"]:
-                if run["sha256"] in there:
-                    yield ArchivedFile(run_path(run), blobs.get(self._workspace.database, run["sha256"]))
-                    yield from self._metadata(run)
-
-    def _metadata(self, run: Mapping[str, Any]) -> Iterator[ArchivedFile]:
-        with self._workspace.database.reading() as tx:
-            content = runs.find_metadata_by_hash(tx, self._collection.id, run.get("metadata_sha256") or "")
-        if content is not None:
-            yield ArchivedFile(metadata_path(run), [content])
+        if not self._document["release"]["run_files"]:
+            return
+        database = self._workspace.database
+        with database.reading() as tx:
+            there = blobs.with_content(tx, {run["sha256"] for run in self._document["runs"]})
+        for run in self._document["runs"]:
+            if run["sha256"] in there:
+                yield ArchivedFile(run_path(run), blobs.get(database, run["sha256"]))
+                with database.reading() as tx:
+                    metadata = runs.find_metadata_by_hash(tx, self._collection.id, run.get("metadata_sha256") or "")
+                if metadata is not None:
+                    yield ArchivedFile(metadata_path(run), [metadata])
 
     def _matrices(self) -> Iterator[ArchivedFile]:
-        with self._workspace.database.reading() as tx:
-            found = {(each.name, each.version): each for each in score_matrices.list_versions(tx, self._collection.id)}
-        for each in self._document.get("score_matrices", ()):
-            if (matrix := found.get((each["name"], each["version"]))) is None:
+        database = self._workspace.database
+        with database.reading() as tx:
+            stored = {
+                (matrix.name, matrix.version): matrix
+                for matrix in score_matrices.list_versions(tx, self._collection.id)
+            }
+        for frozen in self._document.get("score_matrices", ()):
+            if (matrix := stored.get((frozen["name"], frozen["version"]))) is None:
                 continue  # an organiser of the instance has deleted it
-            with self._workspace.database.reading() as tx:
+            with database.reading() as tx:
                 scores = score_matrices.scores_of(tx, matrix)
-            yield ArchivedFile(matrix_path(each), ["".join(csv_of_matrix(matrix, scores)).encode()])
+            yield ArchivedFile(matrix_path(frozen), ["".join(csv_of_matrix(matrix, scores)).encode()])
 
     def _history(self) -> Iterator[bytes]:
         evidence = self._release.evidence_sha256
         if evidence is None:
-            found = history(audit.entries_of(self._workspace, self._collection), self._document)
-            yield from (line_of(each).encode() for each in found)
+            entries = history(audit.entries_of(self._workspace, self._collection), self._document)
+            yield from (line_of(entry).encode() for entry in entries)
             return
         kept = b"".join(blobs.get(self._workspace.database, evidence))
-        if self._log == HISTORY and b'"previous":' in kept:  # imports once kept the whole log, and read none of it
+        # Imports once kept the whole log, and read none of it.
+        if self._log == HISTORY and b'"previous":' in kept:
             try:
                 kept = "".join(map(line_of, read_history(kept.decode(errors="replace"), self._document))).encode()
             except ValueError:
                 kept = b""
         yield kept
 
-    def _works(self) -> Iterator[StoredJob | StoredReport]:
-        with self._workspace.database.reading() as tx:
-            of_jobs = jobs.among(tx, [each["id"] for each in self._document["results"]])
-            of_reports = reports.among(tx, [each["id"] for each in self._document["reports"]])
-        yield from (of_reports[each["id"]] for each in self._document["reports"] if each["id"] in of_reports)
-        yield from (of_jobs[each["id"]] for each in self._document["results"] if each["id"] in of_jobs)
-
     def _shown(self, work: StoredJob | StoredReport) -> ShownWork:
         maker = work.layout if isinstance(work, StoredReport) else work
         kind: Any = find_report_kind(work.name) if isinstance(work, StoredReport) else find_kind(work.kind)
-        named = maker.exhibits.get("tables", ()) if maker is not None and maker.exhibits else ()
+        tables = maker.exhibits.get("tables", ()) if maker is not None and maker.exhibits else ()
         return ShownWork(
             work.id,
             kind.title,
             f"results/{work.id[:16]}.html",
             f"data/results/{work.id}",
-            [(each, table_on_page(self._workspace, maker, each)) for each in named] if maker is not None else [],
+            [(table, table_on_page(self._workspace, maker, table)) for table in tables] if maker is not None else [],
             work.params,
         )
 
@@ -235,55 +245,66 @@ class Archive:
         maker = work.layout if isinstance(work, StoredReport) else work
         assert maker is not None, "only what has succeeded is frozen"
         yield ArchivedFile(f"{shown.files}/result.json", content(self._workspace, work))
-        yield ArchivedFile(f"{shown.files}/depends_on.json", [self._depended(work).model_dump_json(indent=1).encode()])
+        yield ArchivedFile(
+            f"{shown.files}/depends_on.json", [self._dependencies(work).model_dump_json(indent=1).encode()]
+        )
         if isinstance(work, StoredJob):
             schema = schema_of(find_kind(work.kind).result_model, "serialization")
             yield ArchivedFile(f"{shown.files}/schema.json", [to_json(schema, indent=1)])
         yield ArchivedFile(f"{shown.files}/exhibits.json", [to_json(maker.exhibits, indent=1)])
         with self._workspace.database.reading() as tx:
-            made = files.page(tx, maker.number)
-        for each in made:
-            yield ArchivedFile(f"{shown.files}/{each.path}", read_file(self._workspace, each))
+            stored = files.page(tx, maker.number)
+        for file in stored:
+            yield ArchivedFile(f"{shown.files}/{file.path}", read_file(self._workspace, file))
         captions: dict[str, str] = {}
         for figure in self._figures(work):
             try:
-                drawn = as_svg(figure)
+                svg = as_svg(figure)
             except NotFound:
                 break  # without the `figures` extra, the tables have the numbers
             captions[figure.name] = figure.caption
-            yield ArchivedFile(f"{shown.files}/figures/{figure.name}.svg", [drawn])
+            yield ArchivedFile(f"{shown.files}/figures/{figure.name}.svg", [svg])
         yield self._page(shown.page, "archive_result.html", shown=shown, figures=captions, most_rows=MOST_ROWS)
 
-    def _depended(self, work: StoredJob | StoredReport) -> Dependencies | ReportDependencies:
+    def _dependencies(self, work: StoredJob | StoredReport) -> Dependencies | ReportDependencies:
+        # Settings may have changed since, and results depend on those that were frozen.
         settings = {name: self._document["settings"][name] for name in CHANGING}
         frozen = replace(self._collection, **settings)
         if isinstance(work, StoredReport):
             report = report_depended_on(self._workspace, work)
-            chapters = [replace(each, collection=frozen) for each in report.chapters]
+            chapters = [replace(chapter, collection=frozen) for chapter in report.chapters]
             return show_report_dependencies(replace(report, chapters=chapters))
         return show_dependencies(replace(depended_on(self._workspace, work), collection=frozen))
 
     def _figures(self, work: StoredJob | StoredReport) -> Iterable[Figure]:
-        every = work.jobs if isinstance(work, StoredReport) else [work]
-        if not self._has_figures or any(job.engine_version != find_kind(job.kind).engine_version for job in every):
-            return []  # this version cannot read the result of another one; its tables were stored
+        every_job = work.jobs if isinstance(work, StoredReport) else [work]
+        # This version cannot read the result of another one; its tables were stored.
+        if not self._has_figures or any(job.engine_version != find_kind(job.kind).engine_version for job in every_job):
+            return []
         if isinstance(work, StoredReport):
-            return [each.exhibit for each in lay_out(self._workspace, work).figures]
+            return [placed.exhibit for placed in lay_out(self._workspace, work).figures]
         return read_back(self._workspace, work).figures()
 
-    def _pages(self, shown: list[ShownWork]) -> Iterator[ArchivedFile]:
+    def _pages(self, shown: list[ShownWork], run_paths: set[str]) -> Iterator[ArchivedFile]:
+        from scipy.stats import t  # noqa: PLC0415 (no other page needs it)
+
         document = self._document
         yield ArchivedFile("style.css", [assets.read("gainboard.css")])
         yield ArchivedFile("compare.js", [assets.read("archive.js")])
-        held = {path.path for path in self._runs()}
 
-        def file(kind: str, each: Mapping[str, Any]) -> str:
-            path = qrels_path(each) if kind == "qrels" else run_path(each)
-            return path if kind == "qrels" or path in held else ""
+        def file(kind: str, frozen: Mapping[str, Any]) -> str:
+            path = qrels_path(frozen) if kind == "qrels" else run_path(frozen)
+            return path if kind == "qrels" or path in run_paths else ""
 
         yield self._page("index.html", "archive_index.html", boards=boards_of(document), works=shown, file=file)
         yield self._page("topics.html", "archive_topics.html")
-        yield self._page("compare.html", "archive_compare.html", data=_inlined(document))
+        # The script of the page that compares runs has no quantiles of its own.
+        freedoms = range(1, max(len(document["topics"]), 2))
+        data = {name: document[name] for name in ("metrics", "topics", "scores")}
+        data["critical"] = [None, *(float(t.ppf(0.975, freedom)) for freedom in freedoms)]
+        # Inside a script element only its end tag and comments mean anything; in JSON, `<` may be written so.
+        inlined = Markup(json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"))
+        yield self._page("compare.html", "archive_compare.html", data=inlined)
 
     def _page(self, path: str, template: str, **values: Any) -> ArchivedFile:
         text = ENVIRONMENT.get_template(template).render(
@@ -298,24 +319,24 @@ class Archive:
         return ArchivedFile(path, [text.encode()])
 
 
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+def _read_pieces(file: IO[bytes]) -> Iterator[bytes]:
     with file:
         while piece := file.read(PIECE):
             yield piece
 
 
-def _add(archive: tarfile.TarFile, each: ArchivedFile, at: datetime) -> WrittenFile:
-    """Add a file to the archive, whose content may be larger than memory."""
+def _add(archive: tarfile.TarFile, file: ArchivedFile, at: datetime) -> WrittenFile:
     digest, size = hashlib.sha256(), 0
-    with TemporaryFile() if each.path.startswith("data/") else io.BytesIO() as held:
-        for piece in each.pieces:
+    # A file of data may be larger than memory.
+    with TemporaryFile() if file.path.startswith("data/") else io.BytesIO() as content:
+        for piece in file.pieces:
             digest.update(piece)
-            size += held.write(piece)
-        held.seek(0)
-        entry = tarfile.TarInfo(each.path)
+            size += content.write(piece)
+        content.seek(0)
+        entry = tarfile.TarInfo(file.path)
         entry.size, entry.mtime, entry.mode = size, int(at.timestamp()), 0o644
-        archive.addfile(entry, held)
-    return WrittenFile(each.path, size, digest.hexdigest())
+        archive.addfile(entry, content)
+    return WrittenFile(file.path, size, digest.hexdigest())
 
 
 def qrels_path(version: Mapping[str, Any]) -> str:
@@ -353,31 +374,16 @@ def _boards(document: Mapping[str, Any]) -> Iterator[bytes]:
         for row in board["rows"]:
             low, high = row["intervals"][by] or (None, None)
             best, worst = row["rank_set"] or (None, None)
-            own = (by, row["rank"], row["run"], row["team"], row["means"][by], low, high)
-            yield csv_line((*own, "".join(row["groups"] or ()), best, worst)).encode()
+            cells = (by, row["rank"], row["run"], row["team"], row["means"][by], low, high)
+            yield csv_line((*cells, "".join(row["groups"] or ()), best, worst)).encode()
 
 
 def _board_table(number: int, board: Mapping[str, Any]) -> Table:
     labels = list(board["rows"][0]["means"])
-    columns = [
-        Column("rank"),
-        Column("run", align="left"),
-        Column("team", align="left"),
-        Column("groups", align="left"),
-    ]
+    columns = [Column("rank"), *(Column(title, align="left") for title in ("run", "team", "groups"))]
     columns += [Column(label, digits=DIGITS) for label in labels]
     rows = [
-        (row["rank"], row["run"], row["team"], "".join(row["groups"] or ()), *(row["means"][each] for each in labels))
+        (row["rank"], row["run"], row["team"], "".join(row["groups"] or ()), *(row["means"][label] for label in labels))
         for row in board["rows"]
     ]
     return Table(f"board-{number}", f"Runs by mean {board['by']} over {board['topics']} topics.", columns, rows)
-
-
-def _inlined(document: Mapping[str, Any]) -> Markup:
-    """Return what the page that compares runs computes with, as JSON that is safe in a script element."""
-    from scipy.stats import t  # noqa: PLC0415 (no other page needs it)
-
-    most = len(document["topics"])
-    critical = [None, *(float(t.ppf(0.975, freedom)) for freedom in range(1, max(most, 2)))]
-    own = {name: document[name] for name in ("metrics", "topics", "scores")} | {"critical": critical}
-    return Markup(json.dumps(own, separators=(",", ":")).replace("<", "\\u003c"))

@@ -45,15 +45,15 @@ class Asset:
 @cache
 def _assets() -> Mapping[str, Asset]:
     """Return all static files by name. Their number is fixed when the package is built, so they stay in memory."""
-    files = (path for path in sorted(FOLDER.rglob("*")) if path.suffix in SERVED)
-    return {asset.name: asset for asset in map(_read, files)}
-
-
-def _read(path: Path) -> Asset:
-    plain = path.read_bytes()
-    media_type = f"{mimetypes.types_map[path.suffix]}; charset=utf-8"
-    packed = gzip.compress(plain, mtime=0)
-    return Asset(path.relative_to(FOLDER).as_posix(), media_type, plain, packed, hashlib.sha256(plain).hexdigest()[:16])
+    assets = {}
+    for path in sorted(FOLDER.rglob("*")):
+        if path.suffix in SERVED:
+            plain, name = path.read_bytes(), path.relative_to(FOLDER).as_posix()
+            media_type = f"{mimetypes.types_map[path.suffix]}; charset=utf-8"
+            # Without a time, so that two servers give the same bytes under the same ETag.
+            packed = gzip.compress(plain, mtime=0)
+            assets[name] = Asset(name, media_type, plain, packed, hashlib.sha256(plain).hexdigest()[:16])
+    return assets
 
 
 @cache

@@ -2,57 +2,41 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 from fastapi import Request, Response
-from markupsafe import escape
 
-from gainboard.api.answers import address, server_address
 from gainboard.api.board_exhibits import board_figure, image_answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.leaderboard import columns_of, read_leaderboard
-from gainboard.api.queries import asked_by, parameters_of, question_of
-from gainboard.dashboard.board_rows import MOST_LINES, Beside, RowsWanted, in_order, rows_of
-from gainboard.dashboard.checklist import steps
+from gainboard.api.queries import asked_by, question_of
+from gainboard.dashboard.board_form import SECONDS, form_of_board, links_of_board
+from gainboard.dashboard.board_rows import MOST_LINES, in_order, rows_of
 from gainboard.dashboard.figures import ChartScale
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import (
-    FORMATS,
-    FORMS,
-    Form,
-    PageLook,
-    PrintedRequest,
-    page,
-    pages,
-    pairs_of,
-    query_of,
-)
+from gainboard.dashboard.places import Place, PlaceDep, enter
+from gainboard.dashboard.rendering import FORMATS, Form, PageLook, page, page_of, pages
 from gainboard.dashboard.sessions import Visitor, VisitorDep
 from gainboard.errors import Forbidden, NoQrels
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.access.disclosure import list_presets
-from gainboard.evaluation.boards.adjusted_boards import CorrectedMetric
+from gainboard.evaluation.access.teams import list_teams
 from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.boards.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.judgments.judged_shares import whole_shares
+from gainboard.evaluation.judgments.qrels import list_versions
 from gainboard.evaluation.judgments.versions import list_choices
-from gainboard.evaluation.scoring.requests import Question, bind, official_metrics
-from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics import every_metric, notes_on_names, query_parameters, short_labels
+from gainboard.evaluation.runs.runs import list_runs
+from gainboard.metrics import notes_on_names, short_labels
 from gainboard.notation.queries import BoardOptions, LeaderboardQuery, MetricsQuery, Said, completed
-from gainboard.store.records import Collection
+from gainboard.store.records import CollectionPolicy
+from gainboard.vocabulary import OFFICIAL
 
 router = pages()
 MOST_ROWS = 500
+MOST_COUNTED = 1000
+"""The most versions, teams and runs that the checklist of a new collection counts."""
 DIGITS = 4
-SECONDS = 30
-"""The time between two looks at a board."""
-FILTERS = ("team", "find", "pin")
-_NOT_KEPT = ("metric", "by", "theme", "top", "refresh")
-"""Fields that links from a board do not carry as they are."""
 
 
 class ExportQuery(MetricsQuery, BoardOptions, total=False):
@@ -68,38 +52,34 @@ class BoardQuery(ExportQuery, total=False):
 
 
 @router.get("/c/{collection}")
-def show_board(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[BoardQuery, asked_by(BoardQuery, is_form=True)],
-) -> Response:
+def show_board(place: PlaceDep, asked: Annotated[BoardQuery, asked_by(BoardQuery, is_form=True)]) -> Response:
     """Show the ranked runs, with the parameters to change and what they change."""
-    place = enter(workspace, visitor, collection)
-    look = PageLook(place.title, place, "Board")
-    if not place.view.sees_scores:
-        return page(request, visitor, "board_empty.html", look, is_hidden=True, steps=(), has_judgments=False)
-    try:
-        values = board_values(request, workspace, visitor, place, asked)
-    except NoQrels:
-        values = None
-    if values is None or not values["board"].scores.runs:
-        todo = steps(workspace, place) if place.view.organises else ()
-        empty = {"is_hidden": False, "steps": todo, "has_judgments": values is not None}
-        return page(request, visitor, "board_empty.html", look, **empty)
-    return page(request, visitor, "board.html", look, **values)
+    empty: dict[str, Any] = {"is_hidden": not place.view.sees_scores, "steps": (), "has_judgments": False}
+    if place.view.sees_scores:
+        try:
+            values = board_values(place, asked)
+            if values["board"].scores.runs:
+                return page_of(place, "board.html", place.title, "Board", **values)
+            empty["has_judgments"] = True
+        except NoQrels:
+            pass
+        if place.view.organises:
+            empty["steps"] = _steps(place)
+    return page_of(place, "board_empty.html", place.title, "Board", **empty)
 
 
-def board_values(
-    request: Request, workspace: Workspace, visitor: Visitor, place: Place, asked: BoardQuery
-) -> dict[str, Any]:
+def board_values(place: Place, asked: BoardQuery) -> dict[str, Any]:
     """Return what a board shows: the ranked runs, what the setting changes, and the form."""
     question = question_of(asked)
-    board = leaderboard(workspace, visitor.sender, place.name, question, **columns_of(asked) | {"standard": None})
-    choices = list_choices(workspace, place.view)
+    board = leaderboard(place.workspace, place.sender, place.name, question, **columns_of(asked) | {"standard": None})
+    choices = list_choices(place.workspace, place.view)
     judgment_sets = choices.judgment_sets if len(choices.judgment_sets) > 1 else []
-    effect = setting_effect(workspace, visitor.sender, place.name, question, board)
+    effect = setting_effect(place.workspace, place.sender, place.name, question, board)
+    judged = whole_shares(place.workspace, place.view, board.scores)
+    is_rationed = board.scores.is_rationed
+    allowance = None
+    if is_rationed and place.visitor.is_signed_in:
+        allowance = score_budget.allowance_of(place.workspace, place.principal)
     return {
         "asked": completed(EmbedQuery, asked),
         "sees_own_only": place.view.own_team is not None and place.view.scores != "all",
@@ -107,18 +87,20 @@ def board_values(
         "effect": effect,
         "digits": shown_digits(board),
         "notes": notes_on_names(board.scores.metrics),
-        **_rationing(workspace, visitor, place, board),
-        **_table(workspace, place, asked, board, effect),
-        **_form(request, place, asked, board, choices.uploaded_metrics, judgment_sets),
+        # Where each setting counts, a page asks for no scores unasked.
+        "is_live": not is_rationed,
+        "presets": list_presets(place.view) if is_rationed else (),
+        "answers": allowance.answers if allowance else None,
+        "seconds": SECONDS,
+        **_table(place, asked, board, effect, judged),
+        **form_of_board(place, asked, board, choices.uploaded_metrics, judgment_sets),
+        **links_of_board(place, asked, board),
+        "columns": [label for label in board.scores.labels if label != board.by],
+        "short": short_labels(board.scores.labels),
         "groups_of_topics": choices.topic_groups,
         "judgment_sets": judgment_sets,
-        "correction": correction_of(board),
+        "correction": board.corrected.by_metric[board.place] if board.corrected else None,
     }
-
-
-def correction_of(board: Board) -> CorrectedMetric | None:
-    """Return the correction of the metric that ranks the board; None without one."""
-    return board.corrected.by_metric[board.place] if board.corrected else None
 
 
 def shown_digits(board: Board) -> int:
@@ -126,175 +108,35 @@ def shown_digits(board: Board) -> int:
     return DIGITS if board.scores.decimals is None else board.scores.decimals
 
 
-def _rationing(workspace: Workspace, visitor: Visitor, place: Place, board: Board) -> dict[str, Any]:
-    """Return what the form needs where each setting counts: no page asks for scores unasked there."""
-    if not board.scores.is_rationed:
-        return {"is_live": True, "presets": (), "answers": None}
-    left = score_budget.allowance_of(workspace, visitor.principal) if visitor.is_signed_in else None
-    return {"is_live": False, "presets": list_presets(place.view), "answers": left.answers if left else None}
-
-
 def _table(
-    workspace: Workspace,
-    place: Place,
-    asked: BoardQuery,
-    board: Board,
-    effect: SettingEffect | None,
+    place: Place, asked: BoardQuery, board: Board, effect: SettingEffect | None, judged: Mapping[str, float]
 ) -> dict[str, Any]:
-    judged = whole_shares(workspace, place.view, board.scores)
-    shown = RowsWanted(asked.get("team"), asked.get("find"), asked.get("pin", ()))
-    rows = rows_of(board, shown, Beside(effect, judged, place.view.own_team))
+    """Return the rows that are shown, and what all of them have in common."""
+    filters: Any = {"team": asked.get("team"), "find": asked.get("find"), "pinned": asked.get("pin", ())}
+    rows = rows_of(board, effect, judged, place.view.own_team, **filters)
+    groups = in_order([row.letters for row in rows])
     return {
         "rows": rows[:MOST_ROWS],
-        "found": len(rows),
+        "fitting": len(rows),
         "scale": ChartScale.around(value for row in rows for value in row.on_axis),
-        "groups": (order := in_order([row.letters for row in rows])),
-        "has_lines": 0 < len(order) <= MOST_LINES,
+        "groups": groups,
+        "has_lines": 0 < len(groups) <= MOST_LINES,
         "sees_judged": any(row.judged is not None for row in rows),
         "groups_test": board.tested,
         "no_groups_because": board.groups if isinstance(board.groups, str) else None,
-        "seconds": SECONDS,
     }
-
-
-def _form(
-    request: Request,
-    place: Place,
-    asked: BoardQuery,
-    board: Board,
-    uploaded: Sequence[str],
-    judgment_sets: Sequence[str],
-) -> dict[str, Any]:
-    """Return what the form and the links need: the query as it is, and as each link changes it."""
-    collection = place.view.collection
-    by_label = {label: expression for expression, label in board.scores.label_by_expression.items()}
-    first = by_label[board.by]
-    more = [expression for expression in by_label.values() if expression != first]
-    given = {name: value for name, value in asked.items() if name not in _NOT_KEPT}
-    shown = controls(collection, board, first, parameters_of(asked))
-    pinned = asked.get("pin", ())
-    filters = {name: value for name, value in given.items() if name in FILTERS}
-    boxes = {"team", "best_per_team", "find", "topics", "by_group", *(each.name for each in shown)}
-    boxes |= {"judgments", "corrected_by"} if judgment_sets else set()
-    asking = {"metric": [first, *more]} | {k: v for k, v in given.items() if k not in FILTERS}
-    numbers = query_of(asking)
-
-    def here(**changed: Any) -> str:
-        query = query_of({"metric": asked.get("metric", ()), "by": asked.get("by")} | given | changed)
-        return address(request, place.path) + (f"?{query}" if query else "")
-
-    return {
-        "metric": board.metric,
-        "ranked_by": first,
-        "more": more,
-        "kept": pairs_of({k: v for k, v in given.items() if k not in boxes}),
-        "controls": shown,
-        "cutoffs": [each for each in STEPS["cutoff"] if each <= collection.depth],
-        "metric_names": [*metric_names(), *uploaded],
-        "teams": sorted({row.run.team for row in board.rows}),
-        "short": short_labels(board.scores.labels),
-        "official_note": _official_note(collection, board),
-        "forms": FORMS,
-        "embed_code": _embed_code(request, place, numbers)
-        if place.view.collection.public and place.is_released
-        else "",
-        "columns": [label for label in board.scores.labels if label != board.by],
-        "sorted_by": {
-            label: here(metric=[expression, *(each for each in by_label.values() if each != expression)], by=None)
-            for label, expression in by_label.items()
-        },
-        "pin": here(pin=[*pinned, ""]),
-        "unpin": {name: here(pin=[each for each in pinned if each != name]) for name in pinned},
-        "official_here": address(request, place.path) + (f"?{query_of(filters)}" if filters else ""),
-        "numbers": numbers,
-        "asking": PrintedRequest.of(request, "leaderboard", place.name, numbers),
-    }
-
-
-def _official_note(collection: Collection, board: Board) -> str:
-    """Return whether the board is by the official metric, and whether there is one."""
-    if not official_metrics(collection):
-        return "no official metric is set"
-    official, _ = bind(collection, Question())
-    return "the official metric" if official[0].label == board.by else f"official metric: {official[0].label}"
-
-
-def _embed_code(request: Request, place: Place, query: str) -> str:
-    """Return the code that shows the board on another page."""
-    source = f"{server_address(request)}/embed{place.path}?{query}&refresh={SECONDS}"
-    return f'<iframe src="{escape(source)}" title="{escape(place.title)}" width="100%" height="600"></iframe>'
 
 
 @router.get("/c/{collection}/board.{form}")
 def read_board(
-    collection: CollectionName,
-    form: Form,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[ExportQuery, asked_by(ExportQuery)],
+    collection: CollectionName, form: Form, visitor: VisitorDep, asked: Annotated[ExportQuery, asked_by(ExportQuery)]
 ) -> Response:
     """Return a board as the API does, or as an image."""
     if form == "svg" or form == "png":
-        board = leaderboard(workspace, visitor.sender, collection, question_of(asked), **columns_of(asked))
+        board = leaderboard(visitor.workspace, visitor.sender, collection, question_of(asked), **columns_of(asked))
         return image_answer(form, lambda: board_figure(board))
     shown = cast(LeaderboardQuery, {**asked, "format": FORMATS[form]})
-    return read_leaderboard.__wrapped__(collection, request, workspace, visitor.sender, shown)
-
-
-STEPS: Mapping[str, Sequence[float]] = {
-    "beta": (0, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 50, 100, 1000),
-    "base": (1.5, 2, 3, 4, 5, 6, 8, 10, 20, 50, 100),
-    "cutoff": (1, 3, 5, 10, 15, 20, 30, 50, 100, 200, 500, 1000),
-    "gains": (0, 0.5, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100),
-}
-TITLES = {"beta": "Beta", "base": "Log base", "rel": "Relevant from level", "gains": "Gains"}
-SHOWN = ("gains", "beta", "base", "rel")
-"""The parameters with a control, in this order. Others can be part of the expression."""
-
-
-@dataclass(frozen=True)
-class Control:
-    """A box of the form, which a script gives a slider.
-
-    `value` is what the query says, and `now` what holds. `choices` are the values of the slider, `levels` the names of
-    the levels above 0, highest first, for gains.
-    """
-
-    name: str
-    title: str
-    value: str
-    now: str
-    help: str
-    choices: Sequence[Any]
-    levels: Sequence[str] = ()
-
-
-def controls(collection: Collection, board: Board, expression: str, given: Mapping[str, Any]) -> list[Control]:
-    """Return the controls of the metric that ranks: of the parameters that its expression leaves open."""
-    fixed = set(re.findall(r"[(,]\s*(\w+)\s*=", expression))
-    metric = board.metric
-    described = query_parameters()
-    own = {each.name: each for each in metric.metric.parameters}
-    names = [collection.level_name(level) for level in range(1, collection.highest_level + 1)]
-    return [
-        Control(
-            name,
-            TITLES[name],
-            given.get(name) or "",
-            own[name].write(metric.parameters[name]),
-            f"{described[name].description} It is {described[name].limits}.",
-            names if name == "rel" else STEPS[name],
-            names[::-1] if name == "gains" else (),
-        )
-        for name in SHOWN
-        if name in own.keys() - fixed and not (name == "rel" and collection.highest_level == 1)
-    ]
-
-
-def metric_names() -> list[str]:
-    """Return the names of all metrics, for a list to choose from."""
-    return sorted((metric.name for metric in every_metric()), key=str.casefold)
+    return read_leaderboard.__wrapped__(collection, visitor.request, visitor.workspace, visitor.sender, shown)
 
 
 class EmbedQuery(BoardQuery, total=False):
@@ -316,10 +158,52 @@ def show_embedded(
     asked: Annotated[EmbedQuery, asked_by(EmbedQuery, is_form=True)],
 ) -> Response:
     """Show the first runs of a board. Whoever looks is nobody here, so the page shows what everybody may see."""
-    nobody = Visitor()
-    place = enter(workspace, nobody, collection)
+    place = enter(Visitor(request, workspace), collection)
     if not place.view.sees_free_scores:
         raise Forbidden(f"{place.name!r} is not public, so no other page may show its board.")
     look = PageLook(place.title, place, may_be_framed=True)
-    values = board_values(request, workspace, nobody, place, asked)
-    return page(request, nobody, "embed.html", look, **{**values, "rows": values["rows"][: values["asked"]["top"]]})
+    values = board_values(place, asked)
+    values["rows"] = values["rows"][: values["asked"]["top"]]
+    return page(place.visitor, "embed.html", look, **values)
+
+
+class ChecklistStep(NamedTuple):
+    """A step to a board: whether it is done, what is there, and the page to do it, below that of the collection."""
+
+    title: str
+    is_done: bool
+    state: str
+    path: str
+    button: str
+
+
+def _steps(place: Place) -> list[ChecklistStep]:
+    """Return the steps of an organiser to a board, in the order in which most campaigns take them."""
+    workspace, principal, name, collection = place.workspace, place.principal, place.name, place.view.collection
+    versions = list_versions(workspace, principal, name, OFFICIAL, None, MOST_COUNTED)
+    teams = list_teams(workspace, principal, name, None, MOST_COUNTED)[1]
+    runs = list_runs(workspace, principal, name, None, MOST_COUNTED)
+    topics, presets_of_policy = collection.topics or [], CollectionPolicy.of(collection).presets
+    in_use = next((each.qrels for each in versions if each.in_use), None)
+    judgments = f"{_count(len(versions), 'draft')}, and none is published" if versions else "none yet"
+    if in_use is not None:
+        judgments = f"version {in_use.version} is published: {in_use.judged:,} judgments of {in_use.topics:,} topics"
+    if place.is_released:
+        policy = "the judgments are released"
+    elif presets_of_policy:
+        policy = f"hidden; teams see scores of {', '.join(presets_of_policy)}"
+    else:
+        policy = "hidden; teams see no scores, because no preset is set"
+    declared = f"{len(topics)} are declared" if topics else "none are declared yet"
+    has_policy = place.is_released or bool(presets_of_policy)
+    return [
+        ChecklistStep("Judgments", in_use is not None, judgments, "/judgments", "Upload judgments"),
+        ChecklistStep("Topics", bool(topics), declared, "/judgments#topics", "Declare topics"),
+        ChecklistStep("Policy", has_policy, policy, "/settings", "Set the policy"),
+        ChecklistStep("Teams", bool(teams), _count(len(teams), "team"), "/teams", "Invite teams"),
+        ChecklistStep("Runs", bool(runs), _count(len(runs), "run"), "/submissions", "Send runs"),
+    ]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

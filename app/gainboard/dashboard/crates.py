@@ -27,10 +27,7 @@ DESCRIBED: Final[Sequence[tuple[str, str]]] = (
     (r"data/qrels/(.*)-(\d+)\.txt", "Relevance judgments: version {2} of the set {1}, as it was uploaded."),
     (r"data/runs/(.*)\.txt", "The run {1}, as it was submitted."),
     (r"data/runs/(.*)\.ir_metadata\.yml", "What is said of the run {1}, as ir_metadata."),
-    (
-        r"data/score-matrices/(.*)-(\d+)\.csv",
-        "Scores from elsewhere: version {2} of {1}, by run and topic.",
-    ),
+    (r"data/score-matrices/(.*)-(\d+)\.csv", "Scores from elsewhere: version {2} of {1}, by run and topic."),
     (r"data/scores\.csv", "Scores of all runs by topic, under each official metric."),
     (r"data/boards\.csv", "The runs by their mean, under each official metric."),
     (r"data/board-(\d+)\.tex", "Board {1} as a table in LaTeX."),
@@ -62,7 +59,7 @@ class WrittenFile(NamedTuple):
 def crate(document: Mapping[str, Any], files: Iterable[WrittenFile]) -> bytes:
     """Return the metadata of a folder with these files. It says nothing that the document of the release does not."""
     release, named = document["release"], list(files)
-    license = release["license"] or NO_LICENSE
+    license = _license(release["license"])
     authors = [
         {"@id": f"#creator-{number}", "@type": "Person", "name": name}
         for number, name in enumerate(release["creators"], start=1)
@@ -74,36 +71,32 @@ def crate(document: Mapping[str, Any], files: Iterable[WrittenFile]) -> bytes:
         "description": f"Release {release['name']} of a test collection for information retrieval: judgments, runs, "
         "scores, boards and results.",
         "datePublished": str(release["created_at"])[:10],
-        "license": {"@id": license if _is_address(license) else NO_LICENSE},
+        "license": {"@id": license["@id"]},
         "creditText": release["citation"],
         "keywords": list(KEYWORDS),
         "version": str(release["number"]),
-        "hasPart": [{"@id": each.path} for each in named],
+        "hasPart": [{"@id": file.path} for file in named],
         "mainEntity": {"@id": "data/release.json"},
         "mentions": {"@id": "#freezing"},
     }
     if authors:
-        root["author"] = _one_or_all(authors)
-    others = [_license(license), *authors, _made(document)]
+        references = [{"@id": author["@id"]} for author in authors]
+        root["author"] = references if len(references) > 1 else references[0]
+    others = [license, *authors, _freezing(document)]
     if release["doi"]:
         address = f"https://doi.org/{release['doi']}"
         root["identifier"], root["url"] = {"@id": address}, address
         of_kind = {"propertyID": "https://registry.identifiers.org/registry/doi", "value": f"doi:{release['doi']}"}
         others.append({"@id": address, "@type": "PropertyValue", "name": "DOI", "url": address, **of_kind})
     descriptor = {"@id": METADATA, "@type": "CreativeWork", "conformsTo": {"@id": PROFILE}, "about": {"@id": "./"}}
-    own = {"name": "The metadata of the folder", "description": "What the folder is, and what each of its files."}
-    graph = [descriptor | own, root, *others, *map(_file, named)]
+    descriptor |= {"name": "The metadata of the folder"}
+    descriptor |= {"description": "What the folder is, and what each of its files."}
+    graph = [descriptor, root, *others, *map(_file, named)]
     return to_json({"@context": f"{PROFILE}/context", "@graph": graph}, indent=1) + b"\n"
 
 
-def _one_or_all(entities: Sequence[Mapping[str, Any]]) -> Any:
-    """Return references to entities. A single one has no list around it."""
-    references = [{"@id": each["@id"]} for each in entities]
-    return references if len(references) > 1 else references[0]
-
-
-def _made(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how the release was made. An entity of the software must have an address, and this one has none."""
+def _freezing(document: Mapping[str, Any]) -> dict[str, Any]:
+    # An entity of the software must have an address, and this one has none, so a sentence names the software.
     return {
         "@id": "#freezing",
         "@type": "CreateAction",
@@ -114,36 +107,21 @@ def _made(document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _is_address(text: str) -> bool:
-    return text.startswith(("https://", "http://"))
+def _license(license: str | None) -> dict[str, str]:
+    name, description = license or "No licence was named", license or "Ask the organisers of the collection."
+    address = license if license and license.startswith(("https://", "http://")) else NO_LICENSE
+    return {"@id": address, "@type": "CreativeWork", "name": name, "description": description}
 
 
-def _license(license: str) -> dict[str, str]:
-    if license == NO_LICENSE:
-        return {
-            "@id": NO_LICENSE,
-            "@type": "CreativeWork",
-            "name": "No licence was named",
-            "description": "Ask the organisers of the collection.",
-        }
-    own = license if _is_address(license) else NO_LICENSE
-    return {"@id": own, "@type": "CreativeWork", "name": license, "description": license}
-
-
-def _file(each: WrittenFile) -> dict[str, str]:
-    ending = each.path.rpartition(".")[2]
-    media_type = TYPES.get(ending) or mimetypes.types_map.get(f".{ending}", "text/plain")
+def _file(file: WrittenFile) -> dict[str, str]:
+    ending = file.path.rpartition(".")[2]
+    matches = ((re.fullmatch(pattern, file.path), text) for pattern, text in DESCRIBED)
     return {
-        "@id": each.path,
+        "@id": file.path,
         "@type": "File",
-        "name": each.path.rpartition("/")[2],
-        "description": _described(each.path),
-        "contentSize": str(each.size),
-        "encodingFormat": media_type,
-        "sha256": each.sha256,
+        "name": file.path.rpartition("/")[2],
+        "description": next(text.format(file.path, *match.groups()) for match, text in matches if match),
+        "contentSize": str(file.size),
+        "encodingFormat": TYPES.get(ending) or mimetypes.types_map.get(f".{ending}", "text/plain"),
+        "sha256": file.sha256,
     }
-
-
-def _described(path: str) -> str:
-    found = ((re.fullmatch(pattern, path), text) for pattern, text in DESCRIBED)
-    return next(text.format(path, *match.groups()) for match, text in found if match)

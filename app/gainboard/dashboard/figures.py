@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -53,24 +53,25 @@ class FigureOnPage:
 
 
 def _table(panel: Value) -> TableOnPage:
+    """Return a heat map as it is; curves over the same values as one column each; and others as a list of points."""
+    title = panel["title"]
     if "series" not in panel:
-        rows = [[name, *map(_text, values)] for name, values in zip(panel["rows"], panel["values"], strict=True)]
-        return TableOnPage(panel["title"], ["", *panel["columns"]], rows)
-    x, series = panel["x"], panel["series"]
-    if len({tuple(each["x"]) for each in series}) == 1:
-        across = zip(series[0]["x"], *(each["y"] for each in series), strict=True)
-        rows = [[_of(x, place), *(_of(panel["y"], value) for value in values)] for place, *values in across]
-        return TableOnPage(panel["title"], [x["title"], *(each["label"] for each in series)], rows)
-    return TableOnPage(panel["title"], ["", x["title"], panel["y"]["title"]], list(_points(panel)))
+        cells = [[name, *map(_text, values)] for name, values in zip(panel["rows"], panel["values"], strict=True)]
+        return TableOnPage(title, ["", *panel["columns"]], cells)
+    x, y, series = panel["x"], panel["y"], panel["series"]
+    if len({tuple(one["x"]) for one in series}) == 1:
+        across = zip(series[0]["x"], *(one["y"] for one in series), strict=True)
+        rows = [[_write(x, position), *(_write(y, value) for value in values)] for position, *values in across]
+        return TableOnPage(title, [x["title"], *(one["label"] for one in series)], rows)
+    points = [
+        [one["label"], _write(x, position), _write(y, value)]
+        for one in series
+        for position, value in zip(one["x"], one["y"], strict=True)
+    ]
+    return TableOnPage(title, ["", x["title"], y["title"]], points)
 
 
-def _points(panel: Value) -> Iterator[Sequence[str]]:
-    for each in panel["series"]:
-        for place, value in zip(each["x"], each["y"], strict=True):
-            yield each["label"], _of(panel["x"], place), _of(panel["y"], value)
-
-
-def _of(axis: Value, value: float | None) -> str:
+def _write(axis: Value, value: float | None) -> str:
     """Return a value on an axis as text: the name of a category, or a number."""
     names = axis["categories"]
     if names and value is not None and 0 <= round(value) < len(names):
@@ -93,8 +94,8 @@ class ChartScale:
     @classmethod
     def around(cls, values: Iterable[float | None], ticks: int = 8) -> ChartScale:
         """Return an axis with about so many steps, each 1, 2 or 5 times a power of ten, which holds all values."""
-        known = [value for value in values if value is not None and math.isfinite(value)] or [0.0, 1.0]
-        low, high = min(known), max(known)
+        finite = [value for value in values if value is not None and math.isfinite(value)] or [0.0, 1.0]
+        low, high = min(finite), max(finite)
         if low == high:  # an axis about one value begins at zero
             low, high = (min(low, 0.0), max(high, 0.0)) if low else (0.0, 1.0)
         raw = (high - low) / ticks

@@ -1,39 +1,106 @@
-"""`/`: the collections that one may see, for people; programs get the addresses to start from."""
+"""`/` and `/new`: the collections that one may see, and a new one. `/problems/{slug}`: what a problem means."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Sequence
 
-from fastapi import Request, Response
+from fastapi import Response
+from pydantic import ValidationError
 
-from gainboard.api.dependencies import WorkspaceDep
+from gainboard.api.collections import values_of
+from gainboard.api.models.collections import NewCollection
 from gainboard.api.problems import read_problem
-from gainboard.dashboard.rendering import PageLook, PeopleRoute, help_of_problem, page, pages
-from gainboard.dashboard.sessions import VisitorDep
-from gainboard.evaluation.collections import list_collections
+from gainboard.dashboard.rendering import PageLook, PeopleRoute, help_of_problem, lead_to, page, pages
+from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, told_by, with_faults
+from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
+from gainboard.errors import BadGains, BadInput, Conflict
+from gainboard.evaluation import collections
+from gainboard.metrics import parse_gains
 
-router = pages(PeopleRoute)
+router, for_people = pages(), pages(PeopleRoute)
 MOST = 200
+FIRST_SETTINGS = (
+    *("name", "title", "levels", "gains", "topics"),
+    *("depth", "order_by", "ignore_identical_ids", "intents", "public"),
+)
+"""The settings that the form of a new collection has. The policy and the metrics come later, on its settings page."""
+MOST_LEVELS_SHOWN = 20
 
 
-@router.get("/")
-def show_home(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, after: str | None = None) -> Response:
+@for_people.get("/")
+def show_home(visitor: VisitorDep, after: str | None = None) -> Response:
     """Show the collections that exist for the visitor."""
-    found = list_collections(workspace, visitor.principal, after, MOST + 1)
-    now: datetime = workspace.now()
+    # One more than the page shows tells whether there are others.
+    seen = collections.list_collections(visitor.workspace, visitor.principal, after, MOST + 1)
     return page(
-        request,
         visitor,
         "home.html",
         PageLook("Collections"),
-        collections=[each.collection for each in found[:MOST]],
-        more=found[MOST - 1].collection.name if len(found) > MOST else None,
-        now=now,
+        collections=[each.collection for each in seen[:MOST]],
+        more=seen[MOST - 1].collection.name if len(seen) > MOST else None,
+        now=visitor.workspace.now(),
     )
 
 
-@router.get("/problems/{slug}")
-def show_problem(slug: str, request: Request, visitor: VisitorDep) -> Response:
+@for_people.get("/problems/{slug}")
+def show_problem(slug: str, visitor: VisitorDep) -> Response:
     """Show what a type of problem means, and what to do about it."""
     problem = read_problem(slug)
-    return page(request, visitor, "problem.html", PageLook(problem.title, help=help_of_problem(slug)), problem=problem)
+    return page(visitor, "problem.html", PageLook(problem.title, help=help_of_problem(slug)), problem=problem)
+
+
+router.routes.extend(for_people.routes)
+
+
+def _fields() -> list[Field]:
+    schema = NewCollection.model_json_schema()
+    properties = {name: schema["properties"][name] for name in FIRST_SETTINGS}
+    return fields_of({"properties": properties, "required": schema["required"], "$defs": schema["$defs"]}, {})
+
+
+@router.get("/new")
+def show_new(visitor: VisitorDep) -> Response:
+    """Show the form of a new collection, to whoever may create some."""
+    visitor.principal.require_instance_organiser()
+    return _show_form(visitor, _fields())
+
+
+def _show_form(visitor: Visitor, fields: Sequence[Field], fault: str = "") -> Response:
+    by_name = {field.name: field for field in fields}
+    example = _describe_gains(by_name["levels"].value, by_name["gains"].value)
+    look = PageLook("New collection", status=422 if fault else 200)
+    return page(visitor, "new.html", look, fields=by_name, fault=fault, example=example)
+
+
+@router.post("/new")
+def create(visitor: VisitorDep, form: FormDep) -> Response:
+    """Create the collection, and show its board, where a list says what to do next."""
+    fields = _fields()
+    try:
+        sent = NewCollection.model_validate(read(fields, form))
+        seen = collections.create(visitor.workspace, visitor.principal, values_of(sent))
+    except (ValidationError, BadInput, Conflict) as error:
+        return _show_form(visitor, with_faults(fields, form, error), f"Nothing was created. {told_by(error)}")
+    return lead_to(visitor.request, f"/c/{seen.collection.name}")
+
+
+@router.get("/new/example")
+def show_example(visitor: VisitorDep, levels: str = "", gains: str = "") -> Response:
+    """Show what these gains mean for these levels."""
+    return page(visitor, "new_example.html", PageLook("Gains"), example=_describe_gains(levels, gains))
+
+
+def _describe_gains(levels: str, gains: str) -> str:
+    """Return what a document of each level is worth, or why that is not known."""
+    names = list(split_list(levels))
+    # Levels are their names, or their number. Digits of other alphabets are a name.
+    if len(names) == 1 and names[0].isdecimal() and names[0].isascii() and len(names[0]) < 4:
+        names = [f"L{level}" for level in range(1, int(names[0]) + 1)]
+    if not 0 < len(names) <= MOST_LEVELS_SHOWN:
+        return ""
+    try:
+        values = parse_gains(gains or "linear", len(names)).values
+    except BadGains as error:
+        return error.message
+    shown = [f"{name} {value:g}" for name, value in zip(names, values, strict=True)]
+    return f"A document is worth, from the highest level down: {', '.join(reversed(shown))}; not relevant 0."

@@ -4,40 +4,33 @@ from __future__ import annotations
 
 import csv
 from codecs import iterdecode
-from collections.abc import AsyncIterable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Path, Request, Response
-from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import RedirectResponse
-from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ValidationError
 
-from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, Kind, every_kind, find_kind, schema_of
+from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, every_kind, find_kind, schema_of
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
-from gainboard.api import jobs as api_jobs
-from gainboard.api import reports as api_reports
-from gainboard.api.answers import address
-from gainboard.api.dependencies import CollectionName, EngineDep, WatchDep, WorkspaceDep
-from gainboard.api.job_answers import JobContext, WorkAnswers
-from gainboard.api.results import json_answer, table_answer
+from gainboard.api.dependencies import EngineDep, WatchDep, WorkspaceDep
+from gainboard.api.job_answers import JobContext
 from gainboard.dashboard.figures import FigureOnPage, TableOnPage
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.places import Place, PlaceDep, enter
+from gainboard.dashboard.rendering import lead_to, page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
-from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
+from gainboard.dashboard.sessions import FormDep, VisitorDep
 from gainboard.errors import GainboardError, NotFound
 from gainboard.evaluation.judgments.versions import list_choices
 from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import bounded_levels
 from gainboard.jobs import report_planning, submission
-from gainboard.jobs.access import JOBS, REPORTS, JobsWanted, Seen, cancel_work, find_work, list_jobs, list_reports
+from gainboard.jobs.access import JOBS, REPORTS, JobsWanted, WorkType, cancel_work, find_work, list_jobs, list_reports
 from gainboard.jobs.files import find_file, read_file
 from gainboard.jobs.results import read_back, read_layout
 from gainboard.jobs.verification import is_verifiable, verify
-from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
+from gainboard.store.job_records import StoredJob, StoredWork
 from gainboard.vocabulary import OFFICIAL
 
 router = pages()
@@ -57,32 +50,20 @@ JobContextDep = Annotated[JobContext, Depends(_context)]
 """The services that the API's answers about work need, with the visitor as the principal."""
 
 
-def _seen_job(job: str, workspace: WorkspaceDep, visitor: VisitorDep) -> Seen[StoredJob]:
-    return find_work(workspace, visitor.principal, JOBS, job)
-
-
-def _seen_report(report: str, workspace: WorkspaceDep, visitor: VisitorDep) -> Seen[StoredReport]:
-    return find_work(workspace, visitor.principal, REPORTS, report)
-
-
-SeenJobDep = Annotated[Seen[StoredJob], Depends(_seen_job)]
-SeenReportDep = Annotated[Seen[StoredReport], Depends(_seen_report)]
-
-
 @router.get("/c/{collection}/analyses")
-def show_analyses(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep
-) -> Response:
+def show_analyses(place: PlaceDep) -> Response:
     """Show what can be analysed, and what has been."""
-    place = _opened(workspace, visitor, collection)
-    principal = place.view.principal
+    place.view.require_free_scores()
+    workspace, principal, collection = place.workspace, place.principal, place.name
     kinds: Sequence[AnyKind] = (*every_kind(), *every_report_kind())
-    return page(
-        request,
-        visitor,
+    offered = [kind for kind in every_kind() if not kind.is_for_organisers or place.view.organises]
+    by_question = [(text, [kind for kind in offered if kind.question == key]) for key, text in QUESTIONS.items()]
+    return page_of(
+        place,
         "analyses.html",
-        PageLook(f"Analyses of {place.title}", place, "Analyses"),
-        groups=_by_question(place),
+        f"Analyses of {place.title}",
+        "Analyses",
+        groups=[(question, kinds) for question, kinds in by_question if kinds],
         titles={kind.name: kind.title for kind in kinds},
         reports=every_report_kind(),
         most=LISTED,
@@ -91,168 +72,127 @@ def show_analyses(
     )
 
 
-def _by_question(place: Place) -> list[tuple[str, list[Kind]]]:
-    """Return the kinds of jobs that may be asked for, by the question that they answer."""
-    offered = [kind for kind in every_kind() if not kind.is_for_organisers or place.view.organises]
-    groups = [(text, [kind for kind in offered if kind.question == key]) for key, text in QUESTIONS.items()]
-    return [group for group in groups if group[1]]
-
-
-def _opened(workspace: Workspace, visitor: Visitor, collection: str) -> Place:
-    place = enter(workspace, visitor, collection)
-    place.view.require_free_scores()
-    return place
-
-
-def _kind(noun: Noun, name: str) -> AnyKind:
+def _find_kind(noun: Noun, name: str) -> AnyKind:
     kinds: Sequence[AnyKind] = every_kind() if noun == "job" else every_report_kind()
-    found = next((kind for kind in kinds if kind.name == name), None)
-    if found is None:
+    if (kind := next((kind for kind in kinds if kind.name == name), None)) is None:
         raise NotFound(f"There is no {noun} {name!r}. The page of analyses lists all.")
-    return found
+    return kind
 
 
 @router.get("/c/{collection}/analyses/{noun}/{kind}")
-def show_form(
-    collection: CollectionName, noun: Noun, kind: str, request: Request, workspace: WorkspaceDep, visitor: VisitorDep
-) -> Response:
+def show_form(noun: Noun, kind: str, place: PlaceDep) -> Response:
     """Show the form of one kind, made from its parameters."""
-    place = _opened(workspace, visitor, collection)
-    chosen = _kind(noun, kind)
-    return _form(request, visitor, place, noun, chosen, _fields(workspace, chosen, place))
+    place.view.require_free_scores()
+    chosen = _find_kind(noun, kind)
+    return _show_form(place, noun, chosen, _fields(chosen, place))
 
 
-def _fields(workspace: Workspace, kind: AnyKind, place: Place) -> list[Field]:
+def _fields(kind: AnyKind, place: Place) -> list[Field]:
+    """Return the fields of a kind. Those that every request must fill are filled with the collection's own."""
     schema = schema_of(kind.params_model)
     required, values = schema.get("required", ()), {}
-    if "metrics" in required and (known := _metrics(place, varies_gains="settings" in schema["properties"])):
-        values["metrics"] = known
+    if "metrics" in required:
+        bound, label_by_expression = bind(place.view.collection, Question())
+        # An analysis that varies the gains compares nothing under a metric without gains.
+        varies_gains = "settings" in schema["properties"]
+        labels = {metric.label for metric in bound if not varies_gains or "gains" in metric.parameters}
+        if metrics := [expression for expression, label in label_by_expression.items() if label in labels]:
+            values["metrics"] = metrics
     if "sets" in required:
-        sets = list_choices(workspace, place.view).judgment_sets
+        sets = list_choices(place.workspace, place.view).judgment_sets
         values["sets"] = [name for name in sets if name != OFFICIAL]
     return fields_of(schema, values)
 
 
-def _metrics(place: Place, *, varies_gains: bool) -> list[str]:
-    """Return the collection's own metrics: those with gains where an analysis varies the gains."""
-    bound, asked = bind(place.view.collection, Question())
-    fitting = {each.label for each in bound if not varies_gains or "gains" in each.parameters}
-    return [expression for expression, label in asked.items() if label in fitting]
-
-
-def _form(
-    request: Request,
-    visitor: Visitor,
-    place: Place,
-    noun: Noun,
-    kind: AnyKind,
-    fields: Sequence[Field],
-    fault: str = "",
-) -> Response:
+def _show_form(place: Place, noun: Noun, kind: AnyKind, fields: Sequence[Field], fault: str = "") -> Response:
     part = f"{noun}s.html#{kind.name}"
-    look = PageLook(f"{kind.title} of {place.title}", place, "Analyses", status=422 if fault else 200, help=part)
-    return page(request, visitor, "analysis_form.html", look, noun=noun, kind=kind, fields=fields, fault=fault)
+    title, values = f"{kind.title} of {place.title}", {"noun": noun, "kind": kind, "fields": fields}
+    status = 422 if fault else 200
+    return page_of(place, "analysis_form.html", title, "Analyses", status=status, help=part, fault=fault, **values)
 
 
 @router.post("/c/{collection}/analyses/{noun}/{kind}")
-def launch(
-    collection: CollectionName,
-    noun: Noun,
-    kind: str,
-    context: JobContextDep,
-    visitor: VisitorDep,
-    form: FormDep,
-) -> Response:
+def launch(noun: Noun, kind: str, context: JobContextDep, form: FormDep, place: PlaceDep) -> Response:
     """Ask for a job or a report, and show it."""
-    place = _opened(context.workspace, visitor, collection)
-    chosen = _kind(noun, kind)
-    fields = _fields(context.workspace, chosen, place)
+    place.view.require_free_scores()
+    workspace, principal, collection = place.workspace, place.principal, place.name
+    chosen = _find_kind(noun, kind)
+    fields = _fields(chosen, place)
+    filled = read(fields, form)
+    # What was left as the form had it is left out: the job is then the same as one that names no defaults.
+    changed = {
+        field.name: filled[field.name]
+        for field in fields
+        if field.name in filled and (form.get(field.name) != field.value or field.is_required)
+    }
+    work: StoredWork
     try:
-        params = chosen.params_model.model_validate(_given(fields, form))
-        work = _launched(context, collection, noun, kind, params)
+        params: Any = chosen.params_model.model_validate(changed)
+        if noun == "job":
+            work = submission.launch(workspace, principal, collection, find_kind(kind), params)
+        else:
+            work = report_planning.launch(workspace, principal, [collection], find_report_kind(kind), params)
     except ValidationError as error:
         faulty = with_faults(fields, form, error)
-        return _form(context.request, visitor, place, noun, chosen, faulty, "Correct the marked fields.")
+        return _show_form(place, noun, chosen, faulty, "Correct the marked fields.")
     except GainboardError as error:
-        return _form(context.request, visitor, place, noun, chosen, with_faults(fields, form), error.message)
+        return _show_form(place, noun, chosen, with_faults(fields, form), error.message)
     context.engine.wake()
-    return RedirectResponse(address(context.request, f"/{noun}s/{work.id}"), 303)
-
-
-def _given(fields: Sequence[Field], form: Any) -> Mapping[str, Any]:
-    """Return the parameters of the form, without those that were left as they are."""
-    changed = read(fields, form)
-    return {
-        field.name: changed[field.name]
-        for field in fields
-        if field.name in changed and (form.get(field.name) != field.value or field.is_required)
-    }
-
-
-def _launched(context: JobContext, collection: str, noun: Noun, kind: str, params: Any) -> StoredWork:
-    if noun == "job":
-        return submission.launch(context.workspace, context.principal, collection, find_kind(kind), params)
-    return report_planning.launch(context.workspace, context.principal, [collection], find_report_kind(kind), params)
+    return lead_to(context.request, f"/{noun}s/{work.id}")
 
 
 @router.get("/jobs/{job}")
-def show_job(seen: SeenJobDep, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+def show_job(job: str, visitor: VisitorDep) -> Response:
     """Show a job: its progress, or what it has found."""
-    job = seen.work
-    kind = find_kind(job.kind)
+    seen = find_work(visitor.workspace, visitor.principal, JOBS, job)
+    work = seen.work
+    kind = find_kind(work.kind)
     figures = []
-    if job.state == "succeeded":
-        figures = [FigureOnPage.of(figure) for figure in read_back(workspace, job).figures()]
-    return _shown(request, workspace, visitor, seen, job, "job", kind, figures=figures, params=job.params)
+    if work.state == "succeeded":
+        figures = [FigureOnPage.of(figure) for figure in read_back(visitor.workspace, work).figures()]
+    place = enter(visitor, seen.collections[0].name)
+    return _show_work(place, work, work, "job", kind, figures=figures, params=work.params)
 
 
 @router.get("/reports/{report}")
-def show_report(seen: SeenReportDep, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+def show_report(report: str, visitor: VisitorDep) -> Response:
     """Show a report: its progress, or its tables and figures."""
-    report = seen.work
-    kind = find_report_kind(report.name)
-    answer: Mapping[str, Any] = {"figures": (), "left_out": (), "remarks": ()}
-    if report.layout is not None and report.layout.state == "succeeded":
-        answer = read_layout(workspace, report)
-    return _shown(
-        request,
-        workspace,
-        visitor,
-        seen,
-        report.layout,
+    seen = find_work(visitor.workspace, visitor.principal, REPORTS, report)
+    work = seen.work
+    kind = find_report_kind(work.name)
+    layout: Mapping[str, Any] = {"figures": (), "left_out": (), "remarks": ()}
+    if work.layout is not None and work.layout.state == "succeeded":
+        layout = read_layout(visitor.workspace, work)
+    place = enter(visitor, seen.collections[0].name)
+    return _show_work(
+        place,
+        work,
+        work.layout,
         "report",
         kind,
-        figures=[FigureOnPage.of_value(each) for each in answer["figures"]],
-        params=report.params,
+        figures=[FigureOnPage.of_value(figure) for figure in layout["figures"]],
+        params=work.params,
         reference=kind.reference,
-        left_out=answer["left_out"],
-        remarks=answer["remarks"],
+        left_out=layout["left_out"],
+        remarks=layout["remarks"],
     )
 
 
-def _shown(
-    request: Request,
-    workspace: Workspace,
-    visitor: Visitor,
-    seen: Seen[Any],
-    maker: StoredJob | None,
-    noun: Noun,
-    kind: AnyKind,
-    **values: Any,
+def _show_work(
+    place: Place, work: StoredWork, maker: StoredJob | None, noun: Noun, kind: AnyKind, **values: Any
 ) -> Response:
-    work = seen.work
-    place = enter(workspace, visitor, seen.collections[0].name)
     named = maker.exhibits.get("tables", ()) if maker and maker.exhibits and work.state == "succeeded" else ()
-    return page(
-        request,
-        visitor,
+    visitor = place.visitor
+    return page_of(
+        place,
         "work.html",
-        PageLook(kind.title, place, "Analyses", help=f"{noun}s.html#{kind.name}"),
+        kind.title,
+        "Analyses",
+        help=f"{noun}s.html#{kind.name}",
         **{"reference": "", "left_out": (), "remarks": ()} | values,
         work=work,
         noun=noun,
-        title=kind.title,
-        tables=[(each, table_on_page(workspace, maker, each)) for each in named] if maker else [],
+        tables=[(table, table_on_page(place.workspace, maker, table)) for table in named] if maker else [],
         most_rows=MOST_ROWS,
         may_cancel=visitor.is_signed_in and not work.is_over,
         may_verify=visitor.is_signed_in and not (isinstance(work, StoredJob) and not is_verifiable(work)),
@@ -264,29 +204,31 @@ def table_on_page(workspace: Workspace, maker: StoredJob, named: Mapping[str, An
     file = find_file(workspace, maker, f"tables/{named['name']}.csv")
     if file is None:
         return None
+    # The header, and one row more than a page shows: that tells it that there are more.
     header, *rows = islice(rows_of(read_file(workspace, file)), MOST_ROWS + 2)
     if {"asl", "resamples"} <= set(header):
         level, drawn = header.index("asl"), header.index("resamples")
         printed = bounded_levels([float(row[level]) for row in rows], [int(row[drawn]) for row in rows])
         rows = [[*row[:level], str(asl), *row[level + 1 :]] for row, asl in zip(rows, printed, strict=True)]
-    return TableOnPage(named["caption"], header, [[_rounded(cell) for cell in row] for row in rows])
+    return TableOnPage(named["caption"], header, [[_round(cell) for cell in row] for row in rows])
 
 
 def rows_of(pieces: Iterator[bytes]) -> Iterator[list[str]]:
     """Yield the rows of a CSV file, which comes in pieces of any length."""
-    return csv.reader(_lines(iterdecode(pieces, "utf-8")))
+    return csv.reader(_split_lines(iterdecode(pieces, "utf-8")))
 
 
-def _lines(pieces: Iterator[str]) -> Iterator[str]:
+def _split_lines(pieces: Iterator[str]) -> Iterator[str]:
     held = ""
     for piece in pieces:
-        *whole, held = (held + piece).split("\n")  # `splitlines` also breaks lines where names of topics may not
+        # `splitlines` would also break lines at characters that names of topics may have.
+        *whole, held = (held + piece).split("\n")
         yield from (f"{line}\n" for line in whole)
     if held:
         yield held
 
 
-def _rounded(cell: str) -> str:
+def _round(cell: str) -> str:
     """Return a number with four digits; everything else as it is."""
     if "." not in cell and "e" not in cell:
         return cell
@@ -296,37 +238,24 @@ def _rounded(cell: str) -> str:
         return cell
 
 
-def _add_routes(answers: WorkAnswers[Any], seen: Callable[..., Seen[Any]]) -> None:
-    """Add what the pages of jobs and those of reports have in common: changes, an end, and the API's own files."""
-    noun = answers.work_type.noun
-    found: Any = Depends(seen)
+def _add_changes(work_type: WorkType[Any]) -> None:
+    """Add what the pages of jobs and those of reports change: the end of the work, and a second result."""
+    noun = work_type.noun
     named: Any = Path(alias=noun)
-
-    @router.get(f"/{noun}s/{{{noun}}}/events", response_class=EventSourceResponse)
-    async def follow(context: JobContextDep, first: Seen[Any] = found) -> AsyncIterable[ServerSentEvent]:
-        async for event in answers.follow(context, first):
-            yield event
 
     @router.post(f"/{noun}s/{{{noun}}}/cancel")
     def cancel(context: JobContextDep, form: FormDep, identity: str = named) -> Response:
-        cancel_work(context.workspace, context.principal, answers.work_type, identity)
+        cancel_work(context.workspace, context.principal, work_type, identity)
         context.engine.wake()
-        return RedirectResponse(address(context.request, f"/{noun}s/{identity}"), 303)
+        return lead_to(context.request, f"/{noun}s/{identity}")
 
     @router.post(f"/{noun}s/{{{noun}}}/verify")
-    def verify_result(context: JobContextDep, form: FormDep, seen: Seen[Any] = found) -> Response:
-        job = verify(context.workspace, context.principal, seen.work)
+    def verify_result(context: JobContextDep, form: FormDep, identity: str = named) -> Response:
+        work = find_work(context.workspace, context.principal, work_type, identity).work
+        job = verify(context.workspace, context.principal, work)
         context.engine.wake()
-        return RedirectResponse(address(context.request, f"/jobs/{job.id}"), 303)
-
-    @router.get(f"/{noun}s/{{{noun}}}/result.json")
-    async def read_result(context: JobContextDep, seen: Seen[Any] = found) -> Response:
-        return await run_in_threadpool(json_answer, context.request, context.workspace, seen.work)
-
-    @router.get(f"/{noun}s/{{{noun}}}/tables/{{table}}.csv")
-    async def read_table(table: str, context: JobContextDep, seen: Seen[Any] = found) -> Response:
-        return await table_answer(context, seen.work, table, "csv")
+        return lead_to(context.request, f"/jobs/{job.id}")
 
 
-_add_routes(api_jobs.ANSWERS, _seen_job)
-_add_routes(api_reports.ANSWERS, _seen_report)
+_add_changes(JOBS)
+_add_changes(REPORTS)

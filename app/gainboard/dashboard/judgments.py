@@ -2,48 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Annotated, cast
 
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from gainboard.api import uploads
-from gainboard.api.answers import address, answer, uploaded_file
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.answers import answer, uploaded_file
+from gainboard.api.dependencies import CollectionName
 from gainboard.api.judgment_sets import SetName
 from gainboard.api.models.collections import CollectionChange
-from gainboard.api.models.common import Page
-from gainboard.api.models.judgments import QrelsAnswer
-from gainboard.api.pages import PagingDep
-from gainboard.api.qrels import JudgmentsDep, Version, list_qrels, publish_qrels, put_qrels
+from gainboard.api.qrels import JudgmentsDep, Version, publish_qrels
 from gainboard.api.queries import asked_by, version_of
 from gainboard.api.routes import JSON_BYTES
 from gainboard.api.score_matrices import put_score_matrix
-from gainboard.api.topic_groups import put_topic_groups
 from gainboard.api.uploads import ReadersDep
 from gainboard.dashboard.jobs import JobContextDep
-from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import PageLook, PrintedRequest, page, pages
+from gainboard.dashboard.places import PlaceDep
+from gainboard.dashboard.rendering import PrintedRequest, lead_to, page_of, pages
 from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation import collections
 from gainboard.evaluation.judgments import publication, qrels, versions
-from gainboard.evaluation.judgments.impact import Impact, MetricImpact, impact
-from gainboard.evaluation.judgments.qrels import list_versions
+from gainboard.evaluation.judgments.impact import impact
 from gainboard.evaluation.judgments.topic_groups import list_groups
 from gainboard.evaluation.judgments.versions import list_sets
 from gainboard.evaluation.releases.releases import list_releases
-from gainboard.evaluation.runs.intake import Body
 from gainboard.evaluation.scoring.requests import Question
 from gainboard.evaluation.scoring.score_matrices import list_matrices
-from gainboard.notation.queries import LAST_VERSION, JudgmentsName, QrelsUploadQuery, Said, ScoreMatrixUploadQuery
+from gainboard.notation.queries import LAST_VERSION, JudgmentsName, Said, ScoreMatrixUploadQuery
 from gainboard.notation.texts import SLUG_PATTERN
-from gainboard.store.records import Run, VersionName
+from gainboard.store.records import VersionName
 from gainboard.vocabulary import FROM_QRELS, OFFICIAL, SetState
 
 router = pages()
@@ -63,125 +55,78 @@ MOST_MOVED = 30
 
 
 @router.get("/c/{collection}/judgments")
-def show_judgments(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    judgments: JudgmentsDep = OFFICIAL,
-) -> Response:
+def show_judgments(place: PlaceDep, judgments: JudgmentsDep = OFFICIAL) -> Response:
     """Show the judgment sets that this visitor may know of, and the versions of one of them."""
-    place = enter(workspace, visitor, collection)
-    principal, shown = place.view.principal, judgments
-    found = list_versions(workspace, principal, collection, shown, None, MOST)
-    look = PageLook(f"Judgments of {place.title}", place, "Judgments")
-    asking = PrintedRequest.of(request, "qrels", collection, of_set(shown))
-    return page(
-        *(request, visitor, "judgments.html", look),
-        versions=found[::-1],
+    workspace, principal, collection = place.workspace, place.principal, place.name
+    versions_of_set = qrels.list_versions(workspace, principal, collection, judgments, None, MOST)
+    return page_of(
+        place,
+        "judgments.html",
+        f"Judgments of {place.title}",
+        "Judgments",
+        versions=versions_of_set[::-1],
         matrices=list_matrices(workspace, principal, collection),
         groups=list_groups(workspace, principal, collection),
         releases=list_releases(workspace, principal, collection)[1],
         sets=list_sets(workspace, principal, collection),
         layouts=INTENT_LAYOUTS if place.view.collection.intents else LAYOUTS,
-        shown=shown,
-        of_set=f"?{of_set(shown)}" if of_set(shown) else "",
-        asking=asking,
+        shown=judgments,
+        of_set=query_of_set(judgments),
+        asking=PrintedRequest.of(place, "qrels", query_of_set(judgments)[1:]),
     )
 
 
-def of_set(judgments: str) -> str:
-    """Return the query that names a judgment set; empty for the official one."""
-    return "" if judgments == OFFICIAL else f"judgments={judgments}"
-
-
-@router.get("/c/{collection}/qrels.json")
-def read_versions(
-    collection: CollectionName,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    paging: PagingDep,
-    judgments: JudgmentsDep = OFFICIAL,
-) -> Page[QrelsAnswer]:
-    """Return the versions of a judgment set, as the API does."""
-    return list_qrels(collection, workspace, visitor.principal, paging, judgments)
+def query_of_set(judgments: str) -> str:
+    """Return the query that names a judgment set, with its question mark; empty for the official one."""
+    return "" if judgments == OFFICIAL else f"?judgments={judgments}"
 
 
 @router.get("/c/{collection}/judgments/{version}")
 def show_impact(
-    collection: CollectionName,
     version: Version,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
+    place: PlaceDep,
     asked: Annotated[ComparedVersionQuery, asked_by(ComparedVersionQuery, is_form=True)],
 ) -> Response:
     """Show a version, and what it changes compared with the one of its set in use, or with another (organisers)."""
-    place = enter(workspace, visitor, collection)
     place.view.require_organiser()
+    workspace, principal, collection = place.workspace, place.principal, place.name
     judgments = version_of(asked).judgments
-    principal, named = place.view.principal, VersionName(judgments, version)
-    seen, title = qrels.find_version(workspace, principal, collection, named), str(named)
-    every = list_versions(workspace, principal, collection, judgments, None, MOST)
-    others = [each.qrels.version for each in every if each.qrels.version != version]
-    against = asked.get("against") or next((each.qrels.version for each in every if each.in_use), None)
-    found = None
+    name = VersionName(judgments, version)
+    seen, title = qrels.find_version(workspace, principal, collection, name), str(name)
+    versions_of_set = qrels.list_versions(workspace, principal, collection, judgments, None, MOST)
+    in_use = next((each.qrels.version for each in versions_of_set if each.in_use), None)
+    against, change, moved = asked.get("against") or in_use, None, []
     if against not in (None, version):
         before = VersionName(judgments, against)
-        found = impact(workspace, principal, collection, named, Question(), against=before)
-    return page(
-        request,
-        visitor,
+        change = impact(workspace, principal, collection, name, Question(), against=before)
+        for metric in change.metrics:
+            runs = zip(change.runs, *metric.means.tolist(), *metric.ranks.tolist(), strict=True)
+            # The runs that change their rank, the largest change first: means and ranks, before and after.
+            rows = [row for row in sorted(runs, key=lambda row: (-abs(row[4] - row[3]), row[4])) if row[3] != row[4]]
+            moved.append(rows[:MOST_MOVED])
+    return page_of(
+        place,
         "version.html",
-        PageLook(f"{title[0].upper()}{title[1:]} of {place.title}", place, "Judgments"),
+        f"{title[0].upper()}{title[1:]} of {place.title}",
+        "Judgments",
         seen=seen,
-        impact=found,
-        others=others,
-        moved=[_moved(found, metric) for metric in found.metrics] if found else (),
+        impact=change,
+        others=[each.qrels.version for each in versions_of_set if each.qrels.version != version],
+        moved=moved,
         level_name=lambda level: "not judged" if level is None else place.view.collection.level_name(level),
-        of_set=f"?{of_set(judgments)}" if of_set(judgments) else "",
+        of_set=query_of_set(judgments),
     )
-
-
-def _moved(found: Impact, metric: MetricImpact) -> Sequence[tuple[Run, float, float, int, int]]:
-    """Return the runs that change their rank, the largest change first: means and ranks, before and after."""
-    columns = zip(found.runs, *metric.means.tolist(), *metric.ranks.tolist(), strict=True)
-    rows = sorted(columns, key=lambda row: (-abs(row[4] - row[3]), row[4]))
-    return [row for row in rows if row[3] != row[4]][:MOST_MOVED]
 
 
 @router.get("/c/{collection}/judgments/{version}/file.txt")
 def download(
-    collection: CollectionName,
-    version: Version,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    judgments: JudgmentsDep = OFFICIAL,
+    collection: CollectionName, version: Version, visitor: VisitorDep, judgments: JudgmentsDep = OFFICIAL
 ) -> Response:
     """Return the file of a version, as it was uploaded."""
-    found = qrels.find_version(workspace, visitor.principal, collection, VersionName(judgments, version)).qrels
-    return uploaded_file(qrels.read_file(workspace, found), found.sha256, f"{collection}-{judgments}-{version}")
-
-
-@router.post("/c/{collection}/qrels")
-async def put(
-    collection: CollectionName,
-    request: Request,
-    context: JobContextDep,
-    visitor: UploaderDep,
-    readers: ReadersDep,
-    asked: Annotated[QrelsUploadQuery, asked_by(QrelsUploadQuery)],
-) -> Response:
-    """Upload judgments, as the API does. The page asks for a draft, whose own page has the button to publish it."""
-    return await put_qrels(collection, request, context, readers, asked)
-
-
-@router.post("/c/{collection}/topic-groups")
-async def put_groups(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: UploaderDep, readers: ReadersDep
-) -> Response:
-    """Replace the topic groups, as the API does."""
-    return await put_topic_groups(collection, request, workspace, visitor.principal, readers)
+    name = VersionName(judgments, version)
+    stored = qrels.find_version(visitor.workspace, visitor.principal, collection, name).qrels
+    pieces = qrels.read_file(visitor.workspace, stored)
+    return uploaded_file(pieces, stored.sha256, f"{collection}-{judgments}-{version}")
 
 
 class NamedMatrixQuery(ScoreMatrixUploadQuery, total=False):
@@ -193,46 +138,38 @@ class NamedMatrixQuery(ScoreMatrixUploadQuery, total=False):
 @router.post("/c/{collection}/score-matrices")
 async def put_matrix(
     collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
     visitor: UploaderDep,
     readers: ReadersDep,
     asked: Annotated[NamedMatrixQuery, asked_by(NamedMatrixQuery)],
 ) -> Response:
     """Upload scores from elsewhere, as the API does."""
     sent = cast(ScoreMatrixUploadQuery, {name: value for name, value in asked.items() if name != "name"})
-    return await put_score_matrix(collection, asked["name"], request, workspace, visitor.principal, readers, sent)
+    workspace, principal = visitor.workspace, visitor.principal
+    return await put_score_matrix(collection, asked["name"], visitor.request, workspace, principal, readers, sent)
 
 
 @router.post("/c/{collection}/declared-topics")
-async def declare(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: UploaderDep
-) -> Response:
+async def declare(collection: CollectionName, visitor: UploaderDep) -> Response:
     """Declare the topics of a file, which are separated by white space."""
-    async with uploads.received(request, JSON_BYTES) as sent:
-        text = await run_in_threadpool(_whole, sent.body)
+    async with uploads.received(visitor.request, JSON_BYTES) as sent:
+        sent.body.file.seek(0)  # it is where the last byte was written
+        text = await run_in_threadpool(sent.body.file.read)
     try:
         topics = text.decode().split()
+        # The model of the API refuses the same topics here.
         values = {"topics": CollectionChange.model_validate({"topics": topics}).topics}
     except (UnicodeError, ValidationError):
         message = "The file is no list of topics: write their ids, separated by spaces or lines, in UTF-8."
         raise InvalidRequest.at("body", "bad-topics", message) from None
-    await run_in_threadpool(collections.change, workspace, visitor.principal, collection, values)
+    await run_in_threadpool(collections.change, visitor.workspace, visitor.principal, collection, values)
     return answer({"topics": len(topics)})
 
 
-def _whole(body: Body) -> bytes:
-    body.file.seek(0)  # it is where the last byte was written
-    return body.file.read()
-
-
 @router.post("/c/{collection}/declared-topics/from-qrels")
-def declare_judged(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
-) -> Response:
+def declare_judged(collection: CollectionName, visitor: VisitorDep, form: FormDep) -> Response:
     """Declare the topics of the published judgments."""
-    collections.change(workspace, visitor.principal, collection, {"topics": FROM_QRELS})
-    return _back(request, collection, OFFICIAL)
+    collections.change(visitor.workspace, visitor.principal, collection, {"topics": FROM_QRELS})
+    return _lead_back(visitor.request, collection)
 
 
 @router.post("/c/{collection}/judgments/{version}/publish")
@@ -247,41 +184,27 @@ def publish(
     """Publish a version: scores are then those under it. If that takes a job, show the job."""
     published = publish_qrels(collection, version, context, judgments)
     if published.status_code == HTTPStatus.ACCEPTED:
-        return RedirectResponse(address(request, f"/jobs/{published.headers['location'].rpartition('/')[2]}"), 303)
-    return _back(request, collection, judgments)
+        return lead_to(request, f"/jobs/{published.headers['location'].rpartition('/')[2]}")
+    return _lead_back(request, collection, judgments)
 
 
 @router.post("/c/{collection}/judgments/{version}/discard")
 def discard(
-    collection: CollectionName,
-    version: Version,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    form: FormDep,
-    judgments: JudgmentsDep = OFFICIAL,
+    collection: CollectionName, version: Version, visitor: VisitorDep, form: FormDep, judgments: JudgmentsDep = OFFICIAL
 ) -> Response:
     """Discard a draft."""
-    publication.discard(workspace, visitor.principal, collection, VersionName(judgments, version))
-    return _back(request, collection, judgments)
+    publication.discard(visitor.workspace, visitor.principal, collection, VersionName(judgments, version))
+    return _lead_back(visitor.request, collection, judgments)
 
 
 @router.post("/c/{collection}/judgment-sets/{judgments}/{state}")
 def change_set(
-    collection: CollectionName,
-    judgments: SetName,
-    state: SetState,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    form: FormDep,
+    collection: CollectionName, judgments: SetName, state: SetState, visitor: VisitorDep, form: FormDep
 ) -> Response:
     """Release a judgment set, or hide it again."""
-    versions.release(workspace, visitor.principal, collection, judgments, is_released=state == "released")
-    return _back(request, collection, OFFICIAL)
+    versions.release(visitor.workspace, visitor.principal, collection, judgments, is_released=state == "released")
+    return _lead_back(visitor.request, collection)
 
 
-def _back(request: Request, collection: str, judgments: str) -> Response:
-    query = of_set(judgments)
-    path = f"/c/{collection}/judgments" + (f"?{query}" if query else "")
-    return RedirectResponse(address(request, path), 303)
+def _lead_back(request: Request, collection: str, judgments: str = OFFICIAL) -> Response:
+    return lead_to(request, f"/c/{collection}/judgments{query_of_set(judgments)}")

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from gainboard.dashboard.sessions import Visitor
+from fastapi import Depends, Request
+
+from gainboard.api.dependencies import CollectionName
+from gainboard.dashboard.sessions import Visitor, VisitorDep
+from gainboard.evaluation.access.principals import Principal, Sender
 from gainboard.evaluation.access.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
 
@@ -25,8 +29,26 @@ class NavigationEntry(NamedTuple):
 class Place:
     """A collection as a visitor sees it now."""
 
+    visitor: Visitor
     view: View
     now: datetime
+
+    @property
+    def request(self) -> Request:
+        return self.visitor.request
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.visitor.workspace
+
+    @property
+    def principal(self) -> Principal:
+        return self.view.principal
+
+    @property
+    def sender(self) -> Sender:
+        """The sender, for use cases that look up the token together with the collection."""
+        return self.visitor.sender
 
     @property
     def name(self) -> str:
@@ -35,7 +57,6 @@ class Place:
 
     @property
     def title(self) -> str:
-        """The title of the collection, or its name."""
         return self.view.collection.title or self.name
 
     @property
@@ -45,19 +66,11 @@ class Place:
 
     @property
     def phase(self) -> str:
-        """The phase in one word."""
-        return "released" if self.view.collection.is_released(self.now) else "hidden"
+        return "released" if self.is_released else "hidden"
 
     @property
     def is_released(self) -> bool:
-        """Return whether the judgments are released now."""
         return self.view.collection.is_released(self.now)
-
-    @property
-    def level_names(self) -> Sequence[str]:
-        """The names of the levels above 0, the lowest first."""
-        collection = self.view.collection
-        return [collection.level_name(level) for level in range(1, collection.highest_level + 1)]
 
     @property
     def entries(self) -> Sequence[NavigationEntry]:
@@ -78,7 +91,15 @@ class Place:
         return [entry for is_offered, entry in offered if is_offered]
 
 
-def enter(workspace: Workspace, visitor: Visitor, name: str) -> Place:
+def enter(visitor: Visitor, name: str) -> Place:
     """Return the collection as this visitor sees it. Raise NotFound or NotAuthenticated as the API does."""
-    with workspace.database.reading() as tx:
-        return Place(open_collection(tx, visitor.principal, name), workspace.now())
+    with visitor.workspace.database.reading() as tx:
+        return Place(visitor, open_collection(tx, visitor.principal, name), visitor.workspace.now())
+
+
+def _place(collection: CollectionName, visitor: VisitorDep) -> Place:
+    return enter(visitor, collection)
+
+
+PlaceDep = Annotated[Place, Depends(_place)]
+"""The dependency of pages of a collection."""

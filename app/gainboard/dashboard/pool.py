@@ -6,22 +6,18 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from fastapi import Query, Request, Response
+from fastapi import Query, Response
 from fastapi.responses import StreamingResponse
-from numpy.typing import NDArray
 
 from gainboard.analyses.job_kinds import schema_of
-from gainboard.analyses.pool import Pooling, PoolResult
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.analyses.pool import Pooling
 from gainboard.dashboard.figures import FigureOnPage
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.places import Place, PlaceDep
+from gainboard.dashboard.rendering import page_of, pages
 from gainboard.dashboard.schema_forms import fields_of
-from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import NoQrels
-from gainboard.evaluation.judgments.judged_shares import JudgedShares, judged_shares
+from gainboard.evaluation.judgments.judged_shares import judged_shares
 from gainboard.evaluation.judgments.pools import PoolFormat, pool_pieces
-from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.jobs.access import JobsWanted, list_jobs
 from gainboard.jobs.pools import find_pool, judging_progress
@@ -30,29 +26,22 @@ router = pages()
 RANKS = (1, 5, 10, 20, 50, 100)
 THIN = 0.5
 LISTED = 10
+MEDIA_TYPES = {"csv": "text/csv", "json": "application/json"}
 FIRST_FIELDS = ("depth", "order", "budget", "top")
 
 
 @router.get("/c/{collection}/pool")
-def show_pool(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    job: Annotated[str | None, Query()] = None,
-) -> Response:
+def show_pool(place: PlaceDep, job: Annotated[str | None, Query()] = None) -> Response:
     """Show the pools to organisers, and the share of judged documents by rank, of all runs and of each."""
-    place = enter(workspace, visitor, collection)
-    look = PageLook(f"Pool of {place.title}", place, "Pool")
-    pools = _pools(workspace, place, job) if place.view.organises else None
-    return page(request, visitor, "pool.html", look, pools=pools, **_shares(workspace, place))
+    pools = _pools(place, job) if place.view.organises else None
+    return page_of(place, "pool.html", f"Pool of {place.title}", "Pool", pools=pools, **_shares(place))
 
 
-def _pools(workspace: Workspace, place: Place, job: str | None) -> dict[str, Any]:
+def _pools(place: Place, job: str | None) -> dict[str, Any]:
     """Return what organisers see: the pools that there are, the one that is shown, and the form for another."""
-    principal = place.view.principal
-    jobs = [each.work for each in list_jobs(workspace, principal, JobsWanted(place.name, Pooling.name), None, LISTED)]
-    shown = job or next((each.id for each in jobs if each.state == "succeeded"), None)
+    workspace, principal = place.workspace, place.principal
+    jobs = [seen.work for seen in list_jobs(workspace, principal, JobsWanted(place.name, Pooling.name), None, LISTED)]
+    shown = job or next((work.id for work in jobs if work.state == "succeeded"), None)
     fields = fields_of(schema_of(Pooling.params_model), {})
     values = {"jobs": jobs, "shown": shown, "fields": fields, "first_fields": FIRST_FIELDS, "pool": None}
     if shown is None:
@@ -60,60 +49,45 @@ def _pools(workspace: Workspace, place: Place, job: str | None) -> dict[str, Any
     pool = find_pool(workspace, principal, place.name, shown, "query.job")
     progress = judging_progress(workspace, principal, place.name, pool)
     figures = [FigureOnPage.of(figure) for figure in pool.figures()]
-    return values | {"pool": pool, "figures": figures, "progress": progress, "rows": _rows(pool, progress)}
-
-
-def _rows(pool: PoolResult, progress: Sequence[Any]) -> list[tuple[Any, list[int]]]:
-    return [(each, [version.by_topic[at] for version in progress]) for at, each in enumerate(pool.topics)]
+    rows = [(topic, [version.by_topic[number] for version in progress]) for number, topic in enumerate(pool.topics)]
+    return values | {"pool": pool, "figures": figures, "progress": progress, "rows": rows}
 
 
 @router.get("/c/{collection}/pools/{job}.{form}")
-def read_pool(
-    collection: CollectionName,
-    job: str,
-    form: Literal["txt", "ntcir", "csv", "json"],
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-) -> Response:
+def read_pool(job: str, form: Literal["txt", "ntcir", "csv", "json"], place: PlaceDep) -> Response:
     """Return the file of a pool for assessors: it does not tell who found a document."""
-    place = enter(workspace, visitor, collection)
-    pool = find_pool(workspace, place.view.principal, collection, job, "path.job")
+    pool = find_pool(place.workspace, place.principal, place.name, job, "path.job")
     kind: PoolFormat = "trec" if form == "txt" else form
-    name = f"{collection}-pool-{job[:12]}.{'txt' if form == 'ntcir' else form}"
+    name = f"{place.name}-pool-{job[:12]}.{'txt' if form == 'ntcir' else form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(pool_pieces(pool.pool, kind), media_type=_TYPES.get(form, "text/plain"), headers=headers)
+    return StreamingResponse(
+        pool_pieces(pool.pool, kind), media_type=MEDIA_TYPES.get(form, "text/plain"), headers=headers
+    )
 
 
-_TYPES = {"csv": "text/csv", "json": "application/json"}
-
-
-def _shares(workspace: Workspace, place: Place) -> dict[str, Any]:
+def _shares(place: Place) -> dict[str, Any]:
+    """Return the shares of judged documents by rank, in numbers and as a figure; or why there are none."""
     try:
-        found = judged_shares(workspace, place.view.principal, place.name)
+        judged = judged_shares(place.workspace, place.principal, place.name)
     except NoQrels as error:
-        return {"found": None, "why": error.message}
-    mean = found.mean
-    ranks = [rank for rank in RANKS if rank <= found.shares.shape[1]]
+        return {"judged": None, "why": error.message}
+    mean, deepest = judged.mean, judged.shares.shape[1]
+    ranks = [rank for rank in RANKS if rank <= deepest]
+    every_rank: Sequence[float] = list(range(1, deepest + 1))
+    series = [Series("mean of all runs", every_rank, mean.tolist(), "line")]
+    last = judged.shares[:, -1]
+    if not np.isnan(last).all():  # a run that retrieves nothing for the judged topics has no shares
+        for title, row in (("least judged", int(np.nanargmin(last))), ("most judged", int(np.nanargmax(last)))):
+            series.append(Series(f"{title}: {judged.runs[row].name}", every_rank, judged.shares[row].tolist(), "line"))
+    axes = Axis("Rank", counts=True), Axis("Share of judged documents", limits=(0.0, 1.0))
+    caption = "The share of judged documents among the first r, mean over topics."
     return {
-        "found": found,
+        "judged": judged,
         "ranks": ranks,
         "by_run": [
-            (run, [shares[rank - 1] for rank in ranks]) for run, shares in zip(found.runs, found.shares, strict=True)
+            (run, [shares[rank - 1] for rank in ranks]) for run, shares in zip(judged.runs, judged.shares, strict=True)
         ],
         "mean": [mean[rank - 1] for rank in ranks],
         "thin": next((rank for rank, share in enumerate(mean.tolist(), start=1) if share < THIN), None),
-        "figure_shown": FigureOnPage.of(_figure(found, mean)),
+        "figure_shown": FigureOnPage.of(Figure("judged", caption, [Panel(*axes, series)])),
     }
-
-
-def _figure(found: JudgedShares, mean: NDArray[np.float64]) -> Figure:
-    ranks: Sequence[float] = list(range(1, len(mean) + 1))
-    series = [Series("mean of all runs", ranks, mean.tolist(), "line")]
-    last = found.shares[:, -1]
-    if not np.isnan(last).all():  # a run that retrieves nothing for the judged topics has no shares
-        for title, row in (("least judged", int(np.nanargmin(last))), ("most judged", int(np.nanargmax(last)))):
-            series.append(Series(f"{title}: {found.runs[row].name}", ranks, found.shares[row].tolist(), "line"))
-    axes = (Axis("Rank", counts=True), Axis("Share of judged documents", limits=(0.0, 1.0)))
-    return Figure(
-        "judged", "The share of judged documents among the first r, mean over topics.", [Panel(*axes, series)]
-    )

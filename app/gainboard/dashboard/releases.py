@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from fastapi import Request, Response
+from fastapi import Response
 
-from gainboard.api.dependencies import WorkspaceDep
 from gainboard.dashboard.figures import ChartScale
 from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.rendering import page_of, pages
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import NotFound
 from gainboard.evaluation.releases.releases import find_release, list_releases, read_document
@@ -19,43 +17,40 @@ from gainboard.evaluation.releases.releases import find_release, list_releases, 
 router = pages()
 
 
-@dataclass(frozen=True)
-class BoardOnPage:
+class BoardOnPage(NamedTuple):
     """A board of a release's document, and the axis on which its intervals are drawn."""
 
     value: Mapping[str, Any]
     scale: ChartScale
 
-    @classmethod
-    def of(cls, value: Mapping[str, Any]) -> BoardOnPage:
-        """Return a board with an axis that holds all means and intervals."""
-        by = value["by"]
-        ends = [end for row in value["rows"] for end in row["intervals"][by] or ()]
-        return cls(value, ChartScale.around([0.0, *ends, *(row["means"][by] for row in value["rows"])]))
-
 
 def boards_of(document: Mapping[str, Any]) -> list[BoardOnPage]:
-    """Return the boards of a release, one for each official metric."""
-    return [BoardOnPage.of(each) for each in document["boards"]]
+    """Return the boards of a release, one for each official metric, with axes that hold all means and intervals."""
+    boards = []
+    for value in document["boards"]:
+        by = value["by"]
+        ends = [end for row in value["rows"] for end in row["intervals"][by] or ()]
+        boards.append(BoardOnPage(value, ChartScale.around([0.0, *ends, *(row["means"][by] for row in value["rows"])])))
+    return boards
 
 
 @router.get("/r/{release}")
-def show_release(release: str, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+def show_release(release: str, visitor: VisitorDep) -> Response:
     """Show a release: how to cite it, its boards, and what it holds."""
     name, _, number = release.rpartition("-")
+    # Nine digits fit into the column of numbers; PostgreSQL fails at a number that does not.
     if not (name and number.isdecimal() and len(number) <= 9):
         raise NotFound(f"There is no release {release!r}. Its name is that of a collection and a number: web-1.")
-    place = enter(workspace, visitor, name)
-    _, found = find_release(workspace, place.view.principal, name, int(number))
-    newer = list_releases(workspace, place.view.principal, name, limit=1)[1][0]
-    document = read_document(workspace, found)
-    return page(
-        request,
-        visitor,
+    place = enter(visitor, name)
+    _, frozen = find_release(visitor.workspace, place.principal, name, int(number))
+    newest = list_releases(visitor.workspace, place.principal, name, limit=1)[1][0].number
+    document = read_document(visitor.workspace, frozen)
+    return page_of(
+        place,
         "release.html",
-        PageLook(f"{found.title}, release {release}", place),
+        f"{frozen.title}, release {release}",
         document=document,
-        sha256=found.sha256,
+        sha256=frozen.sha256,
         boards=boards_of(document),
-        newest=newer.number if newer.number > found.number else None,
+        newest=newest if newest > frozen.number else None,
     )

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.routing import Match
@@ -36,7 +37,9 @@ POLICY = (
 )
 ENVIRONMENT = Environment(
     loader=PackageLoader("gainboard.dashboard"),
+    # Names of runs, teams and topics may hold anything.
     autoescape=True,
+    # A misspelt name in a template is an error, and not a gap in a page.
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -44,12 +47,11 @@ ENVIRONMENT = Environment(
 
 
 def _score(value: float | None, digits: int = 4) -> str:
-    """Return a score as text; a dash for none."""
     return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
 def _level(test: PairTest) -> str:
-    """Return the level of a test as text: below the share of one resample if no resample reached the difference."""
+    # If no resample reached the difference, the level is below the share of one, and 0 would claim too much.
     return (Level(test.asl, test.resamples).bound if test.asl is not None else None) or _score(test.asl)
 
 
@@ -58,34 +60,33 @@ def _percent(value: float | None) -> str:
 
 
 def _when(time: datetime) -> Markup:
-    """Return a time to the minute, which is not broken into lines."""
     return Markup("<time>{} UTC</time>").format(f"{time:%Y-%m-%d %H:%M}")
 
 
-def segment(text: str) -> str:
-    """Return a name as a part of a path: names may hold anything."""
+def _segment(text: str) -> str:
+    # Names of topics may hold anything, also a slash.
     return quote(text, safe="")
 
 
-def _marked(text: str) -> Markup:
-    """Return text whose `code` is shown as code, in place of the marks that a terminal shows."""
+def _mark_code(text: str) -> Markup:
+    # Texts of the API are written for terminals, too, with `code` in backquotes.
     parts = text.split("`")
     coded = [f"<code>{escape(part)}</code>" if number % 2 else escape(part) for number, part in enumerate(parts)]
     return Markup("".join(coded))
 
 
 def _breakable(text: str) -> Markup:
-    """Return the label of a metric, which a narrow column may break before the cut-off and between parameters."""
+    # A narrow column may break the label of a metric before the cut-off and between parameters, and nowhere else.
     return Markup("<wbr>").join(re.split(r"(?=[@(])|(?<=,)", text))
 
 
 ENVIRONMENT.filters |= {
     "breakable": _breakable,
     "level": _level,
-    "marked": _marked,
+    "marked": _mark_code,
     "percent": _percent,
     "score": _score,
-    "segment": segment,
+    "segment": _segment,
     "when": _when,
 }
 
@@ -151,28 +152,41 @@ def headers_of_page(style: str = PLOT_STYLE, may_be_framed: bool = False) -> dic
     """Return the headers that keep a browser from running or loading anything else."""
     frames = "*" if may_be_framed else "'none'"
     return {
+        # Without a style of its own, a page would have a blank before the semicolon.
         "Content-Security-Policy": POLICY.format(style=style, frames=frames).replace(" ;", ";"),
         "Cross-Origin-Opener-Policy": "same-origin",
     }
 
 
-def page(request: Request, visitor: Visitor, template: str, look: PageLook, **values: Any) -> Response:
+SETTING = {"metric", "judgments", "qrels", "names", "topics", *query_parameters()}
+"""The part of a query that links to other pages carry: metrics, their parameters, topics and judgments."""
+
+
+def page(visitor: Visitor, template: str, look: PageLook, **values: Any) -> Response:
     """Return a template as a page with its headers. `values` are what the template shows."""
+    request = visitor.request
 
     def to(path: str, *more: tuple[str, Any], **query: Any) -> str:
         pairs = [*more, *((name, value) for name, value in query.items() if value is not None)]
         return address(request, path) + (f"?{urlencode(pairs)}" if pairs else "")
 
+    path: str = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    here = path + (f"?{request.url.query}" if request.url.query else "")
+    # The address of a form cannot be asked for, so whoever signs in there goes on with a page near it.
+    collection = request.path_params.get("collection")
+    near = f"/c/{collection}" if collection else "/"
+    setting = [(name, value) for name, value in parse_qsl(request.url.query) if name in SETTING]
     content = ENVIRONMENT.get_template(template).render(
         values,
         look=look,
         visitor=visitor,
+        csrf=Markup('<input type="hidden" name="csrf" value="{}">').format(visitor.csrf),
         version=__version__,
         server=server_address(request),
-        here=_here(request),
-        back=_here(request) if request.method in ("GET", "HEAD") else _place_of(request),
-        setting=urlencode(_setting(request)),
-        setting_pairs=_setting(request),
+        here=here,
+        back=here if request.method in ("GET", "HEAD") else near,
+        setting=urlencode(setting),
+        setting_pairs=setting,
         to=to,
         help=f"/help/{look.help or HELP.get(template, 'index.html')}",
         asset=lambda name: address(request, assets.address_of(name)),
@@ -181,22 +195,17 @@ def page(request: Request, visitor: Visitor, template: str, look: PageLook, **va
     return Response(content, look.status, headers, "text/html")
 
 
-def _here(request: Request) -> str:
-    """Return the address of the page below the root path, with its query."""
-    path: str = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
-    return path + (f"?{request.url.query}" if request.url.query else "")
+def page_of(
+    place: Place, template: str, title: str, here: str = "", *, status: int = 200, help: str = "", **values: Any
+) -> Response:
+    """Return a page of a collection. `here` is the entry of the navigation that is current."""
+    look = PageLook(title, place, here, status=status, help=help)
+    return page(place.visitor, template, look, **values)
 
 
-def _place_of(request: Request) -> str:
-    """Return the page to go on with where the address itself is that of a form."""
-    name = request.path_params.get("collection")
-    return f"/c/{name}" if name else "/"
-
-
-def _setting(request: Request) -> list[tuple[str, str]]:
-    """Return the part of the query that links to other pages carry: metrics, their parameters, topics and judgments."""
-    known = {"metric", "judgments", "qrels", "names", "topics", *query_parameters()}
-    return [(name, value) for name, value in parse_qsl(request.url.query) if name in known]
+def lead_to(request: Request, path: str) -> Response:
+    """Send a browser from its form to a page."""
+    return RedirectResponse(address(request, path), 303)
 
 
 FORM_BYTES = 1 << 16
@@ -213,9 +222,9 @@ class PeopleRoute(PageRoute):
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return whether the route fits the request."""
-        found, given = super().matches(scope)
-        accepts = found != Match.NONE and b"text/html" in dict(scope["headers"]).get(b"accept", b"")
-        return (found, given) if accepts else (Match.NONE, {})
+        match, child = super().matches(scope)
+        accepts = match != Match.NONE and b"text/html" in dict(scope["headers"]).get(b"accept", b"")
+        return (match, child) if accepts else (Match.NONE, {})
 
 
 def pages(route: type[PageRoute] = PageRoute) -> APIRouter:
@@ -233,10 +242,10 @@ NUMBERS = {"qrels": int, "margin": float}
 def pairs_of(query: Mapping[str, Any]) -> Pairs:
     """Return a query's names and values. None and empty lists are left out."""
     return [
-        (name, str(each))
+        (name, str(member))
         for name, value in query.items()
-        for each in (value if isinstance(value, list | tuple) else [value])
-        if each is not None
+        for member in (value if isinstance(value, list | tuple) else [value])
+        if member is not None
     ]
 
 
@@ -253,29 +262,28 @@ class PrintedRequest:
     python: str
 
     @classmethod
-    def of(
-        cls, request: Request, resource: str, collection: str, query: str, method: str = "", names: Sequence[str] = ()
-    ) -> PrintedRequest:
+    def of(cls, place: Place, resource: str, query: str, method: str = "", names: Sequence[str] = ()) -> PrintedRequest:
         """Return the request for a resource of a collection, such as `leaderboard`.
 
         The client's method has the same name, unless it is given. It takes `names` after the collection, in place of
         the parts of the query that have them.
         """
-        server = server_address(request)
-        path = f"{server}/v1/collections/{collection}/{resource}"
-        given: dict[str, Any] = {}
+        server = server_address(place.request)
+        path = f"{server}/v1/collections/{place.name}/{resource}"
+        keywords: dict[str, Any] = {}
         for name, value in parse_qsl(query):
+            # The method takes these by position.
             if value in names:
                 continue
             if name in SEVERAL:
-                given.setdefault(SEVERAL[name], []).append(value)
+                keywords.setdefault(SEVERAL[name], []).append(value)
             else:
-                given[name] = NUMBERS.get(name, str)(value)
-        arguments = "".join(f", {name}={value!r}" for name, value in given.items())
+                keywords[name] = NUMBERS.get(name, str)(value)
+        arguments = "".join(f", {name}={value!r}" for name, value in keywords.items())
         python = (
             "from gainboard.client import Gainboard\n\n"
             f"with Gainboard({server!r}) as gainboard:\n"
-            f"    answer = gainboard.{method or resource}({', '.join(map(repr, (collection, *names)))}{arguments})\n"
+            f"    answer = gainboard.{method or resource}({', '.join(map(repr, (place.name, *names)))}{arguments})\n"
         )
         return cls(f"curl {shlex.quote(f'{path}?{query}' if query else path)}", python)
 

@@ -6,25 +6,22 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
-from fastapi import Request, Response
+from fastapi import Response
 
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.queries import asked_by, question_of, version_of
 from gainboard.api.runs import RunName
 from gainboard.dashboard.board import DIGITS, shown_digits
 from gainboard.dashboard.figures import FigureOnPage
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import PageLook, PrintedRequest, page, pages, query_of
-from gainboard.dashboard.sessions import Visitor, VisitorDep
+from gainboard.dashboard.places import Place, PlaceDep
+from gainboard.dashboard.rendering import PrintedRequest, page_of, pages, query_of
 from gainboard.errors import JudgmentsHidden, NoQrels, NotFound, Refused
 from gainboard.evaluation.access.visibility import View
-from gainboard.evaluation.boards.leaderboard import Board, leaderboard
+from gainboard.evaluation.boards.leaderboard import Board, Row, leaderboard
 from gainboard.evaluation.boards.rankings import RunProfile, run_profile
 from gainboard.evaluation.runs import run_metadata, runs
-from gainboard.evaluation.runs.receipts import Receipt, receipt_of_run
+from gainboard.evaluation.runs.receipts import receipt_of_run
 from gainboard.evaluation.scoring.requests import Question, score
 from gainboard.evaluation.scoring.tied_runs import score_ties
-from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.notation.queries import MetricsQuery, RankingOptions
 from gainboard.statistics.means import competition_ranks
@@ -38,117 +35,90 @@ class RunPageQuery(MetricsQuery, RankingOptions, total=False):
 
 @router.get("/c/{collection}/runs/{run}")
 def show_run(
-    collection: CollectionName,
-    run: RunName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[RunPageQuery, asked_by(RunPageQuery, is_form=True)],
+    run: RunName, place: PlaceDep, asked: Annotated[RunPageQuery, asked_by(RunPageQuery, is_form=True)]
 ) -> Response:
     """Show a run as far as this visitor may see it."""
-    place = enter(workspace, visitor, collection)
-    seen = runs.find_run(workspace, place.view.principal, collection, run)
-    board, why = _board(workspace, visitor, place, asked)
+    workspace, principal, collection = place.workspace, place.principal, place.name
+    seen = runs.find_run(workspace, principal, collection, run)
+    board, why, receipt, profile = None, None, None, None
+    try:
+        board = leaderboard(workspace, place.sender, collection, question_of(asked), asked.get("by"))
+    except (NoQrels, Refused) as error:
+        why = error.message
+    if place.view.organises or seen.run.team_id == place.view.own_team:
+        # A run that arrived before the audit log began has none.
+        with suppress(NotFound):
+            receipt = receipt_of_run(workspace, principal, collection, run)
+    if place.view.sees_judgments:
+        profile = run_profile(workspace, principal, collection, run, qrels=version_of(asked))
     query = query_of({"run": run} | {name: value for name, value in asked.items() if name != "by"})
-    profile = _profile(workspace, place, run, asked)
-    names = [row.run.name for row in board.rows] if board else []
-    at = names.index(run) if run in names else None
-    return page(
-        request,
-        visitor,
+    rows = board.rows if board else []
+    at = next((number for number, row in enumerate(rows) if row.run.name == run), None)
+    return page_of(
+        place,
         "run.html",
-        PageLook(f"Run {run} of {place.title}", place, "Board"),
+        f"Run {run} of {place.title}",
+        "Board",
         seen=seen,
-        receipt=_receipt(workspace, place, seen),
-        described=_described(workspace, place, seen),
-        scores=_scores(board, run) if board else [],
+        receipt=receipt,
+        described=_described(place, run),
+        scores=_scores(rows[at]) if at is not None else [],
         why=why or (board.scores.withheld.get(run) if board else None),
         digits=shown_digits(board) if board else DIGITS,
-        count=len(names),
+        count=len(rows),
         sees_all=place.view.sees_free_scores or place.view.scores == "all",
-        above=names[at - 1] if at else None,
-        below=names[at + 1] if at is not None and at + 1 < len(names) else None,
-        ties=_ties(workspace, visitor, place, seen, board) if board else None,
-        figures=[FigureOnPage.of(figure) for figure in _figures(profile)] if profile else [],
+        above=rows[at - 1].run.name if at else None,
+        below=rows[at + 1].run.name if at is not None and at + 1 < len(rows) else None,
+        ties=_ties(place, seen, board) if board else None,
+        figures=[FigureOnPage.of(_figure(profile))] if profile else [],
         numbers=query,
-        asking=PrintedRequest.of(request, "scores", collection, query),
+        asking=PrintedRequest.of(place, "scores", query),
     )
 
 
-def _receipt(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Receipt | None:
-    """Return the receipt of the run for its team and for organisers; None for others, or if there is none."""
-    if not (place.view.organises or seen.run.team_id == place.view.own_team):
-        return None
-    with suppress(NotFound):
-        return receipt_of_run(workspace, place.view.principal, place.name, seen.run.name)
-    return None
-
-
-def _described(workspace: Workspace, place: Place, seen: runs.SeenRun) -> Sequence[tuple[str, str, Any]]:
+def _described(place: Place, run: str) -> Sequence[tuple[str, str, Any]]:
     """Return the ir_metadata of the run, each under an id and a title, for those who may read its file."""
     with suppress(JudgmentsHidden):
-        header, beside = run_metadata.find(workspace, place.view.principal, place.name, seen.run.name)
-        found = (
+        header, beside = run_metadata.find(place.workspace, place.principal, place.name, run)
+        described = (
             ("metadata", "What the file says of the run (ir_metadata)", header),
             ("resources", "What a file beside the run says of it (ir_metadata)", beside.read if beside else None),
         )
-        return [(key, title, each) for key, title, each in found if each is not None]
+        return [(key, title, metadata) for key, title, metadata in described if metadata is not None]
     return []
 
 
-def _profile(workspace: Workspace, place: Place, run: str, asked: RunPageQuery) -> RunProfile | None:
-    if not place.view.sees_judgments:
-        return None
-    return run_profile(workspace, place.view.principal, place.name, run, qrels=version_of(asked))
-
-
-def _board(
-    workspace: Workspace, visitor: Visitor, place: Place, asked: RunPageQuery
-) -> tuple[Board | None, str | None]:
-    """Return the board, or why this visitor sees none."""
-    try:
-        return leaderboard(workspace, visitor.sender, place.name, question_of(asked), asked.get("by")), None
-    except (NoQrels, Refused) as error:
-        return None, error.message
-
-
-def _scores(board: Board, run: str) -> Sequence[dict[str, Any]]:
+def _scores(row: Row) -> Sequence[dict[str, Any]]:
     """Return the run's mean under each metric, with its interval and its rank."""
-    row = next((row for row in board.rows if row.run.name == run), None)
-    if row is None:
-        return []
-    upwards = [
-        -means if metric.is_reversed else means for metric, means in zip(board.scores.metrics, board.means, strict=True)
-    ]
-    ranks = [int(competition_ranks(others)[row.column]) for others in upwards]
-    columns = zip(board.scores.metrics, row.means, row.intervals, ranks, strict=True)
+    metrics = row.board.scores.metrics
+    # Ranks count from the highest mean, also under a metric whose lower scores are better.
+    upwards = [-means if metric.is_reversed else means for metric, means in zip(metrics, row.board.means, strict=True)]
+    ranks = [int(competition_ranks(means)[row.column]) for means in upwards]
     return [
         {"label": metric.label, "name": metric.metric.name, "mean": mean, "interval": interval, "rank": rank}
-        for metric, mean, interval, rank in columns
+        for metric, mean, interval, rank in zip(metrics, row.means, row.intervals, ranks, strict=True)
     ]
 
 
-def _ties(
-    workspace: Workspace, visitor: Visitor, place: Place, seen: runs.SeenRun, board: Board
-) -> dict[str, Any] | None:
+def _ties(place: Place, seen: runs.SeenRun, board: Board) -> dict[str, Any] | None:
     """Return the share of tied documents, and the range of each mean over their orders, if this visitor may see it.
 
     Metrics that have no range for this run are left out.
     """
     is_tied = any(warning["code"] in ("tied-scores", "all-scores-equal") for warning in seen.warnings)
-    ranged = [each for each in board.scores.metrics if each.metric.sorted_is_best and not each.needs_intents]
-    labels = [metric.label for metric in ranged]
+    labels = [bound.label for bound in board.scores.metrics if bound.metric.sorted_is_best and not bound.needs_intents]
     if not (is_tied and labels and place.view.sees_judgments):
         return None
     version = board.scores.qrels.named
+    # Scores in other orders of tied documents tell more of the judgments than scores do.
     question = Question(labels, [seen.run.name], qrels=version, admit=View.require_judgments)
-    table = score(workspace, visitor.sender, place.name, question)
-    ((ties, scores),) = score_ties(workspace, table, "range")
+    table = score(place.workspace, place.sender, place.name, question)
+    ((ties, scores),) = score_ties(place.workspace, table, "range")
     ends = zip(scores.means["worst"].tolist(), scores.means["best"].tolist(), strict=True)
     return {"share": ties.tied_share, "ranges": dict(zip(table.labels, ends, strict=True))}
 
 
-def _figures(profile: RunProfile) -> list[Figure]:
+def _figure(profile: RunProfile) -> Figure:
     ranks = list(range(1, len(profile.gain) + 1))
     rank = Axis("Rank", counts=True)
     gain = Panel(
@@ -174,4 +144,4 @@ def _figures(profile: RunProfile) -> list[Figure]:
         title="Judged documents",
     )
     caption = f"Means over topics; gains {profile.gains}, relevant from level {profile.rel}."
-    return [Figure("profile", caption, [gain, precision, judged])]
+    return Figure("profile", caption, [gain, precision, judged])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_address
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Depends, Request, Response
@@ -29,8 +29,10 @@ FORM = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody who looks at a page, with a session or without."""
+    """Somebody who looks at a page, with a session or without, and the request for the page."""
 
+    request: Request
+    workspace: Workspace
     session: Session | None = None
 
     @property
@@ -40,14 +42,12 @@ class Visitor:
 
     @property
     def principal(self) -> Principal:
-        """The principal."""
         if self.session:
             return self.session.principal
         return Principal("anonymous", why_anonymous="Sign in to see this page.")
 
     @property
     def is_signed_in(self) -> bool:
-        """Return whether there is a session."""
         return self.session is not None
 
     @property
@@ -63,33 +63,27 @@ class Visitor:
 
 
 def _visitor(request: Request, workspace: WorkspaceDep) -> Visitor:
-    secret = request.cookies.get(_cookie(request))
-    session = resume(workspace, secret, is_use=_is_use(request)) if secret else None
-    visitor = request.state.visitor = Visitor(session)
+    # A session is used by what a person does: something that changes, or going to an address. Events, files and data
+    # that pages load by themselves, however often, must keep no session alive on a screen that everybody has left.
+    is_use = request.method not in ("GET", "HEAD")
+    if not is_use:
+        destination = request.headers.get("sec-fetch-dest")
+        # Old browsers do not say where an answer goes, so what they accept counts.
+        is_use = "text/html" in request.headers.get("accept", "") if destination is None else destination == "document"
+    secret = request.cookies.get(_cookie_name(request))
+    session = resume(workspace, secret, is_use=is_use) if secret else None
+    visitor = request.state.visitor = Visitor(request, workspace, session)
     if visitor.principal.token is not None:
         caller_of(request.scope).token = visitor.principal.token.id
-    let_ask_again(request, partial(_principal_again, workspace, visitor))
+    let_ask_again(request, partial(_principal_again, visitor))
     return visitor
 
 
-def _is_use(request: Request) -> bool:
-    """Return whether a person has sent the request: something that changes, or the browser has gone to an address.
-
-    The rest is what pages load by themselves: events, files and data, however often. It keeps no session alive.
-    """
-    if request.method not in ("GET", "HEAD"):
-        return True
-    destination = request.headers.get("sec-fetch-dest")
-    if destination is None:  # an old browser
-        return "text/html" in request.headers.get("accept", "")
-    return destination == "document"
-
-
-def _principal_again(workspace: Workspace, visitor: Visitor) -> Principal:
+def _principal_again(visitor: Visitor) -> Principal:
     """Return the visitor's principal as it is now. Raise NotAuthenticated if the session has ended."""
     if visitor.session is None:
         return visitor.principal
-    session = resume(workspace, visitor.session.secret, is_use=False)
+    session = resume(visitor.workspace, visitor.session.secret, is_use=False)
     if session is None:
         raise NotAuthenticated(SESSION_ENDED)
     return session.principal
@@ -100,17 +94,19 @@ VisitorDep = Annotated[Visitor, Depends(_visitor)]
 
 def visitor_of(request: Request) -> Visitor:
     """Return the visitor that the page has found. Where no page was asked for, look for a session; else nobody."""
-    found: Visitor | None = getattr(request.state, "visitor", None)
-    if found is not None or request.scope.get("route") is not None:
-        return found or Visitor()
+    workspace: Workspace = request.app.state.workspace
+    visitor: Visitor | None = getattr(request.state, "visitor", None)
+    # A route that has not looked for a visitor, such as a static file, shows its problems as to nobody.
+    if visitor is not None or request.scope.get("route") is not None:
+        return visitor or Visitor(request, workspace)
     try:
-        return _visitor(request, request.app.state.workspace)
+        return _visitor(request, workspace)
     # A page about a problem must come, whatever is wrong with the session.
     except GainboardError:
-        return Visitor()
+        return Visitor(request, workspace)
 
 
-def _cookie(request: Request) -> str:
+def _cookie_name(request: Request) -> str:
     return SECURE if request.url.scheme == "https" else LOCAL
 
 
@@ -135,16 +131,19 @@ def _is_local(host: str) -> bool:
 
 def give_cookie(request: Request, answer: Response, session: Session) -> None:
     """Put the session into the browser."""
-    seconds, is_secure = int(LIFETIME.total_seconds()), request.url.scheme == "https"
     answer.set_cookie(
-        _cookie(request), session.secret, seconds, path="/", secure=is_secure, httponly=True, samesite="strict"
+        _cookie_name(request), session.secret, int(LIFETIME.total_seconds()), **_cookie_attributes(request)
     )
 
 
 def take_cookie(request: Request, answer: Response) -> None:
     """Take the session out of the browser."""
-    is_secure = request.url.scheme == "https"
-    answer.delete_cookie(_cookie(request), path="/", secure=is_secure, httponly=True, samesite="strict")
+    answer.delete_cookie(_cookie_name(request), **_cookie_attributes(request))
+
+
+def _cookie_attributes(request: Request) -> Mapping[str, Any]:
+    # A browser deletes a cookie only where path and `secure` are those with which it was set.
+    return {"path": "/", "secure": request.url.scheme == "https", "httponly": True, "samesite": "strict"}
 
 
 ONCE_SECONDS = 60
@@ -152,21 +151,18 @@ ONCE_SECONDS = 60
 
 def show_once(request: Request, answer: Response, secret: str) -> None:
     """Let the page that `answer` leads to show a secret, once: the browser keeps it for a minute, and nobody else."""
-    is_secure = request.url.scheme == "https"
-    name = f"{_cookie(request)}-once"
-    answer.set_cookie(name, secret, ONCE_SECONDS, path="/", secure=is_secure, httponly=True, samesite="strict")
+    answer.set_cookie(f"{_cookie_name(request)}-once", secret, ONCE_SECONDS, **_cookie_attributes(request))
 
 
 def shown_once(request: Request) -> str | None:
     """Return the secret that this page shows."""
-    return request.cookies.get(f"{_cookie(request)}-once")
+    return request.cookies.get(f"{_cookie_name(request)}-once")
 
 
 def forget_once(request: Request, answer: Response) -> None:
     """Let the browser forget the secret that `answer` shows, if there was one."""
     if shown_once(request) is not None:
-        is_secure = request.url.scheme == "https"
-        answer.delete_cookie(f"{_cookie(request)}-once", path="/", secure=is_secure, httponly=True, samesite="strict")
+        answer.delete_cookie(f"{_cookie_name(request)}-once", **_cookie_attributes(request))
 
 
 @dataclass(frozen=True)
@@ -177,14 +173,14 @@ class Form:
 
     def get(self, name: str) -> str:
         """Return the value of a field, without white space around it; empty if it is not filled in."""
-        return next((value.strip() for each, value in self.pairs if each == name), "")
+        return next((value.strip() for field, value in self.pairs if field == name), "")
 
     def all(self, name: str) -> list[str]:
         """Return all values of a field that are filled in."""
-        return [value.strip() for each, value in self.pairs if each == name and value.strip()]
+        return [value.strip() for field, value in self.pairs if field == name and value.strip()]
 
     def __contains__(self, name: str) -> bool:
-        return any(each == name for each, _ in self.pairs)
+        return any(field == name for field, _ in self.pairs)
 
 
 def require_own_origin(request: Request) -> None:
@@ -193,19 +189,19 @@ def require_own_origin(request: Request) -> None:
     # set Sec-Fetch-Site, which browsers send to https and to their own machine.
     site = request.headers.get("sec-fetch-site")
     if site is None:
-        sent = urlsplit(request.headers.get("origin", ""))
-        is_own = (sent.scheme, sent.netloc) == (request.url.scheme, request.headers.get("host", ""))
+        origin = urlsplit(request.headers.get("origin", ""))
+        is_own = (origin.scheme, origin.netloc) == (request.url.scheme, request.headers.get("host", ""))
     else:
         is_own = site == "same-origin"
     if not is_own:
         raise Forbidden("The form was sent from another site. Open the page here, and send the form again.")
 
 
-def require_csrf(visitor: Visitor, given: str) -> None:
-    """Raise NotAuthenticated without a session, and Forbidden unless `given` is the session's own text."""
+def require_csrf(visitor: Visitor, sent: str) -> None:
+    """Raise NotAuthenticated without a session, and Forbidden unless `sent` is the session's own text."""
     visitor.principal.require_token()
     # In constant time. As bytes, because texts beyond ASCII would raise an error.
-    if not hmac.compare_digest(given.encode(), visitor.csrf.encode()):
+    if not hmac.compare_digest(sent.encode(), visitor.csrf.encode()):
         raise Forbidden("The form belongs to another session. Load the page again, and send the form again.")
 
 
@@ -214,10 +210,10 @@ async def read_form(request: Request) -> Form:
     require_own_origin(request)
     if not request.headers.get("content-type", "").startswith(FORM):
         raise Forbidden(f"Send the form as {FORM}.")
-    return await parsed(request, _parse)
+    return await parsed(request, _parse_form)
 
 
-def _parse(body: bytes) -> Form:
+def _parse_form(body: bytes) -> Form:
     text = body.decode("utf-8", "replace")
     if text.count("&") >= MOST_FIELDS:
         raise TooLarge(f"The form has more than {MOST_FIELDS} fields. Send it from its page, as it is.")
@@ -225,6 +221,7 @@ def _parse(body: bytes) -> Form:
 
 
 async def _own_form(request: Request, visitor: VisitorDep) -> Form:
+    # Whoever has no session is told so before the body is read.
     if not visitor.is_signed_in:
         raise NotAuthenticated(SESSION_ENDED)
     form = await read_form(request)
@@ -238,7 +235,8 @@ OpenFormDep = Annotated[Form, Depends(read_form)]
 """The form to sign in, for which there is no session yet."""
 
 
-def _upload(request: Request, visitor: VisitorDep) -> Visitor:
+def uploader(request: Request, visitor: VisitorDep) -> Visitor:
+    """Return the visitor who uploads a file. Raise an error unless a page of this service and session sends it."""
     if not visitor.is_signed_in:
         raise NotAuthenticated(SESSION_ENDED)
     require_own_origin(request)
@@ -246,5 +244,5 @@ def _upload(request: Request, visitor: VisitorDep) -> Visitor:
     return visitor
 
 
-UploaderDep = Annotated[Visitor, Depends(_upload)]
+UploaderDep = Annotated[Visitor, Depends(uploader)]
 """The visitor who sends a file by a script, with the header `X-CSRF-Token`; its body is not read yet."""

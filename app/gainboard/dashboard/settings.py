@@ -6,23 +6,22 @@ import json
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Request, Response
-from fastapi.responses import RedirectResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
 
-from gainboard.api.answers import address
 from gainboard.api.audit import LINES
 from gainboard.api.collections import show, values_of
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.dependencies import CollectionName
 from gainboard.api.models.admin import NewToken
 from gainboard.api.models.collections import ChangeableSettings
 from gainboard.api.tokens import TokenId
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import PageLook, page, pages
+from gainboard.dashboard.places import Place, PlaceDep
+from gainboard.dashboard.rendering import lead_to, page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, told_by, with_faults
-from gainboard.dashboard.sessions import Form, FormDep, Visitor, VisitorDep, forget_once, show_once, shown_once
+from gainboard.dashboard.sessions import Form, FormDep, VisitorDep, forget_once, show_once, shown_once
 from gainboard.errors import GainboardError, InvalidRequest, SettingsChanged
 from gainboard.evaluation import audit, collections
 from gainboard.evaluation.access import tokens
@@ -30,7 +29,6 @@ from gainboard.evaluation.access.tokens import Wish
 from gainboard.evaluation.collection_settings import Policy
 from gainboard.evaluation.collections import Described
 from gainboard.evaluation.scoring.requests import official_metrics
-from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import BOOLEAN
 from gainboard.store.audit import AuditWanted
 from gainboard.vocabulary import Phase
@@ -50,42 +48,28 @@ GROUPS = {
     ),
 }
 """The fields of the form by their group. One that has no place here comes last."""
-OWN = ("title", "gains", "metrics", "public")
+OF_COLLECTION = ("title", "gains", "metrics", "public")
 """The settings of the collection itself that can be changed at any time."""
 
 
 @router.get("/c/{collection}/settings")
-def show_settings(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    saved: Annotated[bool, BOOLEAN] = False,
-) -> Response:
+def show_settings(place: PlaceDep, saved: Annotated[bool, BOOLEAN] = False) -> Response:
     """Show all settings, with forms to change them."""
-    return _page(request, workspace, visitor, _opened(workspace, visitor, collection), is_saved=saved)
-
-
-def _opened(workspace: Workspace, visitor: Visitor, name: str) -> Place:
-    place = enter(workspace, visitor, name)
     place.view.require_organiser()
-    return place
+    return _show_page(place, is_saved=saved)
 
 
-def _fields(request: Request, described: Described) -> list[Field]:
-    now = show(request, described).model_dump(mode="json")
+def _fields(place: Place, described: Described) -> list[Field]:
+    now = show(place.request, described).model_dump(mode="json")
     schema = ChangeableSettings.model_json_schema()
-    own = {name: schema["properties"][name] for name in OWN}
+    properties = {name: schema["properties"][name] for name in OF_COLLECTION}
     return [
-        *fields_of({"properties": own, "$defs": schema["$defs"]}, now),
+        *fields_of({"properties": properties, "$defs": schema["$defs"]}, now),
         *fields_of({"properties": {"policy": Policy.model_json_schema()}, "$defs": schema["$defs"]}, now),
     ]
 
 
-def _page(
-    request: Request,
-    workspace: Workspace,
-    visitor: Visitor,
+def _show_page(
     place: Place,
     *,
     fields: Sequence[Field] | None = None,
@@ -95,19 +79,20 @@ def _page(
     is_saved: bool = False,
     status: int = 200,
 ) -> Response:
-    name, principal = place.name, place.view.principal
+    workspace, principal, name = place.workspace, place.principal, place.name
     described = collections.find_collection(workspace, principal, name)
-    shown = fields or _fields(request, described)
+    shown = fields or _fields(place, described)
     listed = tokens.list_tokens(workspace, principal, name, None, MOST)
     # The release has a form of its own, which asks twice.
     by_name = {field.name: field for field in shown if field.name != "policy.phase"}
     groups = {title: [by_name.pop(name) for name in names] for title, names in GROUPS.items()}
     groups |= {"More": [*by_name.values()]} if by_name else {}
-    answer = page(
-        request,
-        visitor,
+    answer = page_of(
+        place,
         "settings.html",
-        PageLook(f"Settings of {place.title}", place, "Settings", status=status),
+        f"Settings of {place.title}",
+        "Settings",
+        status=status,
         groups=groups,
         seen=seen or json.dumps({field.name: field.value for field in shown}),
         has_official_metric=bool(official_metrics(place.view.collection)),
@@ -116,125 +101,105 @@ def _page(
         is_saved=is_saved,
         warnings=described.warnings,
         fault=fault,
-        secret=shown_once(request),
+        secret=shown_once(place.request),
         tokens=listed,
         holders={token.id: token.holder for token in listed if token.holder},
-        entries=_last_entries(workspace, place),
+        entries=[*audit.export_entries(workspace, principal, name, AuditWanted()).entries][: -ENTRIES - 1 : -1],
     )
-    forget_once(request, answer)
+    forget_once(place.request, answer)
     return answer
 
 
-def _last_entries(workspace: Workspace, place: Place) -> list[Any]:
-    entries = audit.export_entries(workspace, place.view.principal, place.name, AuditWanted()).entries
-    return list(entries)[: -ENTRIES - 1 : -1]
-
-
 @router.post("/c/{collection}/settings")
-def change_settings(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
-) -> Response:
+def change_settings(form: FormDep, place: PlaceDep) -> Response:
     """Change the settings that differ from those that the page showed, all or none of them."""
-    place = _opened(workspace, visitor, collection)
-    fields = _fields(request, collections.find_collection(workspace, visitor.principal, collection))
+    place.view.require_organiser()
+    workspace, principal = place.workspace, place.principal
+    fields = _fields(place, collections.find_collection(workspace, principal, place.name))
     editable = [field for field in fields if field.name != "policy.phase"]
-    before = Form(tuple(_texts(form.get("seen")).items()))
+    before = Form(tuple(_read_seen(form.get("seen")).items()))
     try:
+        # What the page showed is read as what is sent, so that the same time or list written otherwise is no change.
         sent, seen = (
-            values_of(ChangeableSettings.model_validate(read(editable, each, is_change=True)))
-            for each in (form, before)
+            values_of(ChangeableSettings.model_validate(read(editable, filled, is_change=True)))
+            for filled in (form, before)
         )
-        collections.change(workspace, visitor.principal, collection, sent, seen)
+        collections.change(workspace, principal, place.name, sent, seen)
     except SettingsChanged as error:
         now = json.dumps({field.name: field.value for field in fields})
-        merged = _merged(fields, form, before, {each["setting"] for each in error.details["conflicts"]})
+        conflicts = {conflict["setting"] for conflict in error.details["conflicts"]}
+        merged = _merge(fields, form, before, conflicts)
         fault = "Nothing was changed: somebody else changed the marked settings meanwhile. Save again to override them."
-        return _page(request, workspace, visitor, place, fields=merged, seen=now, fault=fault, status=409)
+        return _show_page(place, fields=merged, seen=now, fault=fault, status=409)
     except (ValidationError, GainboardError) as error:
         faulty, fault = with_faults(fields, form, error), f"Nothing was changed. {told_by(error)}"
-        return _page(request, workspace, visitor, place, fields=faulty, seen=form.get("seen"), fault=fault, status=422)
-    return _back(request, collection, "?saved=true")
+        return _show_page(place, fields=faulty, seen=form.get("seen"), fault=fault, status=422)
+    return _lead_back(place.request, place.name, "?saved=true")
 
 
-def _merged(fields: Sequence[Field], form: Form, before: Form, conflicts: Collection[str]) -> list[Field]:
+def _merge(fields: Sequence[Field], form: Form, before: Form, conflicts: Collection[str]) -> list[Field]:
     """Return the fields as they are now, with the changes of this form. Those of `conflicts` say what they are now."""
     merged = []
     for field, filled in zip(fields, with_faults(fields, form), strict=True):
-        is_asked = field.name in form or field.widget == "check"  # browsers leave out a box that is not ticked
-        is_changed = is_asked and filled.value != before.get(field.name)
+        is_sent = field.name in form or field.widget == "check"  # browsers leave out a box that is not ticked
+        is_changed = is_sent and filled.value != before.get(field.name)
         fault = f"Somebody else has set this to {field.value or 'nothing'}." if field.name in conflicts else ""
         merged.append(replace(field, value=filled.value if is_changed else field.value, fault=fault))
     return merged
 
 
-def _texts(text: str) -> dict[str, str]:
+def _read_seen(text: str) -> dict[str, str]:
     """Return the texts of the fields as the page showed them. Raise InvalidRequest if they are not of our page."""
     with suppress(ValueError, RecursionError):
-        found = json.loads(text)
-        if isinstance(found, dict) and all(isinstance(each, str) for each in found.values()):
-            return found
+        texts = json.loads(text)
+        if isinstance(texts, dict) and all(isinstance(value, str) for value in texts.values()):
+            return texts
     raise InvalidRequest.at("body.seen", "missing", "The form lacks what the page showed. Load the page again.")
 
 
-def _back(request: Request, collection: str, query: str = "") -> Response:
-    return RedirectResponse(address(request, f"/c/{collection}/settings{query}"), 303)
+def _lead_back(request: Request, collection: str, query: str = "") -> Response:
+    return lead_to(request, f"/c/{collection}/settings{query}")
 
 
 def _token_fields() -> list[Field]:
-    """Return the form of a new token. Its first choice is the role that may do the least harm."""
+    # The first choice is the role that may do the least harm.
     return fields_of(NewToken.model_json_schema(), {"role": "participant"})
 
 
 @router.get("/c/{collection}/audit.ndjson")
-def read_audit(collection: CollectionName, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+def read_audit(collection: CollectionName, visitor: VisitorDep) -> Response:
     """Return the whole audit log, as the API does."""
-    export = audit.export_entries(workspace, visitor.principal, collection, AuditWanted())
+    export = audit.export_entries(visitor.workspace, visitor.principal, collection, AuditWanted())
     return StreamingResponse((audit.line(entry) for entry in export.entries), media_type=LINES)
 
 
 @router.post("/c/{collection}/phase/{phase}")
-def change_phase(
-    collection: CollectionName,
-    phase: Phase,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    form: FormDep,
-) -> Response:
+def change_phase(collection: CollectionName, phase: Phase, visitor: VisitorDep, form: FormDep) -> Response:
     """Release the judgments, or hide them again."""
-    collections.change(workspace, visitor.principal, collection, {"phase": phase})
-    return _back(request, collection)
+    collections.change(visitor.workspace, visitor.principal, collection, {"phase": phase})
+    return _lead_back(visitor.request, collection)
 
 
 @router.post("/c/{collection}/tokens")
-def create_token(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
-) -> Response:
+def create_token(form: FormDep, place: PlaceDep) -> Response:
     """Create a token, and show it this once, on the page of settings."""
-    place = _opened(workspace, visitor, collection)
+    place.view.require_organiser()
     fields = _token_fields()
     try:
         sent = NewToken.model_validate(read(fields, form))
-        issued = tokens.create(workspace, visitor.principal, collection, Wish(**sent.model_dump()))
+        issued = tokens.create(place.workspace, place.principal, place.name, Wish(**sent.model_dump()))
     except (ValidationError, GainboardError) as error:
         faulty, fault = with_faults(fields, form, error), f"No token was made. {told_by(error)}"
-        return _page(request, workspace, visitor, place, token_fields=faulty, fault=fault, status=422)
-    answer = _back(request, collection, "#tokens")
-    show_once(request, answer, issued.token)
+        return _show_page(place, token_fields=faulty, fault=fault, status=422)
+    answer = _lead_back(place.request, place.name, "#tokens")
+    show_once(place.request, answer, issued.token)
     return answer
 
 
 @router.post("/c/{collection}/tokens/{token}/revoke")
-def revoke_token(
-    collection: CollectionName,
-    token: TokenId,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    form: FormDep,
-) -> Response:
+def revoke_token(collection: CollectionName, token: TokenId, visitor: VisitorDep, form: FormDep) -> Response:
     """Revoke a token for good, or withdraw an invitation. The form of the teams' page leads back there."""
-    tokens.revoke(workspace, visitor.principal, collection, token)
+    tokens.revoke(visitor.workspace, visitor.principal, collection, token)
     if form.get("back") == "teams":
-        return RedirectResponse(address(request, f"/c/{collection}/teams"), 303)
-    return _back(request, collection)
+        return lead_to(visitor.request, f"/c/{collection}/teams")
+    return _lead_back(visitor.request, collection)

@@ -7,19 +7,18 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import Request, Response
+from fastapi import Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import RedirectResponse
 
 from gainboard.api import uploads
-from gainboard.api.answers import address, answer
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.answers import answer
+from gainboard.api.dependencies import CollectionName
 from gainboard.api.queries import asked_by
-from gainboard.api.runs import RunName, in_slot, submit_run
+from gainboard.api.runs import RunName, in_slot
 from gainboard.api.uploads import ReadersDep
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import PageLook, page, pages
-from gainboard.dashboard.sessions import FormDep, UploaderDep, Visitor, VisitorDep
+from gainboard.dashboard.places import Place, PlaceDep
+from gainboard.dashboard.rendering import lead_to, page_of, pages
+from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
 from gainboard.errors import NoQrels, Refused
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.access.score_news import shown_scores_changed_at
@@ -30,7 +29,6 @@ from gainboard.evaluation.judgments import qrels
 from gainboard.evaluation.runs import runs
 from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.scoring.requests import Question
-from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.queries import RunUploadQuery
 from gainboard.vocabulary import OFFICIAL
 
@@ -51,51 +49,52 @@ class TeamRuns:
 
 
 @router.get("/c/{collection}/submissions")
-def show_submissions(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    sent: str | None = None,
-    team: str | None = None,
-) -> Response:
+def show_submissions(place: PlaceDep, team: str | None = None) -> Response:
     """Show the runs that this visitor may see, by team, and the place to upload one."""
-    place = enter(workspace, visitor, collection)
     require_participation(place.view)
-    principal = place.view.principal
-    found = runs.list_runs(workspace, principal, collection, None, MOST)
-    mine = [each for each in found if place.view.own_team in (None, each.run.team_id)]
-    _, listed = list_teams(workspace, principal, collection, None, MOST)
-    teams = [each for each in listed if place.view.own_team in (None, each.id)]
+    workspace, principal, collection = place.workspace, place.principal, place.name
+    own_team = place.view.own_team
+    seen = runs.list_runs(workspace, principal, collection, None, MOST)
+    shown = [each for each in seen if own_team in (None, each.run.team_id)]
+    shown.sort(key=lambda each: each.run.created_at, reverse=True)
+    _, every_team = list_teams(workspace, principal, collection, None, MOST)
+    teams = [each for each in every_team if own_team in (None, each.id)]
     left = runs_left(workspace, place.view, teams)
-    return page(
-        request,
-        visitor,
+    closed = None
+    try:
+        # Organisers name the team in the form, which comes with the file.
+        runs.admit(workspace, principal, collection, None, team_may_follow=True)
+    except Refused as refusal:
+        closed = refusal.message
+    return page_of(
+        place,
         "submissions.html",
-        PageLook(f"Submissions to {place.title}", place, "Submissions"),
-        teams=[_of_team(each.name, mine, left[each.id]) for each in teams],
+        f"Submissions to {place.title}",
+        "Submissions",
+        teams=[
+            TeamRuns(each.name, [run for run in shown if run.run.team == each.name], left[each.id]) for each in teams
+        ],
         few=FEW if place.view.organises else MOST,
         shown_whole=team,
-        count=len(mine),
+        count=len(shown),
         most=MOST,
         allowance=score_budget.allowance_of(workspace, principal),
-        closed=_why_closed(workspace, visitor, collection),
+        closed=closed,
         formats=FORMATS,
         may_withdraw=runs.may_withdraw(place.view, place.now),
-        news=judgment_news(workspace, place),
-        scores_changed_at=_scores_changed_at(workspace, visitor, place),
-        sent=sent,
+        news=_judgment_news(place),
+        scores_changed_at=_scores_changed_at(place),
     )
 
 
-def judgment_news(workspace: Workspace, place: Place) -> dict[str, Any] | None:
+def _judgment_news(place: Place) -> dict[str, Any] | None:
     """Return the version of the judgments in use and the one that it replaced; None unless it replaced one.
 
     None also for whoever may not see the judgments.
     """
     if not place.view.sees_judgments:
         return None
-    versions = qrels.list_versions(workspace, place.view.principal, place.name, OFFICIAL, None, MOST)
+    versions = qrels.list_versions(place.workspace, place.principal, place.name, OFFICIAL, None, MOST)
     published = sorted(
         (each.qrels for each in versions if each.qrels.published_at is not None),
         key=lambda version: version.published_at or version.created_at,
@@ -103,74 +102,38 @@ def judgment_news(workspace: Workspace, place: Place) -> dict[str, Any] | None:
     return {"now": published[-1], "before": published[-2]} if len(published) > 1 else None
 
 
-def _scores_changed_at(workspace: Workspace, visitor: Visitor, place: Place) -> datetime | None:
+def _scores_changed_at(place: Place) -> datetime | None:
     """Return when new judgments changed the scores that a team sees under the presets while they are hidden."""
     if place.view.own_team is None or place.view.sees_free_scores or not place.view.policy.presets:
         return None
     try:
-        return shown_scores_changed_at(workspace, leaderboard(workspace, visitor.sender, place.name, Question(), None))
+        board = leaderboard(place.workspace, place.sender, place.name, Question(), None)
+        return shown_scores_changed_at(place.workspace, board)
     except (NoQrels, Refused):
         return None
 
 
-def _of_team(name: str, found: Sequence[SeenRun], left: int | None) -> TeamRuns:
-    own = [each for each in found if each.run.team == name]
-    return TeamRuns(name, sorted(own, key=lambda each: each.run.created_at, reverse=True), left)
-
-
-def _why_closed(workspace: WorkspaceDep, visitor: VisitorDep, collection: str) -> str | None:
-    """Return why no file is accepted now, if that is so."""
-    try:
-        runs.admit(workspace, visitor.principal, collection, None, team_may_follow=True)
-    except Refused as refusal:
-        return refusal.message
-    return None
-
-
-@router.post("/c/{collection}/runs")
-async def submit(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: UploaderDep,
-    readers: ReadersDep,
-    asked: Annotated[RunUploadQuery, asked_by(RunUploadQuery)],
-) -> Response:
-    """Submit a run, as the API does."""
-    return await submit_run(collection, request, workspace, visitor.principal, readers, asked)
-
-
 @router.post("/c/{collection}/check")
 async def check(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
     visitor: UploaderDep,
+    place: PlaceDep,
     readers: ReadersDep,
     asked: Annotated[RunUploadQuery, asked_by(RunUploadQuery)],
 ) -> Response:
     """Check a run file, and store nothing. Problems are the same as those of an upload."""
-    principal = visitor.principal
-    async with readers.reading(principal):
-        place = await run_in_threadpool(enter, workspace, visitor, collection)
-        async with (
-            in_slot(workspace, place.view),
-            uploads.received(request, workspace.limits.compressed_bytes, RunUploadQuery, asked) as sent,
-        ):
-            details = RunDetails(**sent.query)
-            checked = await run_in_threadpool(runs.check, workspace, principal, collection, sent.body, details)
+    workspace, principal = place.workspace, place.principal
+    async with (
+        readers.reading(principal),
+        in_slot(workspace, place.view),
+        uploads.received(visitor.request, workspace.limits.compressed_bytes, RunUploadQuery, asked) as sent,
+    ):
+        details = RunDetails(**sent.query)
+        checked = await run_in_threadpool(runs.check, workspace, principal, place.name, sent.body, details)
     return answer(asdict(checked))
 
 
 @router.post("/c/{collection}/runs/{run}/withdraw")
-def withdraw(
-    collection: CollectionName,
-    run: RunName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    form: FormDep,
-) -> Response:
+def withdraw(collection: CollectionName, run: RunName, visitor: VisitorDep, form: FormDep) -> Response:
     """Withdraw a run, and show the others."""
-    runs.withdraw(workspace, visitor.principal, collection, run)
-    return RedirectResponse(address(request, f"/c/{collection}/submissions"), 303)
+    runs.withdraw(visitor.workspace, visitor.principal, collection, run)
+    return lead_to(visitor.request, f"/c/{collection}/submissions")

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from fastapi import Request, Response
-from fastapi.responses import RedirectResponse
 
-from gainboard.api.answers import address, server_address
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.answers import server_address
+from gainboard.api.dependencies import CollectionName
 from gainboard.api.tokens import TokenId
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import PageLook, page, pages
-from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep, forget_once, show_once, shown_once
+from gainboard.dashboard.places import Place, PlaceDep, enter
+from gainboard.dashboard.rendering import lead_to, page_of, pages
+from gainboard.dashboard.sessions import FormDep, VisitorDep, forget_once, show_once, shown_once
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access import invitations, tokens
 from gainboard.evaluation.access.teams import list_teams, runs_left
 from gainboard.evaluation.runs import runs
-from gainboard.evaluation.workspace import Workspace
 from gainboard.store.access_records import CountedTeam, Token
 
 router = pages()
@@ -47,86 +45,74 @@ class ShownTeam:
 
 
 @router.get("/c/{collection}/teams")
-def show_teams(collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+def show_teams(place: PlaceDep) -> Response:
     """Show the teams, with the form to invite some."""
-    place = enter(workspace, visitor, collection)
     place.view.require_organiser()
-    return _page(request, workspace, visitor, place)
+    return _show_page(place)
 
 
-def _page(
-    request: Request, workspace: Workspace, visitor: Visitor, place: Place, wanted: str = "", fault: str = ""
-) -> Response:
-    look = PageLook(f"Teams of {place.title}", place, "Teams", status=422 if fault else 200)
-    teams, secret = _teams(request, workspace, visitor, place.name), shown_once(request)
-    answer = page(
-        request, visitor, "teams.html", look, teams=teams, wanted=wanted, fault=fault, secret=secret, most=MOST
-    )
-    forget_once(request, answer)
-    return answer
-
-
-def _teams(request: Request, workspace: Workspace, visitor: Visitor, name: str) -> list[ShownTeam]:
-    assert visitor.session is not None, "only organisers come here"
-    principal, now = visitor.principal, workspace.now()
-    view, counted = list_teams(workspace, principal, name, None, MOST)
-    left = runs_left(workspace, view, counted)
+def _show_page(place: Place, wanted: str = "", fault: str = "") -> Response:
+    session, request = place.visitor.session, place.request
+    assert session is not None, "only organisers come here"
+    workspace, principal, name = place.workspace, place.principal, place.name
+    _, counted = list_teams(workspace, principal, name, None, MOST)
+    left = runs_left(workspace, place.view, counted)
     last: dict[str, datetime] = {}
-    for each in runs.list_runs(workspace, principal, name, None, MOST_RUNS):
-        last[each.run.team] = max(each.run.created_at, last.get(each.run.team, each.run.created_at))
+    for seen in runs.list_runs(workspace, principal, name, None, MOST_RUNS):
+        last[seen.run.team] = max(seen.run.created_at, last.get(seen.run.team, seen.run.created_at))
     every = tokens.list_tokens(workspace, principal, name, None, MOST_RUNS)
-    valid = [each for each in every if each.is_live(now) and not each.is_invitation]
-    invited = _invitations(request, workspace, visitor, name)
-    return [
+    valid = [token for token in every if token.is_live(place.now) and not token.is_invitation]
+    # A code is stored as its hash alone, so only the session that made an invitation can show its link.
+    invited = {
+        record.team: ShownInvitation(record, f"{server_address(request)}/join#{code}" if code else None)
+        for record, code in invitations.list_invitations(workspace, session, name)
+    }
+    teams = [
         ShownTeam(
             team,
-            [each for each in valid if each.team == team.name],
+            [token for token in valid if token.team == team.name],
             invited.get(team.name),
             last.get(team.name),
             left[team.id],
         )
         for team in counted
     ]
-
-
-def _invitations(
-    request: Request, workspace: Workspace, visitor: Visitor, name: str
-) -> Mapping[str | None, ShownInvitation]:
-    assert visitor.session is not None, "only organisers come here"
-    start = server_address(request)
-    found = invitations.list_invitations(workspace, visitor.session, name)
-    return {each.team: ShownInvitation(each, f"{start}/join#{code}" if code else None) for each, code in found}
+    answer = page_of(
+        place,
+        "teams.html",
+        f"Teams of {place.title}",
+        "Teams",
+        status=422 if fault else 200,
+        teams=teams,
+        wanted=wanted,
+        fault=fault,
+        secret=shown_once(request),
+        most=MOST,
+    )
+    forget_once(request, answer)
+    return answer
 
 
 @router.post("/c/{collection}/teams")
-def invite(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
-) -> Response:
+def invite(collection: CollectionName, visitor: VisitorDep, form: FormDep) -> Response:
     """Invite the teams of a list, one in each line."""
     wanted = form.get("teams")
     assert visitor.session is not None, "a form belongs to a session"
     try:
-        invitations.invite(workspace, visitor.session, collection, wanted.replace(",", " ").split())
+        invitations.invite(visitor.workspace, visitor.session, collection, wanted.replace(",", " ").split())
     except InvalidRequest as error:
-        place = enter(workspace, visitor, collection)
-        return _page(request, workspace, visitor, place, wanted, f"Nobody was invited. {error.message}")
-    return _back(request, collection)
+        return _show_page(enter(visitor, collection), wanted, f"Nobody was invited. {error.message}")
+    return _lead_back(visitor.request, collection)
 
 
-def _back(request: Request, collection: str) -> Response:
-    return RedirectResponse(address(request, f"/c/{collection}/teams"), 303)
+def _lead_back(request: Request, collection: str) -> Response:
+    return lead_to(request, f"/c/{collection}/teams")
 
 
 @router.post("/c/{collection}/teams/{token}/rotate")
-def rotate(
-    collection: CollectionName,
-    token: TokenId,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    form: FormDep,
-) -> Response:
+def rotate(collection: CollectionName, token: TokenId, visitor: VisitorDep, form: FormDep) -> Response:
     """Give a team's token a new secret, and show it this once."""
-    issued, answer = tokens.rotate(workspace, visitor.principal, collection, token), _back(request, collection)
-    show_once(request, answer, issued.token)
+    issued = tokens.rotate(visitor.workspace, visitor.principal, collection, token)
+    answer = _lead_back(visitor.request, collection)
+    show_once(visitor.request, answer, issued.token)
     return answer

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
-from fastapi import Path, Request, Response
+from fastapi import Request, Response
 from numpy.typing import NDArray
 
 from gainboard.api.board_exhibits import DIGITS, image_answer, table_answer
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.queries import asked_by, question_of, version_of
-from gainboard.api.rankings import read_topic_rankings
 from gainboard.api.scores import read_scores
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
-from gainboard.dashboard.places import Place, enter
-from gainboard.dashboard.rendering import FORMS, Form, PageLook, PrintedRequest, page, pages, query_of
-from gainboard.dashboard.sessions import Visitor, VisitorDep
+from gainboard.dashboard.places import Place, PlaceDep
+from gainboard.dashboard.rendering import FORMS, Form, PrintedRequest, page_of, pages, query_of
 from gainboard.errors import NotFound
 from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.boards.rankings import topic_rankings
 from gainboard.evaluation.judgments.topic_groups import list_groups
-from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap
-from gainboard.notation.queries import MetricsQuery, RankingOptions, Said, ScoresQuery, TopicRankingsQuery, completed
+from gainboard.notation.queries import MetricsQuery, RankingOptions, Said, completed
 
 router = pages()
 MOST_RUNS = 60
@@ -41,12 +37,6 @@ class TopicsQuery(MetricsQuery, RankingOptions, total=False):
 
     sort: Annotated[str, Said(description="topic, difficulty, spread, or the name of a run", default="topic")]
     all: Annotated[bool, Said(description="Whether all runs of a topic are shown", default=False)]
-
-
-class RankingsQuery(TopicRankingsQuery, total=False):
-    """The query of the numbers of a topic: that of the API, and the topic, whose name may have slashes."""
-
-    topic: Annotated[str, Said(is_required=True)]
 
 
 def _without(asked: TopicsQuery, *names: str) -> dict[str, Any]:
@@ -72,12 +62,13 @@ class SortedTopics(NamedTuple):
     scores: Floats
 
 
-def _sorted_topics(workspace: Workspace, visitor: Visitor, place: Place, asked: TopicsQuery) -> SortedTopics:
+def _sort(place: Place, asked: TopicsQuery) -> SortedTopics:
     place.view.require_free_scores()
-    board = leaderboard(workspace, visitor.sender, place.name, question_of(asked), asked.get("by"))
+    board = leaderboard(place.workspace, place.sender, place.name, question_of(asked), asked.get("by"))
     table, runs = _table(board), [row.run.name for row in board.rows]
+    # A topic without a relevant document has no score, whatever the run.
     defined = np.flatnonzero(~np.isnan(table).any(axis=1)) if runs else np.array([], int)
-    order = _ordered(table[defined], runs, asked.get("sort", "topic"), place.name)
+    order = _order(table[defined], runs, asked.get("sort", "topic"), place.name)
     topics = [board.scores.topics[topic] for topic in defined[order]]
     return SortedTopics(board, topics, runs, table[defined][order])
 
@@ -90,43 +81,35 @@ def _table(board: Board) -> Floats:
 
 
 @router.get("/c/{collection}/topics")
-def show_topics(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)],
-) -> Response:
+def show_topics(place: PlaceDep, asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)]) -> Response:
     """Show the scores of all runs on all topics, the hardest topics first if so wanted."""
-    place = enter(workspace, visitor, collection)
-    found = _sorted_topics(workspace, visitor, place, asked)
-    board, topics, runs, _ = found
+    shown = _sort(place, asked)
     query = query_of(_without(asked, "sort", "all", "by") | {"topics": asked.get("topics") or "all"})
-    return page(
-        request,
-        visitor,
+    return page_of(
+        place,
         "topics.html",
-        PageLook(f"Topics of {place.title}", place, "Topics"),
+        f"Topics of {place.title}",
+        "Topics",
         asked=completed(TopicsQuery, asked),
-        board=board,
-        groups=list_groups(workspace, place.view.principal, collection),
+        board=shown.board,
+        groups=list_groups(place.workspace, place.principal, place.name),
         other_topics=query_of(_without(asked, "topics", "sort")),
-        rows=_rows(found),
-        runs=runs,
-        left_out=len(board.scores.topics) - len(topics),
-        shown_figure=FigureOnPage.of(_heat_map(found)) if topics else None,
+        rows=_rows(shown),
+        runs=shown.runs,
+        left_out=len(shown.board.scores.topics) - len(shown.topics),
+        shown_figure=FigureOnPage.of(_heat_map(shown)) if shown.topics else None,
         links={sort: query_of({**asked, "sort": sort}) for sort in SORTS},
         numbers=query_of(asked),
         forms=FORMS,
         of_topic=query_of(_without(asked, "sort")),
-        asking=PrintedRequest.of(request, "scores", collection, query),
+        asking=PrintedRequest.of(place, "scores", query),
     )
 
 
 SORTS = ("topic", "difficulty", "spread")
 
 
-def _ordered(table: Floats, runs: Sequence[str], sort: str, collection: str) -> NDArray[np.intp]:
+def _order(table: Floats, runs: Sequence[str], sort: str, collection: str) -> NDArray[np.intp]:
     if sort == "topic":
         return np.arange(len(table))
     if sort == "difficulty":
@@ -138,131 +121,84 @@ def _ordered(table: Floats, runs: Sequence[str], sort: str, collection: str) -> 
     return np.argsort(-table[:, runs.index(sort)], kind="stable")
 
 
-def _rows(found: SortedTopics) -> list[TopicRow]:
-    if not found.topics:
+def _rows(topics: SortedTopics) -> list[TopicRow]:
+    if not topics.topics:
         return []
-    table, runs = found.scores, found.runs
-    columns = zip(
-        found.topics,
-        table.mean(axis=1).tolist(),
-        table.std(axis=1).tolist(),
-        table.argmax(axis=1),
-        table.argmin(axis=1),
-        strict=True,
-    )
+    scores, runs = topics.scores, topics.runs
+    means, spreads = scores.mean(axis=1).tolist(), scores.std(axis=1).tolist()
+    columns = zip(topics.topics, means, spreads, scores.argmax(axis=1), scores.argmin(axis=1), strict=True)
     return [TopicRow(topic, mean, spread, runs[best], runs[worst]) for topic, mean, spread, best, worst in columns]
 
 
-def _heat_map(found: SortedTopics) -> Figure:
-    label = found.board.by
+def _heat_map(topics: SortedTopics) -> Figure:
+    label = topics.board.by
     caption = f"{label} by topic and run, the best run on the left. The stronger the colour, the higher the score."
-    return Figure("topics", caption, [HeatMap(found.topics, found.runs, found.scores.tolist(), Axis(label))])
-
-
-def _exhibit(found: SortedTopics) -> Table:
-    caption = f"Scores of {len(found.runs)} runs by topic, under {found.board.by}"
-    numbers = [Column("mean of runs", digits=DIGITS), Column("SD of runs", digits=DIGITS)]
-    columns = [Column("topic", align="left"), *numbers, Column("best run"), Column("worst run")]
-    return Table("topics", caption, columns, _rows(found))
+    return Figure("topics", caption, [HeatMap(topics.topics, topics.runs, topics.scores.tolist(), Axis(label))])
 
 
 @router.get("/c/{collection}/topics.{form}")
 def read_topics(
-    collection: CollectionName,
-    form: Form,
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)],
+    form: Form, request: Request, place: PlaceDep, asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)]
 ) -> Response:
     """Return the scores of all runs on all topics, or the topics in numbers for print, or the heat map."""
     if form == "json" or form == "csv":
         scores: Any = {"topics": "all"} | _without(asked, "sort", "all", "by") | {"format": form}
-        return read_scores.__wrapped__(collection, request, workspace, visitor.sender, scores)
-    found = _sorted_topics(workspace, visitor, enter(workspace, visitor, collection), asked)
-    if not found.topics:
-        raise NotFound(f"There is nothing to show: no topic of {collection!r} has a score.")
+        return read_scores.__wrapped__(place.name, request, place.workspace, place.sender, scores)
+    shown = _sort(place, asked)
+    if not shown.topics:
+        raise NotFound(f"There is nothing to show: no topic of {place.name!r} has a score.")
     if form == "svg" or form == "png":
-        return image_answer(form, lambda: _heat_map(found))
-    return table_answer(form, _exhibit(found))
+        return image_answer(form, lambda: _heat_map(shown))
+    caption = f"Scores of {len(shown.runs)} runs by topic, under {shown.board.by}"
+    numbers = [Column("mean of runs", digits=DIGITS), Column("SD of runs", digits=DIGITS)]
+    columns = [Column("topic", align="left"), *numbers, Column("best run"), Column("worst run")]
+    return table_answer(form, Table("topics", caption, columns, _rows(shown)))
 
 
 @router.get("/c/{collection}/topics/{topic:path}")
 def show_topic(
-    collection: CollectionName,
-    topic: Annotated[str, Path(description="The topic's id")],
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)],
+    topic: str, place: PlaceDep, asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)]
 ) -> Response:
     """Show one topic: its judgments, the scores of all runs, and their rankings as levels by rank."""
-    place = enter(workspace, visitor, collection)
-    found = topic_rankings(workspace, place.view.principal, collection, topic, depth=DEPTH, qrels=version_of(asked))
+    workspace, principal, name = place.workspace, place.principal, place.name
+    of_topic = topic_rankings(workspace, principal, name, topic, depth=DEPTH, qrels=version_of(asked))
     # The topic may be outside of the group that the pages before were about.
     question = replace(question_of(asked), topics=None)
-    board = leaderboard(workspace, visitor.sender, collection, question, asked.get("by"))
+    board = leaderboard(workspace, place.sender, name, question, asked.get("by"))
     topics = board.scores.topics
     number = topics.index(topic)
     scores = dict(zip([row.run.name for row in board.rows], _table(board)[number].tolist(), strict=True))
-    ranked = sorted(found.rankings, key=lambda each: -scores.get(each.run.name, float("nan")))
-    most = len(ranked) if asked.get("all") else MOST_RUNS
+    ranked = sorted(of_topic.rankings, key=lambda ranking: -scores.get(ranking.run.name, float("nan")))
+    shown = ranked if asked.get("all") else ranked[:MOST_RUNS]
+    # Level 0 has no colour, and the highest has the strongest, however many there are.
+    highest = place.view.collection.highest_level
+    colours = [1 + round(5 * level / max(highest - 1, 1)) if highest > 1 else 6 for level in range(highest)]
     query = query_of(_without(asked, "all", "sort"))
-    return page(
-        request,
-        visitor,
+    return page_of(
+        place,
         "topic.html",
-        PageLook(f"Topic {topic} of {place.title}", place, "Topics"),
+        f"Topic {topic} of {place.title}",
+        "Topics",
         topic=topic,
         board=board,
-        names=[place.view.collection.level_name(level) for level in range(len(found.counts))],
-        counts=found.counts.tolist(),
-        steps=_steps(place.view.collection.highest_level),
-        ideal=found.ideal.tolist(),
+        names=[place.view.collection.level_name(level) for level in range(len(of_topic.counts))],
+        counts=of_topic.counts.tolist(),
+        steps=[0, *colours],
+        ideal=of_topic.ideal.tolist(),
         depth=DEPTH,
         scores=scores,
         scale=ChartScale.around([*scores.values(), 0.0]),
         mean=float(np.nanmean(list(scores.values()))) if scores else float("nan"),
-        rankings=[(each, list(zip(each.ranks.tolist(), each.levels.tolist(), strict=True))) for each in ranked[:most]],
+        rankings=[(each, list(zip(each.ranks.tolist(), each.levels.tolist(), strict=True))) for each in shown],
         count=len(ranked),
         before=topics[number - 1] if number else None,
         after=topics[number + 1] if number + 1 < len(topics) else None,
         query=query,
         asking=PrintedRequest.of(
-            request,
+            place,
             f"topics/{quote(topic, safe='')}/rankings",
-            collection,
             query_of({name: value for name, value in asked.items() if name in ("judgments", "qrels")}),
             method="topic_rankings",
             names=[topic],
         ),
     )
-
-
-def _steps(highest: int) -> list[int]:
-    """Return the step of colour of each level: 0 for level 0, and up to 6 for the highest."""
-    return [0, *(1 + round(5 * level / max(highest - 1, 1)) if highest > 1 else 6 for level in range(highest))]
-
-
-@router.get("/c/{collection}/rankings.json")
-def read_rankings(
-    collection: CollectionName,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[RankingsQuery, asked_by(RankingsQuery)],
-) -> Response:
-    """Return the rankings of a topic, as the API does."""
-    return read_topic_rankings(collection, asked["topic"], workspace, visitor.principal, asked)
-
-
-@router.get("/c/{collection}/scores.{form}")
-def read_numbers(
-    collection: CollectionName,
-    form: Literal["json", "csv"],
-    request: Request,
-    workspace: WorkspaceDep,
-    visitor: VisitorDep,
-    asked: Annotated[ScoresQuery, asked_by(ScoresQuery)],
-) -> Response:
-    """Return the scores of the pages, as the API does."""
-    return read_scores.__wrapped__(collection, request, workspace, visitor.sender, {**asked, "format": form})
