@@ -642,10 +642,12 @@ def meaning_of(kind: type[GainboardError]) -> str:
 def every_error() -> Iterator[type[GainboardError]]:
     """Yield all classes of the tree, parents first. The problem pages and the docs are made from this list.
 
-    The client's own errors are left out, for no server answers with them.
+    `MissingPackage` and the client's own errors are left out, for no server answers with them.
     """
     waiting: list[type[GainboardError]] = [GainboardError]
     while waiting:
         error = waiting.pop(0)
+        if error is MissingPackage:
+            continue
         yield error
         waiting.extend(subclass for subclass in error.__subclasses__() if subclass.__module__ == __name__)

@@ -34,7 +34,7 @@ PROMISED = {
         "idempotency-key-reused bad-setting team-required name-required"
     ),
     429: "too-many-dear-requests too-many-failures too-many-jobs too-many-uploads",
-    500: "error internal-error missing-package",
+    500: "error internal-error",
     503: (
         "unavailable no-space out-of-memory database-busy objects-unreachable database-unusable "
         "database-newer database-older"
