@@ -57,6 +57,21 @@ def test_types_say_how_words_are_read_and_defaults_stand_in_the_signature():
             run(act, wrong)
 
 
+def test_an_argument_beside_the_option_in_its_place_is_refused_with_the_reason(capsys):
+    def act(files: Annotated[Sequence[str], Argument("files"), Option("files", "--file", nargs="+")] = ()) -> None:
+        pass
+
+    with pytest.raises(SystemExit):
+        run(act, "a --file b")
+    assert "--file names what 'a' would name. Leave one of them out." in capsys.readouterr().err
+
+
+def test_a_number_of_a_query_is_within_its_limits(capsys):
+    with pytest.raises(SystemExit):
+        parser(["leaderboard"]).parse_args(["leaderboard", "--top", "0"])
+    assert "argument --top: '0' is not a number from 1 to 100,000" in capsys.readouterr().err
+
+
 def test_a_query_is_taken_with_its_fields_and_the_parameters_of_metrics():
     calls = []
 

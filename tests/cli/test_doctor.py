@@ -84,6 +84,17 @@ def test_a_sound_instance_has_no_problem_and_is_left_as_it_is(address, tmp_path,
     assert looked_at(tmp_path) == before
 
 
+def test_the_names_of_levels_are_counted(address, doctor):
+    with serving(Settings.read({}, database_url=address, admin_token=ADMIN, job_slots=0)) as service:
+        service.organiser.post("/v1/collections", json={"name": "web", "levels": ["B", "A"]}).raise_for_status()
+    assert doctor.found()["rows"][0][0] == "ok"
+    database = Database(address)
+    with database.writing() as tx:
+        tx.execute(text("UPDATE collections SET highest_level = 3"))
+    database.close()
+    assert "2 names for 3 levels" in doctor.found()["rows"][0][1]
+
+
 def test_waiting_jobs_and_a_schema_of_another_time_are_problems(address, doctor):
     with serving(Settings.read({}, database_url=address, admin_token=ADMIN, job_slots=0)) as service:
         assert Laboratory(service).ask(**LONG).status_code == 202

@@ -143,6 +143,7 @@ def test_scores_of_ties_are_what_the_service_answers(ties, stored, folder, tmp_p
         "run.txt -m AP --qre qrels.txt runs/civet.txt",
         "--qrels qrels.txt --runs run.txt runs/civet.txt",
         "qrels.txt --runs run.txt runs/civet.txt",
+        "qrels.txt --runs run.txt --runs runs/civet.txt",
         "qrels.txt -m AP run.txt runs/civet.txt",
     ],
 )

@@ -22,9 +22,24 @@ from functools import cache, partial
 from inspect import Parameter, cleandoc, signature
 from pathlib import Path
 from types import MappingProxyType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from gainboard.notation.texts import read_integer, read_number, read_time
+
+if TYPE_CHECKING:
+    from gainboard.notation.queries import Said
 
 T = TypeVar("T")
 SERVER = "server"
@@ -71,7 +86,8 @@ class Option:
 
     def _number(self, *, is_list: bool, is_required: bool) -> dict[str, Any]:
         if self.nargs:
-            return {"nargs": self.nargs, "required": is_required}
+            # `--runs a.txt --runs b.txt` means both: with argparse's own `store`, the last one would silently win.
+            return {"action": "extend" if is_list else "store", "nargs": self.nargs, "required": is_required}
         if self.splits:
             split = self.splits
             return {"action": "extend", "type": lambda text: list(split(text)), "required": is_required}
@@ -185,7 +201,8 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse as usual, but for these two rules."""
         said = {action.dest for word in args or () for action in self._find_options(word.partition("=")[0])}
-        for action in [argument for argument in self._positionals._group_actions if argument.dest in said]:
+        replaced = [argument for argument in self._positionals._group_actions if argument.dest in said]
+        for action in replaced:
             self._positionals._group_actions.remove(action)
             self._actions.remove(action)
         parsed, rest = super().parse_known_args(args, namespace)
@@ -195,6 +212,10 @@ class CommandParser(argparse.ArgumentParser):
             more = [self._get_value(lists[-1], word) for word in rest]
             setattr(parsed, lists[-1].dest, [*(getattr(parsed, lists[-1].dest) or ()), *more])
             rest = []
+        words = [word for word in rest if word == "-" or not word.startswith("-")]
+        if replaced and words:
+            flags = {action.dest: action.option_strings[-1] for action in self._actions if action.option_strings}
+            self.error(f"{flags[replaced[-1].dest]} names what {words[0]!r} would name. Leave one of them out.")
         return parsed, rest
 
     def _find_options(self, word: str) -> Iterator[argparse.Action]:
@@ -250,16 +271,32 @@ def _query_parts(query: Any, taken: Set[str]) -> Iterator[_Parameter]:
 
     for name, field in fields_of(query).items():
         if name not in taken:
-            text = field.said.description
+            text = field.said.option or field.said.description
             text = text if text[0] in "`" or text[1].isupper() else text[0].lower() + text[1:]
-            text += f" (default: {field.said.default})" if field.said.default else ""
+            text += f" (default: {field.said.default})" if field.said.default and not field.said.option else ""
             text += "; may be repeated" if field.is_list else ""
             kind = Sequence[field.type] if field.is_list else field.type  # type: ignore[name-defined]
-            yield _Parameter(name, kind, [Option(text, metavar=field.said.metavar or None)], (), False)
+            option = Option(text, metavar=field.said.metavar or None, read=_reader_within(field.type, field.said))
+            yield _Parameter(name, kind, [option], (), False)
     if (kind := parameters_type(query)) is not None:
         several = any(get_origin(alternative) is collections.abc.Sequence for alternative in get_args(kind))
         for name, (kind, option) in parameter_options(several=several).items():
             yield _Parameter(name, kind, [option], (), False)
+
+
+def _reader_within(kind: Any, said: Said) -> Callable[[str], Any] | None:
+    """Return what reads a number within the limits of its field; None for other fields."""
+    if kind not in (int, float) or said.least is None:
+        return None
+
+    def read(text: str) -> Any:
+        value = _READERS[kind](text)
+        if value < said.least or (said.most is not None and value > said.most):
+            most = f" to {said.most:,}" if said.most is not None else " on"
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {said.least:g}{most}")
+        return value
+
+    return read
 
 
 def parameter_options(*, several: bool) -> Mapping[str, tuple[Any, Option]]:

@@ -67,6 +67,8 @@ class Said:
     examples: Sequence[Any] = ()
     is_required: bool = False
     metavar: str = ""
+    option: str = ""
+    """The help of a command's option, where the description speaks of names that a command writes in another way."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,14 @@ class MetricParameters(TypedDict, Generic[ParameterT], total=False):
 
 
 JudgmentsName: TypeAlias = Annotated[
-    str | None, Said(description="Name of a judgment set", default=OFFICIAL, pattern=SLUG_PATTERN, metavar="SET")
+    str | None,
+    Said(
+        description="Name of a judgment set",
+        default=OFFICIAL,
+        pattern=SLUG_PATTERN,
+        metavar="SET",
+        option="a judgment set (default: the official one)",
+    ),
 ]
 LateRuns: TypeAlias = Annotated[
     LateShown | None,
@@ -157,6 +166,7 @@ TopicsChoice: TypeAlias = Annotated[
         shortest=1,
         longest=128,
         metavar="GROUP",
+        option="a topic group: scores over its topics alone (default: all)",
     ),
 ]
 CHOSEN_RUNS: Final = Said(
@@ -204,6 +214,7 @@ class ScoringOptions(MetricParameters[Parameter], VersionQuery, total=False):
             description="The tool whose names the expressions use. Each name means what that tool computes, whatever "
             "the other parameters are",
             default="gainboard",
+            option="the tool whose names -m uses: each means what that tool computes (default: gainboard)",
         ),
     ]
 
@@ -244,7 +255,11 @@ class RankingOptions(ScoringOptions, total=False):
     topics: TopicsChoice
     by: Annotated[
         str | None,
-        Said(description="The metric that ranks the runs. The default is the first metric", metavar="METRIC"),
+        Said(
+            description="The metric that ranks the runs. The default is the first metric",
+            metavar="METRIC",
+            option="the metric to rank by (default: the first)",
+        ),
     ]
 
 
@@ -260,6 +275,7 @@ class BoardOptions(RankingOptions, total=False):
             longest=128,
             most_items=MOST_GROUPS,
             metavar="GROUP",
+            option="a topic group, for a column with the means over its topics; all: every group",
         ),
     ]
     standardise: Annotated[
@@ -267,12 +283,18 @@ class BoardOptions(RankingOptions, total=False):
         Said(
             description="Standardise each score by its topic: `normal` is Phi of (score - mean) / standard deviation "
             "over the reference runs, `linear` is 0.15 times that plus 0.5, within 0 to 1, and `empirical` is the "
-            "share of the reference runs that score no higher"
+            "share of the reference runs that score no higher",
+            option="standardise the scores of each topic over the runs of --reference",
         ),
     ]
     reference: Annotated[
         Sequence[str],
-        Said(description="The reference runs of `standardise`, at least two", most_items=MOST_REFERENCE, metavar="RUN"),
+        Said(
+            description="The reference runs of `standardise`, at least two",
+            most_items=MOST_REFERENCE,
+            metavar="RUN",
+            option="a reference run of --standardise; two or more",
+        ),
     ]
     best_per_team: Annotated[
         bool | None,
@@ -280,6 +302,7 @@ class BoardOptions(RankingOptions, total=False):
             description="Show of each team its best run alone by the metric `by`, and of equal ones the first by name. "
             "Ranks, groups and rank sets are among these runs",
             default=False,
+            option="show of each team its best run alone",
         ),
     ]
     corrected_by: Annotated[
@@ -302,7 +325,8 @@ class LeaderboardOptions(BoardOptions, total=False):
             description="The number of rows. Ranks, groups and rank sets are those of all runs",
             least=1,
             most=100_000,
-            metavar="N",
+            metavar="ROWS",
+            option="the first rows alone (default: all)",
         ),
     ]
 

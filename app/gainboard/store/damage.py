@@ -160,7 +160,8 @@ def find_damage(record: type[Any], row: Mapping[Any, Any]) -> tuple[Damage, ...]
 def damaged_rows(tx: Connection) -> Iterator[tuple[str, str, Damage]]:
     """Read every row that becomes a record. Yield the table, the row's key, and each value that cannot be read."""
     for table, record in RECORDS.items():
-        columns = [column for column in table.c if column.name in _checks(record)]
+        # `highest_level` is checked by its type alone, but the names of a collection's levels are counted by it.
+        columns = [column for column in table.c if column.name in {*_checks(record), "highest_level"}]
         keys = [table.c.id] if "id" in table.c else list(table.primary_key)
         for row in tx.execute(select(*keys, *(column for column in columns if column not in set(keys)))):
             key = ", ".join(f"{column.name} {row._mapping[column]}" for column in keys)

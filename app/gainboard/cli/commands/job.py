@@ -13,6 +13,7 @@ from gainboard.cli.loading import CampaignOrFiles
 from gainboard.cli.options import metric_option
 from gainboard.cli.printing import Format
 from gainboard.client import Gainboard, Job
+from gainboard.errors import BadSetting
 from gainboard.vocabulary import JobState
 
 JOB = Noun(
@@ -48,11 +49,11 @@ def run(
     """
 
     def ask(gainboard: Gainboard) -> Job:
-        values = {
-            **({"metrics": metrics} if metrics else {}),
-            **({"qrels": at.version} if at.version else {}),
-            **JOB.read_parameters(gainboard, kind, parameters),
-        }
+        values = {**({"metrics": metrics} if metrics else {}), **JOB.read_parameters(gainboard, kind, parameters)}
+        if at.version:
+            if "qrels" in values:
+                raise BadSetting("--qrels and --set qrels both name a version. Leave one of them out.")
+            values["qrels"] = at.version
         return gainboard.job(at.collection, kind, **values)
 
     run_work(JOB, at, ask, form, waits=wait)

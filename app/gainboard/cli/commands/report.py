@@ -13,6 +13,7 @@ from gainboard.cli.jobs import kinds as describe_kinds
 from gainboard.cli.loading import CampaignOrFiles
 from gainboard.cli.printing import Format
 from gainboard.client import Gainboard, Report
+from gainboard.errors import BadSetting
 
 REPORT = Noun(
     "report",
@@ -54,8 +55,12 @@ def run(at: Campaigns, kind: Kind, *, parameters: WorkParameters = (), wait: Wai
 
     def ask(gainboard: Gainboard) -> Report:
         collections = at.collections or [at.collection]
-        version = {"qrels": dict.fromkeys(collections, at.version)} if at.version else {}
-        return gainboard.report(kind, collections, **{**version, **REPORT.read_parameters(gainboard, kind, parameters)})
+        values = REPORT.read_parameters(gainboard, kind, parameters)
+        if at.version:
+            if "qrels" in values:
+                raise BadSetting("--qrels and --set qrels both name versions. Leave one of them out.")
+            values["qrels"] = dict.fromkeys(collections, at.version)
+        return gainboard.report(kind, collections, **values)
 
     run_work(REPORT, at, ask, form, waits=wait)
 
