@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 # Importing a family enters its tests into the catalogue.
-from gainboard.statistics import bootstrap, bootstrap_range, classical, randomisation  # noqa: F401
+from gainboard.statistics import bootstrap, bootstrap_range, classical  # noqa: F401
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.significance import SignificanceSettings, every_test, uncertain_pairs
 

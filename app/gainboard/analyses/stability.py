@@ -22,8 +22,7 @@ from gainboard.analyses.common import (
 from gainboard.analyses.job_kinds import Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
-from gainboard.analyses.result_models import Number, ResultModel, ResultRow, SubsetsResult
-from gainboard.analyses.result_tables import Shown, table
+from gainboard.analyses.result_models import Number, ResultModel, ResultRow, Shown, SubsetsResult, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series

@@ -17,8 +17,16 @@ from gainboard.analyses.common import (
 )
 from gainboard.analyses.job_kinds import Arrays, enter
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed, Seeds
-from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
-from gainboard.analyses.result_tables import METRIC, METRIC_SECTION, Shown, fields, table
+from gainboard.analyses.result_models import (
+    METRIC,
+    METRIC_SECTION,
+    Number,
+    ResultModel,
+    Shown,
+    TopicsResult,
+    fields,
+    table,
+)
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series

@@ -16,8 +16,8 @@ from gainboard.api.routes import CheckedRoute
 from gainboard.errors import Forbidden
 from gainboard.evaluation import audit
 from gainboard.notation.types import Time
-from gainboard.store.access_records import AuditEntry
 from gainboard.store.audit import AuditWanted
+from gainboard.store.records import AuditEntry
 from gainboard.vocabulary import Action
 
 router = APIRouter(prefix="/v1", tags=["audit"], responses=documented(), route_class=CheckedRoute)

@@ -14,8 +14,7 @@ from gainboard.analyses.job_kinds import every_kind, find_kind, schema_of
 from gainboard.analyses.verify import VerifyResult
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.job_answers import JobContextDep, WorkAnswers, finished
-from gainboard.api.job_requests import KindName, NewJob
+from gainboard.api.job_answers import JobContextDep, KindName, NewJob, WorkAnswers, finished
 from gainboard.api.models.common import Page
 from gainboard.api.models.jobs import (
     DependedQrels,
@@ -54,8 +53,7 @@ from gainboard.errors import (
 from gainboard.evaluation.releases.document import FrozenMatrix
 from gainboard.jobs.access import JOBS, JobsWanted, Seen, find_work
 from gainboard.jobs.access import list_jobs as list_seen_jobs
-from gainboard.jobs.pairs import PairsWanted, find_pairs
-from gainboard.jobs.results import require_result
+from gainboard.jobs.results import PairsWanted, find_pairs, require_result
 from gainboard.jobs.submission import admit, launch
 from gainboard.jobs.verification import DependedJob, DependedOn, dependencies, verify
 from gainboard.notation.types import NUMBER

@@ -14,8 +14,7 @@ from gainboard.analyses.result_models import ReportResult
 from gainboard.api.answers import address
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.job_answers import JobContextDep, WorkAnswers, finished
-from gainboard.api.job_requests import NewReport, ReportName
+from gainboard.api.job_answers import JobContextDep, NewReport, ReportName, WorkAnswers, finished
 from gainboard.api.jobs import ON_LAUNCH, add_verification_route, depended_files
 from gainboard.api.models.common import Page
 from gainboard.api.models.jobs import (

@@ -18,7 +18,7 @@ from gainboard.api.routes import CheckedRoute
 from gainboard.errors import Forbidden, KeyInUse, KeyReused, TeamExists, UnsupportedMediaType
 from gainboard.evaluation.access import teams
 from gainboard.evaluation.access.visibility import require_organiser
-from gainboard.store.access_records import CountedTeam
+from gainboard.store.records import CountedTeam
 
 router = APIRouter(
     prefix="/v1/collections/{collection}/teams", tags=["teams"], responses=documented(), route_class=CheckedRoute

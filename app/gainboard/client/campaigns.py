@@ -14,7 +14,7 @@ from gainboard.api.models.common import Page
 from gainboard.api.models.judgments import ImpactAnswer, JudgmentSetAnswer, QrelsAnswer, SurveyAnswer
 from gainboard.api.models.releases import ImportedRelease, ReleaseAnswer, WholeRelease
 from gainboard.api.models.runs import MatrixAnswer, WholeMatrix
-from gainboard.client.calling import call, listing
+from gainboard.client.connections import call, listing
 from gainboard.client.requests import (
     Call,
     Pages,

@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Depends, Request, Response
 
-from gainboard.api.bodies import parsed
 from gainboard.api.dependencies import WorkspaceDep, caller_of, let_ask_again
+from gainboard.api.routes import parsed
 from gainboard.errors import Forbidden, GainboardError, NotAuthenticated, TooLarge
 from gainboard.evaluation.access.principals import Principal, Sender
 from gainboard.evaluation.access.sessions import LIFETIME, Session, resume

@@ -18,7 +18,7 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access import invitations, tokens
 from gainboard.evaluation.access.teams import list_teams, runs_left
 from gainboard.evaluation.runs import runs
-from gainboard.store.access_records import CountedTeam, Token
+from gainboard.store.records import CountedTeam, Token
 
 router = pages()
 MOST = 1000

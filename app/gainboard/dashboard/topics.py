@@ -11,7 +11,7 @@ import numpy as np
 from fastapi import Request, Response
 from numpy.typing import NDArray
 
-from gainboard.api.board_exhibits import DIGITS, image_answer, table_answer
+from gainboard.api.leaderboard import DIGITS, image_answer, table_answer
 from gainboard.api.queries import asked_by, question_of, version_of
 from gainboard.api.scores import read_scores
 from gainboard.dashboard.figures import ChartScale, FigureOnPage

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from gainboard.acceleration import OptionalKernel
 from gainboard.metrics import plain
-from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.columns import values_by_ranking
+from gainboard.metrics.expressions import BoundMetric
 from gainboard.metrics.ideal import LevelGains, TopicClasses
 from gainboard.metrics.intent_views import IntentRankings
 from gainboard.metrics.judgments import Judgments

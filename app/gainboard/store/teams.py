@@ -10,9 +10,9 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, ScalarSelect, Table, bindparam, func, insert, or_, select
 
-from gainboard.store.access_records import INVITED, CountedTeam, TeamRecord
 from gainboard.store.damage import find_record, get_record, list_records
 from gainboard.store.database import Transaction, insert_for
+from gainboard.store.records import INVITED, CountedTeam, TeamRecord
 from gainboard.store.runs import RUNS_AT_ONCE
 from gainboard.store.tables import answers, runs, tokens
 from gainboard.store.tables import teams as table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tarfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +16,29 @@ from typing import IO, BinaryIO, Final, NamedTuple, Protocol
 from gainboard.errors import Fault, FaultyFile, TooLarge, UnsupportedEncoding
 from gainboard.trec.findings import MIB, FileLimits
 from gainboard.trec.other_formats import GZIP_MARKS, ZSTD_MARKS, archive_of
-from gainboard.trec.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
+
+__all__ = ["DecompressionParameter", "ZstdCompressor", "ZstdDecompressor", "ZstdError", "compress", "decompress"]
+
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import (
+        DecompressionParameter,
+        ZstdCompressor,
+        ZstdDecompressor,
+        ZstdError,
+        compress,
+        decompress,
+    )
+else:
+    from backports.zstd import (
+        DecompressionParameter,
+        ZstdCompressor,
+        ZstdDecompressor,
+        ZstdError,
+        compress,
+        decompress,
+    )
+
 
 CHUNK = MIB
 READ = MIB // 16

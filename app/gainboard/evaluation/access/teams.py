@@ -13,8 +13,8 @@ from gainboard.evaluation.runs import upload_quota
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import teams
-from gainboard.store.access_records import CountedTeam, TeamRecord
 from gainboard.store.database import Transaction
+from gainboard.store.records import CountedTeam, TeamRecord
 
 
 def ensure(tx: Transaction, view: View, name: str, now: datetime) -> TeamRecord:
