@@ -1,4 +1,4 @@
-"""Metrics of cumulative gain, with a discount or not, normalised, blended with counts, or weighed by the ideal order."""
+"""Metrics of cumulative gain: discounted or not, normalised, blended with counts, or weighed by the ideal order."""
 
 from __future__ import annotations
 
