@@ -8,7 +8,7 @@ from scipy.stats import permutation_test
 
 from gainboard.statistics.classical import Randomisation, as_large, every_sign
 from gainboard.statistics.draws import Draws
-from gainboard.statistics.pairs import pair_differences
+from gainboard.statistics.means import pair_differences
 from gainboard.statistics.significance import SignificanceSettings
 
 from .matrices import EVERY_KIND, continuous, tenths

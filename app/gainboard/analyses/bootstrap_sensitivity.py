@@ -22,7 +22,7 @@ from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.exhibits.tables import MarkStyle
 from gainboard.statistics import multiple_comparisons
 from gainboard.statistics.draws import Indices
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.means import pair_count
 from gainboard.statistics.significance import (
     Correction,
     find_test,

@@ -21,7 +21,7 @@ from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap
 from gainboard.statistics import find_test
 from gainboard.statistics.agreement import CLASSES, concordance_counts, consistency
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.means import pair_count
 from gainboard.statistics.significance import Correction
 
 

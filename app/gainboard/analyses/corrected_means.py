@@ -22,8 +22,7 @@ from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics import bootstrap_range, multiple_comparisons
 from gainboard.statistics.corrected_means import Tuning, TwiceJudged
-from gainboard.statistics.means import competition_ranks
-from gainboard.statistics.pairs import pair_count, pair_indices
+from gainboard.statistics.means import competition_ranks, pair_count, pair_indices
 from gainboard.store.records import VersionName
 
 ALPHA = 0.05

@@ -23,7 +23,7 @@ from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, 
 from gainboard.metrics import mean_of
 from gainboard.statistics import draws, judging
 from gainboard.statistics.classical import t_levels
-from gainboard.statistics.pairs import pair_count, pair_differences
+from gainboard.statistics.means import pair_count, pair_differences
 from gainboard.store.records import VersionName
 from gainboard.vocabulary import OFFICIAL
 

@@ -26,7 +26,7 @@ from gainboard.analyses.result_models import Number, ResultModel, ResultRow, Sho
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.means import pair_count
 from gainboard.statistics.stability import StabilityCounts, shared_rate, stability_counts, ties_at
 
 SECONDS_A_COMPARISON = 1.2e-9

@@ -31,7 +31,7 @@ from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.statistics.draws import Draws, successive_seeds
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.means import pair_count
 from gainboard.statistics.stability import BIN_EDGES, LEAST_COMPARISONS, RULES, SURE_RATE, Rule, SwapCounts, swap_counts
 
 SECONDS_A_COMPARISON = 1.2e-8

@@ -20,8 +20,7 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.correlation import paired_taus, taus_with
-from gainboard.statistics.means import TINY
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.means import TINY, pair_count
 from gainboard.statistics.topic_sets import (
     Design,
     anova_design,

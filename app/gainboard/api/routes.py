@@ -290,6 +290,25 @@ def _parts(dependant: Dependant) -> Iterator[Dependant]:
         yield from _parts(each)
 
 
+FORM_BYTES = 1 << 16
+
+
+class PageRoute(CheckedRoute):
+    """A route of a page. Its forms have no token but a session, which is checked before they are read."""
+
+    reads_tokens, most_bytes, what_bodies_are = False, FORM_BYTES, "forms"
+
+
+class PeopleRoute(PageRoute):
+    """A page at an address that programs use, too: only requests that name HTML in their Accept header get it."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return whether the route fits the request."""
+        match, child = super().matches(scope)
+        accepts = match != Match.NONE and b"text/html" in dict(scope["headers"]).get(b"accept", b"")
+        return (match, child) if accepts else (Match.NONE, {})
+
+
 def add_routes(application: FastAPI, *routers: APIRouter) -> None:
     """Add the routes of routers as they are.
 

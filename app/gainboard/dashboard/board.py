@@ -20,7 +20,6 @@ from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.leaderboard import board_figure, columns_of, image_answer, read_leaderboard
 from gainboard.api.queries import asked_by, parameters_of, question_of
 from gainboard.dashboard.figures import ChartScale
-from gainboard.dashboard.places import Place, PlaceDep, enter
 from gainboard.dashboard.rendering import (
     FORMATS,
     FORMS,
@@ -33,7 +32,7 @@ from gainboard.dashboard.rendering import (
     pairs_of,
     query_of,
 )
-from gainboard.dashboard.sessions import Visitor, VisitorDep
+from gainboard.dashboard.sessions import Place, PlaceDep, Visitor, VisitorDep, enter
 from gainboard.errors import Forbidden, NoQrels
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.access.disclosure import list_presets

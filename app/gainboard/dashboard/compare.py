@@ -13,9 +13,8 @@ from gainboard.api.dependencies import CollectionName
 from gainboard.api.leaderboard import DIGITS, image_answer, table_answer
 from gainboard.api.queries import asked_by, question_of
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
-from gainboard.dashboard.places import Place, PlaceDep
 from gainboard.dashboard.rendering import FORMS, Form, PrintedRequest, page_of, pages, query_of
-from gainboard.dashboard.sessions import VisitorDep
+from gainboard.dashboard.sessions import Place, PlaceDep, VisitorDep
 from gainboard.evaluation.boards.leaderboard import leaderboard
 from gainboard.evaluation.boards.pair_statistics import ALPHA, PairComparison, compare
 from gainboard.exhibits import Cell, Column, Marked, Table

@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from gainboard.api.routes import add_routes
+from gainboard.api.routes import PageRoute, add_routes
 from gainboard.dashboard import (
     board,
     compare,
@@ -27,9 +27,8 @@ from gainboard.dashboard import (
     teams,
     topics,
 )
-from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import PageLook, PageRoute, help_of_problem, page
-from gainboard.dashboard.sessions import visitor_of
+from gainboard.dashboard.rendering import PageLook, help_of_problem, page
+from gainboard.dashboard.sessions import enter, visitor_of
 from gainboard.errors import GainboardError
 
 PAGES = (

@@ -27,10 +27,9 @@ from gainboard.api.score_matrices import put_score_matrix
 from gainboard.api.uploads import ReadersDep
 from gainboard.dashboard.figures import FigureOnPage
 from gainboard.dashboard.jobs import JobContextDep
-from gainboard.dashboard.places import Place, PlaceDep
 from gainboard.dashboard.rendering import PrintedRequest, lead_to, page_of, pages
 from gainboard.dashboard.schema_forms import fields_of
-from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
+from gainboard.dashboard.sessions import FormDep, Place, PlaceDep, UploaderDep, VisitorDep
 from gainboard.errors import InvalidRequest, NoQrels
 from gainboard.evaluation import collections
 from gainboard.evaluation.judgments import publication, qrels, versions

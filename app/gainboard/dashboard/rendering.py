@@ -24,14 +24,11 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
-from starlette.routing import Match
-from starlette.types import Scope
 
 from gainboard import __version__
 from gainboard.api.answers import address, server_address, takes_gzip
-from gainboard.api.routes import CheckedRoute
-from gainboard.dashboard.places import Place
-from gainboard.dashboard.sessions import Visitor
+from gainboard.api.routes import CheckedRoute, PageRoute
+from gainboard.dashboard.sessions import Place, Visitor
 from gainboard.errors import NotFound
 from gainboard.evaluation.boards.pair_statistics import PairTest
 from gainboard.exhibits import Level
@@ -290,25 +287,6 @@ def page_of(
 def lead_to(request: Request, path: str) -> Response:
     """Send a browser from its form to a page."""
     return RedirectResponse(address(request, path), 303)
-
-
-FORM_BYTES = 1 << 16
-
-
-class PageRoute(CheckedRoute):
-    """A route of a page. Its forms have no token but a session, which is checked before they are read."""
-
-    reads_tokens, most_bytes, what_bodies_are = False, FORM_BYTES, "forms"
-
-
-class PeopleRoute(PageRoute):
-    """A page at an address that programs use, too: only requests that name HTML in their Accept header get it."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Return whether the route fits the request."""
-        match, child = super().matches(scope)
-        accepts = match != Match.NONE and b"text/html" in dict(scope["headers"]).get(b"accept", b"")
-        return (match, child) if accepts else (Match.NONE, {})
 
 
 def pages(route: type[PageRoute] = PageRoute) -> APIRouter:

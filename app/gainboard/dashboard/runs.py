@@ -22,9 +22,8 @@ from gainboard.api.runs import RunName, in_slot
 from gainboard.api.uploads import ReadersDep
 from gainboard.dashboard.board import DIGITS, shown_digits
 from gainboard.dashboard.figures import FigureOnPage
-from gainboard.dashboard.places import Place, PlaceDep
 from gainboard.dashboard.rendering import PrintedRequest, lead_to, page_of, pages, query_of
-from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
+from gainboard.dashboard.sessions import FormDep, Place, PlaceDep, UploaderDep, VisitorDep
 from gainboard.errors import JudgmentsHidden, NoQrels, NotFound, Refused
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.access.teams import list_teams, runs_left

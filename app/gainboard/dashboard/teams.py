@@ -11,9 +11,8 @@ from fastapi import Request, Response
 from gainboard.api.answers import server_address
 from gainboard.api.dependencies import CollectionName
 from gainboard.api.tokens import TokenId
-from gainboard.dashboard.places import Place, PlaceDep, enter
 from gainboard.dashboard.rendering import lead_to, page_of, pages
-from gainboard.dashboard.sessions import FormDep, VisitorDep, forget_once, show_once, shown_once
+from gainboard.dashboard.sessions import FormDep, Place, PlaceDep, VisitorDep, enter, forget_once, show_once, shown_once
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access import invitations, tokens
 from gainboard.evaluation.access.teams import list_teams, runs_left

@@ -28,7 +28,7 @@ from gainboard.exhibits.drawing import as_svg
 from gainboard.exhibits.figures import Figure
 from gainboard.exhibits.latex import as_latex
 from gainboard.jobs.files import Writer, find_file, read_file
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.means import pair_count
 from gainboard.store import blobs
 from gainboard.store.blobs import pack, unpack
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork

@@ -13,9 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Draws, Floats, Indices
-from gainboard.statistics.means import TINY, Effects, midranks, residual_effects, round_scores
+from gainboard.statistics.means import (
+    NUMBERS_AT_ONCE,
+    TINY,
+    Effects,
+    midranks,
+    numbers_of_block,
+    pair_count,
+    pair_differences,
+    pieces,
+    residual_effects,
+    round_scores,
+)
 from gainboard.statistics.multiple_comparisons import NEAR
-from gainboard.statistics.pairs import NUMBERS_AT_ONCE, numbers_of_block, pair_count, pair_differences, pieces
 from gainboard.statistics.significance import (
     Outcome,
     PairedTest,

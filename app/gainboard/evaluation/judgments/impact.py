@@ -25,8 +25,7 @@ from gainboard.evaluation.scoring.selection import AllRuns, NamedRuns
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.queries import MOST_IMPACT_METRICS
 from gainboard.statistics.correlation import kendall_matrix
-from gainboard.statistics.means import competition_ranks
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.means import competition_ranks, pair_count
 from gainboard.store import qrels, runs
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 
