@@ -35,7 +35,7 @@ def threads():
 
 
 def _await(turns, number):
-    until(lambda: workspace._waiting.total() == number)
+    until(lambda: turns._waiting.total() == number)
 
 
 @pytest.mark.parametrize(

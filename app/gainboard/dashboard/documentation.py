@@ -118,16 +118,6 @@ def show_design(visitor: VisitorDep, asked: Annotated[DesignQuery, asked_by(Desi
     return page(visitor, "design.html", look, **values)
 
 
-@router.get("/help/{file:path}")
-def show_help_file(file: str) -> Response:
-    """Show a file that a page of the documentation shows or links to, such as a picture."""
-    if (path := linked_files().get(file)) is None:
-        raise NotFound(f"The documentation has no file {file!r}. /help has all.")
-    media_type = mimetypes.guess_type(path.name)[0] or "text/plain"
-    # Drawings of Matplotlib style their elements in place.
-    return Response(path.read_bytes(), headers=headers_of_page(style="'unsafe-inline'"), media_type=media_type)
-
-
 MARKS = ("-", "B", "A", "S")
 """The marks of the levels, the lowest first. The letters are NTCIR's."""
 SCALE = Scale(len(MARKS) - 1, intents=True)
@@ -273,3 +263,14 @@ STYLE = "'unsafe-inline'"
 def show_docs(visitor: VisitorDep) -> Response:
     """Show the API, with forms to try it."""
     return page(visitor, "docs.html", PageLook("API", style=STYLE))
+
+
+# Last, because it takes all other addresses below `/help`.
+@router.get("/help/{file:path}")
+def show_help_file(file: str) -> Response:
+    """Show a file that a page of the documentation shows or links to, such as a picture."""
+    if (path := linked_files().get(file)) is None:
+        raise NotFound(f"The documentation has no file {file!r}. /help has all.")
+    media_type = mimetypes.guess_type(path.name)[0] or "text/plain"
+    # Drawings of Matplotlib style their elements in place.
+    return Response(path.read_bytes(), headers=headers_of_page(style="'unsafe-inline'"), media_type=media_type)

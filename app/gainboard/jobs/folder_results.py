@@ -48,7 +48,7 @@ from gainboard.jobs.results import (
 from gainboard.jobs.submission import identity
 from gainboard.notation.texts import read_number, read_time
 from gainboard.store import files, imports, reports
-from gainboard.store.blobs import arrays_of
+from gainboard.store.arrays import arrays_of
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredFile
 from gainboard.store.records import Collection, Qrels, Run, VersionName

@@ -30,7 +30,7 @@ from gainboard.exhibits.latex import as_latex
 from gainboard.jobs.files import Writer, find_file, read_file
 from gainboard.statistics.means import pair_count
 from gainboard.store import blobs
-from gainboard.store.blobs import pack, unpack
+from gainboard.store.arrays import pack, unpack
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 
 SUMMARY = "summary.json"

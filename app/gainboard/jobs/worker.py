@@ -37,7 +37,7 @@ from gainboard.jobs.results import (
 )
 from gainboard.jobs.verification import build_result, open_stored, open_verification
 from gainboard.store import blobs, claims, imports, jobs, tokens
-from gainboard.store.blobs import pack_all, unpack_all
+from gainboard.store.arrays import pack_all, unpack_all
 from gainboard.store.job_records import DERIVED_KINDS, Claim, StoredJob
 from gainboard.trec.bodies import compress
 

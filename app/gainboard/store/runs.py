@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 
 from gainboard.errors import RunExists
-from gainboard.store.blobs import pack_names
+from gainboard.store.arrays import pack_names
 from gainboard.store.damage import columns_of, find_record, get_record, list_records
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.records import Judging, Run

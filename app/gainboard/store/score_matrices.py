@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Row, func, insert, select, update
 
 from gainboard.errors import RowDamaged
-from gainboard.store.blobs import pack, unpack
+from gainboard.store.arrays import pack, unpack
 from gainboard.store.damage import columns_of, read_row
 from gainboard.store.database import Transaction
 from gainboard.store.records import ScoreMatrix

@@ -23,7 +23,7 @@ from gainboard.evaluation.scoring.binding import scale_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, expand, resolve
 from gainboard.store import collections, runs, teams
-from gainboard.store.blobs import unpack_names
+from gainboard.store.arrays import unpack_names
 from gainboard.store.database import Transaction
 from gainboard.store.records import Run
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.metrics import UNJUDGED, Intents, JudgedRun, Judgments, RetrievalScores, min_max
-from gainboard.store.blobs import pack, pack_names, unpack, unpack_names
+from gainboard.store.arrays import pack, pack_names, unpack, unpack_names
 from gainboard.trec import (
     READING,
     IntentQrels,

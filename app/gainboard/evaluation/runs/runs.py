@@ -19,7 +19,8 @@ from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug, name_from_tag
 from gainboard.store import blobs, collections, qrels, runs
-from gainboard.store.blobs import Content, pack_names, unpack_names
+from gainboard.store.arrays import pack_names, unpack_names
+from gainboard.store.blobs import Content
 from gainboard.store.database import Transaction
 from gainboard.store.records import Judging, Qrels, Run, Warnings
 from gainboard.trec import FileWarning, RunReader
