@@ -208,6 +208,11 @@ class CampaignCalls:
         """Return one team."""
         return read_model(TeamAnswer, Request("GET", api_path("collections", collection, "teams", name)))
 
+    @call
+    def delete_team(self, collection: str, name: str) -> Call[None]:
+        """Delete a team that has sent no run, with its tokens and invitations (organisers)."""
+        return delete(api_path("collections", collection, "teams", name))
+
     @listing
     def tokens(self, collection: str) -> Pages[TokenAnswer]:
         """List the records of the collection's tokens, with revoked ones (organisers)."""

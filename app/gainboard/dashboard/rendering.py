@@ -140,8 +140,12 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f} %"
 
 
+def _in_words(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M} UTC"
+
+
 def _when(time: datetime) -> Markup:
-    return Markup("<time>{} UTC</time>").format(f"{time:%Y-%m-%d %H:%M}")
+    return Markup('<time datetime="{:%Y-%m-%dT%H:%MZ}">{}</time>').format(time, _in_words(time))
 
 
 def _segment(text: str) -> str:
@@ -169,6 +173,7 @@ ENVIRONMENT.filters |= {
     "score": _score,
     "segment": _segment,
     "when": _when,
+    "in_words": _in_words,
 }
 
 
