@@ -13,7 +13,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -148,6 +148,16 @@ def _when(time: datetime) -> Markup:
     return Markup('<time datetime="{:%Y-%m-%dT%H:%MZ}">{}</time>').format(time, _in_words(time))
 
 
+def _due(time: datetime, now: datetime) -> Markup:
+    """Return a date of a campaign, also in the zone of most deadlines, and how long it is until then."""
+    anywhere = f"{time - timedelta(hours=12):%Y-%m-%d %H:%M} AoE"
+    days, minutes = divmod(int((time - now).total_seconds()) // 60, 24 * 60)
+    left = f"in {days} d {minutes // 60} h" if days else f"in {minutes // 60} h {minutes % 60} min"
+    return Markup('{} <small class="due">({}{})</small>').format(
+        _when(time), anywhere, f", {left}" if time > now else ""
+    )
+
+
 def _segment(text: str) -> str:
     # Names of topics may hold anything, also a slash.
     return quote(text, safe="")
@@ -174,6 +184,7 @@ ENVIRONMENT.filters |= {
     "segment": _segment,
     "when": _when,
     "in_words": _in_words,
+    "due": _due,
 }
 
 
@@ -274,6 +285,7 @@ def page(visitor: Visitor, template: str, look: PageLook, **values: Any) -> Resp
         setting=urlencode(setting),
         setting_pairs=setting,
         to=to,
+        now=visitor.workspace.now(),
         help=f"/help/{look.help or HELP.get(template, 'index.html')}",
         asset=lambda name: address(request, address_of(name)),
     )
