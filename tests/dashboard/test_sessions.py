@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
+from playwright.sync_api import expect
 
 from gainboard.evaluation.access.principals import MOST_FAILURES
 from gainboard.evaluation.access.sessions import IDLE, LIFETIME, MOST
@@ -195,3 +196,29 @@ def test_refused_sign_ins_are_in_the_audit_log_if_the_token_was_one(people, camp
     statuses = [person.sign_in(revoked[1]).status_code for _ in range(2 * MOST_FAILURES)]
     assert (statuses[0], statuses[-MOST_FAILURES:]) == (401, [429] * MOST_FAILURES)
     assert len(entries(campaign, revoked[0])) <= MOST_FAILURES
+
+
+def test_what_was_written_when_the_session_ended_is_there_after_signing_in(open_page, campaign):
+    watched = open_page(campaign.service)
+    page = watched.page
+    watched.sign_in(ADMIN)
+    watched.visit("/c/web/teams")
+    page.context.clear_cookies()
+    page.get_by_label("Invite teams").fill("otter\nnewt")
+    page.get_by_role("button", name="Invite").click()
+    expect(page.locator("#kept")).to_contain_text("What you wrote is kept in this tab")
+    page.locator("main").get_by_role("link", name="Sign in").click()
+    page.get_by_label("Token").fill(ADMIN)
+    page.locator("main").get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("status")).to_contain_text("It has not been saved yet")
+    expect(page.get_by_label("Invite teams")).to_have_value("otter\nnewt")
+
+
+def test_a_draft_that_somebody_else_discarded_says_who_did(people, campaign):
+    campaign.draft()
+    organiser, other = people(ADMIN), people(made(campaign, "organiser", holder="Ann")[1])
+    address = "/c/web/judgments/2/discard"
+    assert other.post(address, csrf=other.csrf).status_code == 303
+    page = organiser.post(address, csrf=organiser.csrf)
+    assert page.status_code == 404
+    assert "The last change: <code>qrels-discarded</code> of 2 by organiser Ann" in page.text

@@ -30,6 +30,8 @@ from gainboard.dashboard import (
 from gainboard.dashboard.rendering import PageLook, help_of_problem, page
 from gainboard.dashboard.sessions import enter, visitor_of
 from gainboard.errors import GainboardError
+from gainboard.evaluation.audit import find_last_change
+from gainboard.vocabulary import OFFICIAL
 
 PAGES = (
     home,
@@ -93,7 +95,13 @@ def show_problem(request: Request, answer: Response) -> Response:
     # The pages of the collection stay near, unless it is not for this visitor, or the address has none.
     with suppress(KeyError, GainboardError):
         place = enter(visitor, request.path_params["collection"])
+    change = None
+    if place and place.view.organises and request.method == "POST" and answer.status_code in (404, 409):
+        # Somebody else may have done meanwhile what the page still offered. The log says who.
+        judgments, *_, part = request.query_params.get("judgments", OFFICIAL), *request.path_params.values()
+        subject = part if judgments == OFFICIAL else f"{judgments}/{part}"
+        change = find_last_change(place.workspace, place.principal, place.name, subject)
     look = PageLook(
         problem["title"], place, status=answer.status_code, headers=headers, help=help_of_problem(problem["type"])
     )
-    return page(visitor, "error.html", look, problem=problem)
+    return page(visitor, "error.html", look, problem=problem, change=change, is_form=request.method == "POST")

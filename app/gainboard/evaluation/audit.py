@@ -15,7 +15,7 @@ from typing import Any
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store import audit
+from gainboard.store import audit, tokens
 from gainboard.store.audit import NOTHING, AuditWanted, canonical, digest, stamp
 from gainboard.store.database import Transaction, at_the_end
 from gainboard.store.records import AuditEntry, Collection
@@ -124,6 +124,21 @@ def _admit(tx: Transaction, principal: Principal, name: str | None, wanted: Audi
     view = open_collection(tx, principal, name)
     view.require_organiser()
     return replace(wanted, collection_id=view.collection.id)
+
+
+def find_last_change(
+    workspace: Workspace, principal: Principal, name: str, subject: str
+) -> tuple[AuditEntry, str] | None:
+    """Return the newest entry about a part of a collection, and who made it in words (organisers)."""
+    with workspace.database.reading() as tx:
+        wanted = _admit(tx, principal, name, AuditWanted(subject=subject))
+        if (entry := audit.last(tx, wanted)) is None:
+            return None
+        # An organiser of the instance has a token of no collection.
+        places = (wanted.collection_id, None)
+        owners = (tokens.find_by_id(tx, place, entry.token) for place in places if entry.token is not None)
+        holder = next((owner.holder for owner in owners if owner and owner.holder), None)
+        return entry, f"{entry.role} {holder}" if holder else entry.role
 
 
 @dataclass(frozen=True)

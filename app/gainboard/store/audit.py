@@ -29,11 +29,12 @@ _LOCK = 0x61756474
 
 @dataclass(frozen=True, slots=True)
 class AuditWanted:
-    """A choice of entries: of one collection, of one action, from a time on, or all (None)."""
+    """A choice of entries: of one collection, of one action, from a time on, about one subject, or all (None)."""
 
     collection_id: int | None = None
     action: str | None = None
     since: datetime | None = None
+    subject: str | None = None
 
 
 def canonical(value: Any) -> str:
@@ -106,6 +107,8 @@ def _select(wanted: AuditWanted) -> Select[Any]:
         query = query.where(table.c.action == wanted.action)
     if wanted.since is not None:
         query = query.where(table.c.at >= stamp(wanted.since))
+    if wanted.subject is not None:
+        query = query.where(table.c.subject == wanted.subject)
     return query
 
 

@@ -136,22 +136,20 @@ def look_at(workspace: Workspace, code: str, caller: Caller) -> Invitation:
     Raise NotFound if there is none, or none any more, and TooManyFailures for an address that has sent many such codes.
     """
     with workspace.database.reading() as tx:
-        invitation = _find(workspace, tx, code)
-    if invitation is None:
-        note_failure(workspace, caller.address)
-        raise NotFound(
-            "There is no such invitation: the link is not complete, or it was used already, or it has ended. Ask the "
-            "organisers for a new one."
-        )
-    return invitation
-
-
-def _find(workspace: Workspace, tx: Transaction, code: str) -> Invitation | None:
-    record = tokens.find(tx, _hashed(code))
-    if record is None or record.collection_id is None or not record.is_live(workspace.now()):
-        return None
-    collection = collections.of_id(tx, record.collection_id)
-    return Invitation(record, collection) if collection.deleted_at is None else None
+        record = tokens.find(tx, _hashed(code))
+        if record is not None and record.collection_id is not None and record.is_live(workspace.now()):
+            collection = collections.of_id(tx, record.collection_id)
+            if collection.deleted_at is None:
+                return Invitation(record, collection)
+    note_failure(workspace, caller.address)
+    # Whoever has the code had the link. After its use, nothing is found by the code.
+    if record is None:
+        what = "There is no such invitation: the link is not complete, or it was used already."
+    elif record.revoked_at is not None:
+        what = f"The organisers withdrew this invitation on {record.revoked_at:%Y-%m-%d at %H:%M} UTC."
+    else:
+        what = "This invitation has ended."
+    raise NotFound(f"{what} Ask the organisers for a new one.")
 
 
 def accept(workspace: Workspace, code: str, caller: Caller, before: Session | None = None) -> AcceptedInvitation:
