@@ -77,13 +77,14 @@ class JobContext:
         find_again(self.workspace, ask_again(self.request), work)
 
 
-async def _context(
+async def read_context(
     request: Request, workspace: WorkspaceDep, principal: PrincipalDep, engine: EngineDep, watch: WatchDep
 ) -> JobContext:
+    """Return what the answers about work of a request need."""
     return JobContext(request, workspace, principal, engine, watch)
 
 
-JobContextDep = Annotated[JobContext, Depends(_context)]
+JobContextDep = Annotated[JobContext, Depends(read_context)]
 
 
 def exhibits(work: StoredWork) -> dict[str, Any] | None:
