@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 from gainboard.analyses.rejudge import RejudgeParams
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
-from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.idempotency import KeyedDep
 from gainboard.api.job_answers import JobContextDep
 from gainboard.api.models.collections import (
     ChangeableSettings,
@@ -119,20 +119,16 @@ def values_of(sent: NewCollection | ChangeableSettings) -> dict[str, Any]:
 )
 def create_collection(
     sent: NewCollection,
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-    fingerprint: FingerprintDep,
-    idempotency_key: IdempotencyKey = None,
+    keyed: KeyedDep,
 ) -> Response:
     """Create a collection (organisers of the instance)."""
 
     def act() -> Response:
-        made = collections.create(workspace, principal, values_of(sent))
-        return answer(show(request, made), 201, Location=address(request, f"/v1/collections/{made.collection.name}"))
+        made = collections.create(keyed.workspace, keyed.principal, values_of(sent))
+        location = address(keyed.request, f"/v1/collections/{made.collection.name}")
+        return answer(show(keyed.request, made), 201, Location=location)
 
-    permit = partial(collections.require_creator, principal)
-    return once(workspace, principal, request, idempotency_key, fingerprint, act, permit=permit)
+    return keyed.answer_once(act, permit=partial(collections.require_creator, keyed.principal))
 
 
 @router.get("", openapi_extra={"security": [{}]})  # besides that with a token

@@ -13,7 +13,7 @@ from pydantic import Field
 from gainboard.analyses.job_kinds import every_kind, find_kind, schema_of
 from gainboard.analyses.verify import VerifyResult
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.idempotency import KeyedDep
 from gainboard.api.job_answers import JobContextDep, WorkAnswers, finished
 from gainboard.api.job_requests import KindName, NewJob
 from gainboard.api.models.common import Page
@@ -145,8 +145,7 @@ def ask_for_job(
     collection: CollectionName,
     sent: NewJob,
     context: JobContextDep,
-    fingerprint: FingerprintDep,
-    idempotency_key: IdempotencyKey = None,
+    keyed: KeyedDep,
 ) -> Response:
     """Ask for an analysis of stored runs (principals who may see the judgments), or for a pool or another order of the
     documents (organisers). An equal request returns the job that exists; a failed or cancelled job is queued again.
@@ -156,16 +155,8 @@ def ask_for_job(
         job = launch(context.workspace, context.principal, collection, find_kind(sent.kind), sent.params)
         return ANSWERS.asked(context, job.id)
 
-    return once(
-        context.workspace,
-        context.principal,
-        context.request,
-        idempotency_key,
-        fingerprint,
-        act,
-        permit=partial(admit, context.workspace, context.principal, collection, find_kind(sent.kind)),
-        again=partial(ANSWERS.again, context),
-    )
+    permit = partial(admit, context.workspace, context.principal, collection, find_kind(sent.kind))
+    return keyed.answer_once(act, permit=permit, again=partial(ANSWERS.again, context))
 
 
 @router.get("/jobs", responses=documented(JudgmentsHidden))

@@ -13,7 +13,7 @@ from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.analyses.result_models import ReportResult
 from gainboard.api.answers import address
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.idempotency import KeyedDep
 from gainboard.api.job_answers import JobContextDep, WorkAnswers, finished
 from gainboard.api.job_requests import NewReport, ReportName
 from gainboard.api.jobs import ON_LAUNCH, add_verification_route, depended_files
@@ -129,8 +129,7 @@ def list_report_kinds() -> ReportKindsAnswer:
 def ask_for_report(
     sent: NewReport,
     context: JobContextDep,
-    fingerprint: FingerprintDep,
-    idempotency_key: IdempotencyKey = None,
+    keyed: KeyedDep,
 ) -> Response:
     """Ask for a paper's tables and figures for one or several collections (principals who may see the judgments of all
     of them). Jobs that the report needs are queued unless they exist. An equal request returns the report that exists.
@@ -142,16 +141,8 @@ def ask_for_report(
         )
         return ANSWERS.asked(context, report.id)
 
-    return once(
-        context.workspace,
-        context.principal,
-        context.request,
-        idempotency_key,
-        fingerprint,
-        act,
-        permit=partial(admit, context.workspace, context.principal, sent.collections),
-        again=partial(ANSWERS.again, context),
-    )
+    permit = partial(admit, context.workspace, context.principal, sent.collections)
+    return keyed.answer_once(act, permit=permit, again=partial(ANSWERS.again, context))
 
 
 @router.get("/reports", responses=documented(JudgmentsHidden))

@@ -125,11 +125,6 @@ class CheckedRoute(APIRoute):
         return names
 
     @cached_property
-    def takes_key(self) -> bool:
-        """True if the request is done once for an Idempotency-Key, however often it is sent."""
-        return any(field.alias == "idempotency-key" for each in _parts(self.dependant) for field in each.header_params)
-
-    @cached_property
     def body_schema(self) -> Mapping[str, Any]:
         """The JSON Schema of the body, empty without one. The description of all routes takes a second to make."""
         if self.body_field is None:

@@ -52,8 +52,7 @@ MOUNTED: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("GET", "/c/{collection}/rankings.json", "read_topic_rankings", {"asked": RANKINGS, "topic": Depends(_topic)}),
     ("GET", "/c/{collection}/scores.{form}", "read_scores", {"asked": Depends(_scores_in_form)}),
     ("POST", "/c/{collection}/qrels", "put_qrels", {}),
-    # The script that sends a run has no key to send it once.
-    ("POST", "/c/{collection}/runs", "submit_run", {"idempotency_key": None}),
+    ("POST", "/c/{collection}/runs", "submit_run", {}),
     ("POST", "/c/{collection}/topic-groups", "put_topic_groups", {}),
     ("POST", "/new/qrels", "survey_qrels", {}),
     ("GET", "/jobs/{job}/events", "follow_job", {}),
