@@ -8,7 +8,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Generic, TypeVar
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.requests import ClientDisconnect
@@ -17,6 +17,7 @@ from gainboard.api.answers import PRIVATE, address, answer
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep, ask_again
 from gainboard.api.models.common import Model
 from gainboard.api.problems import documented
+from gainboard.api.queries import asked_by
 from gainboard.api.uploads import until_left
 from gainboard.errors import Forbidden, Refused, Unavailable
 from gainboard.evaluation.access.principals import Principal
@@ -25,17 +26,16 @@ from gainboard.jobs.access import Seen, WorkType, cancel_work, find_again, find_
 from gainboard.jobs.derived_files import ask_for_derived_files, require_done
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch
-from gainboard.notation.types import NUMBER
+from gainboard.notation.queries import LONGEST_WAIT, WaitQuery
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.vocabulary import DerivedKind
 
 T = TypeVar("T")
 W = TypeVar("W", StoredJob, StoredReport)
 
-MOST_SECONDS = 30
+MOST_SECONDS = LONGEST_WAIT
 ASKED_AGAIN_SECONDS = 3
 """Seconds between two looks at whether a follower may still see the work: a stream ends within 5 after that."""
-Wait = Annotated[float, Query(ge=0, le=MOST_SECONDS, description="Seconds to wait for the end of the work"), NUMBER]
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,12 @@ class WorkAnswers(Generic[W]):
             description=f"Return one {noun}. With `wait`, answer as soon as the {noun} is over, or when the time is "
             "up.",
         )
-        async def read(context: JobContextDep, seen: Seen[Any] = seen_work, wait: Wait = 0) -> Response:
-            return await self.read(context, seen, wait)
+        async def read(
+            context: JobContextDep,
+            asked: Annotated[WaitQuery, asked_by(WaitQuery)],
+            seen: Seen[Any] = seen_work,
+        ) -> Response:
+            return await self.read(context, seen, asked.get("wait", 0))
 
         @router.get(
             f"{path}/events",

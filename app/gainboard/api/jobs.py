@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, Literal, Union
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
@@ -32,6 +32,7 @@ from gainboard.api.models.jobs import (
 )
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.queries import asked_by
 from gainboard.api.results import CSV, LATEX, add_exhibit_routes, json_answer, result_answer, table_answer
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import (
@@ -58,9 +59,8 @@ from gainboard.jobs.pairs import PairsWanted, find_pairs
 from gainboard.jobs.results import require_result
 from gainboard.jobs.submission import admit, launch
 from gainboard.jobs.verification import DependedJob, DependedOn, dependencies, verify
-from gainboard.notation.types import NUMBER
+from gainboard.notation.queries import JobResultQuery, JobsQuery, PairsQuery
 from gainboard.store.job_records import StoredJob
-from gainboard.vocabulary import JobState
 
 router = APIRouter(prefix="/v1", tags=["jobs"], responses=documented(), route_class=CheckedRoute)
 
@@ -164,14 +164,11 @@ def list_jobs(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
+    asked: Annotated[JobsQuery, asked_by(JobsQuery, kind=KindName | Literal["verify"])],
     paging: PagingDep,
-    collection: Annotated[str | None, Query(description="Only jobs about this collection")] = None,
-    kind: Annotated[KindName | Literal["verify"] | None, Query(description="Only jobs of this kind")] = None,
-    state: Annotated[JobState | None, Query(description="Only jobs in this state")] = None,
 ) -> Page[JobAnswer]:
     """List the jobs that this token may see, newest first, without their tables and figures."""
-    wanted = JobsWanted(collection, kind, state)
-    listed = list_seen_jobs(workspace, principal, wanted, paging.after_number, paging.wanted)
+    listed = list_seen_jobs(workspace, principal, JobsWanted(**asked), paging.after_number, paging.wanted)
     return paging.page(listed, lambda seen: seen.work.number, lambda seen: show(request, seen, None))
 
 
@@ -186,10 +183,7 @@ ANSWERS.add_routes(router, JobAnswer, _seen_job)
 async def read_job_result(
     seen: SeenJobDep,
     context: JobContextDep,
-    format: Annotated[Literal["json", "csv", "latex"] | None, Query(description="Overrides the Accept header")] = None,
-    table: Annotated[
-        str | None, Query(description="Name of the table for CSV or LaTeX; the first table by default")
-    ] = None,
+    asked: Annotated[JobResultQuery, asked_by(JobResultQuery)],
 ) -> Response:
     """Return the result, or one of its tables as CSV or LaTeX. Equal requests on equal data have equal results."""
     accepted: Literal["json", "csv", "latex"] = "json"
@@ -197,7 +191,7 @@ async def read_job_result(
         accepted = "csv"
     elif accepts(context.request, LATEX):
         accepted = "latex"
-    form = format or accepted
+    form, table = asked.get("format") or accepted, asked.get("table")
     if form == "json" and table is not None:
         raise InvalidRequest.at(
             "query.table",
@@ -213,23 +207,12 @@ async def read_job_result(
 def read_job_pairs(
     seen: SeenJobDep,
     workspace: WorkspaceDep,
+    asked: Annotated[PairsQuery, asked_by(PairsQuery)],
     paging: PagingDep,
-    metric: Annotated[str | None, Query(description="Only under this metric, given by its label in the result")] = None,
-    run: Annotated[str | None, Query(description="Only pairs with this run")] = None,
-    significant: Annotated[
-        float | None,
-        Query(
-            gt=0,
-            le=1,
-            description="Only pairs whose significance level is below this value; the corrected level, if there is one",
-        ),
-        NUMBER,
-    ] = None,
 ) -> Page[PairAnswer]:
     """List the pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric."""
     require_result(seen.work)
-    wanted = PairsWanted(metric, run, significant)
-    page = find_pairs(workspace, seen.work, wanted, paging.after_number, paging.limit)
+    page = find_pairs(workspace, seen.work, PairsWanted(**asked), paging.after_number, paging.limit)
     shown = [
         PairAnswer(metric=numbered.metric, **numbered.pair.as_json(numbered.is_corrected)) for numbered in page.pairs
     ]

@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, TypeVar
 from urllib.parse import urlencode
 
-from fastapi import Depends, Query, Request, Response
+from fastapi import Depends, Request, Response
 
 from gainboard.api.models.common import ItemT, Page
+from gainboard.api.queries import asked_by
 from gainboard.errors import InvalidRequest
+from gainboard.notation.queries import PageQuery, completed
 from gainboard.notation.texts import is_slug
-from gainboard.notation.types import INTEGER
 
 T = TypeVar("T")
 
@@ -25,12 +26,11 @@ class Paging:
         self,
         request: Request,
         response: Response,
-        limit: Annotated[int, Query(ge=1, le=500, description="Items per page"), INTEGER] = 50,
-        cursor: Annotated[str | None, Query(description="`next_cursor` of the previous page")] = None,
+        asked: Annotated[PageQuery, asked_by(PageQuery)],
     ) -> None:
         self._request, self._response = request, response
-        self.limit = limit
-        self.after = _read_cursor(cursor) if cursor is not None else None
+        self.limit: int = completed(PageQuery, asked)["limit"]
+        self.after = _read_cursor(cursor) if (cursor := asked.get("cursor")) is not None else None
         """The key after which this page begins."""
 
     @property

@@ -18,7 +18,6 @@ from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDe
 from gainboard.api.idempotency import KeyedUploadDep
 from gainboard.api.models.common import Page, ReceiptAnswer, WarningAnswer
 from gainboard.api.models.runs import (
-    LATE_QUERY,
     MetadataFileAnswer,
     RunAnswer,
     RunChange,
@@ -56,9 +55,8 @@ from gainboard.evaluation.runs.run_metadata import MOST_METADATA, MetadataFile
 from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.runs.upload_quota import take_slot
 from gainboard.evaluation.workspace import Workspace
-from gainboard.notation.queries import RunUploadQuery
+from gainboard.notation.queries import RunsQuery, RunUploadQuery
 from gainboard.notation.types import INTEGER
-from gainboard.vocabulary import LateShown
 
 router = APIRouter(
     prefix="/v1/collections/{collection}", tags=["runs"], responses=documented(), route_class=CheckedRoute
@@ -184,10 +182,11 @@ def list_runs(
     collection: CollectionName,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
+    asked: Annotated[RunsQuery, asked_by(RunsQuery)],
     paging: PagingDep,
-    late: Annotated[LateShown, Query(description=LATE_QUERY)] = "include",
 ) -> Page[RunAnswer]:
     """List the runs that this token may see, by name."""
+    late = asked.get("late") or "include"
     seen_runs = runs.list_runs(workspace, principal, collection, paging.after, paging.wanted, late)
     return paging.page(seen_runs, lambda seen: seen.run.name, show)
 

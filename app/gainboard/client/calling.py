@@ -7,8 +7,9 @@ import inspect
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from types import MethodType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, get_args, overload
 
+from gainboard import vocabulary
 from gainboard.client.connections import AsyncConnection, Connection
 from gainboard.client.requests import Call, Pages
 from gainboard.notation.queries import fields_of, parameters_type
@@ -103,6 +104,11 @@ def _like(define: Callable[..., Any], function: F, gives: str) -> F:
     return function
 
 
+MOST_WORDS = 10
+_LONG = {words: name for name, words in vars(vocabulary).items() if len(get_args(words)) > MOST_WORDS}
+"""The names of lists of words that are too long for a signature."""
+
+
 def _spelt_out(parameter: inspect.Parameter, define: Callable[..., Any]) -> Iterator[inspect.Parameter]:
     """Yield a parameter; for one that takes the fields of a query, a parameter for each of these."""
     # The annotation is a text, which names a class of the module of the call. Type checkers read it as it is, and
@@ -114,6 +120,8 @@ def _spelt_out(parameter: inspect.Parameter, define: Callable[..., Any]) -> Iter
         return
     for name, field in fields.items():
         default = () if field.is_list else field.said.default
-        yield inspect.Parameter(name, parameter.KEYWORD_ONLY, default=default, annotation=field.annotation)
+        named = [_LONG[kind] for kind in get_args(field.annotation) if kind in _LONG]
+        annotation = f"{named[0]} | None" if named else field.annotation
+        yield inspect.Parameter(name, parameter.KEYWORD_ONLY, default=default, annotation=annotation)
     if (kind := parameters_type(query)) is not None:
         yield parameter.replace(name="parameters", annotation=kind)

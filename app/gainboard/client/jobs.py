@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Unpack
 
 from gainboard.api.models.common import Page
 from gainboard.api.models.jobs import (
@@ -22,13 +22,12 @@ from gainboard.client.errors import NoAnswer, Problem, WorkFailed
 from gainboard.client.frames import Picture, ResultTable
 from gainboard.client.requests import Call, Pages, Request, api_path, read_mapping, read_model, read_text
 from gainboard.errors import BadInput
+from gainboard.notation.queries import LONGEST_WAIT, JobsQuery, PairsQuery, ReportsQuery
 from gainboard.vocabulary import JobState
 
 if TYPE_CHECKING:
     from gainboard.analyses.result_models import JobResult, ReportResult
 
-LONGEST_WAIT = 30.0
-"""Seconds that the service waits for the end before it returns the present state."""
 BETWEEN_PROGRESS = 1.0
 LATEX, SVG = "application/x-tex", "image/svg+xml"
 
@@ -283,23 +282,17 @@ class WorkCalls(Generic[JobT, ReportT]):
         return self._request_job(Request("GET", api_path("jobs", job_id)))
 
     @listing
-    def jobs(
-        self, *, collection: str | None = None, kind: str | None = None, state: JobState | None = None
-    ) -> Pages[JobT]:
+    def jobs(self, **query: Unpack[JobsQuery]) -> Pages[JobT]:
         """List the jobs that the token may see, newest first."""
-        query = {"collection": collection, "kind": kind, "state": state}
         page = Page[JobAnswer]
         return Pages(page, api_path("jobs"), query, lambda shown: self._job(self._connection, shown))
 
     @listing
-    def pairs(
-        self, job_id: str, *, metric: str | None = None, run: str | None = None, significant: float | None = None
-    ) -> Pages[PairAnswer]:
+    def pairs(self, job_id: str, **query: Unpack[PairsQuery]) -> Pages[PairAnswer]:
         """List the pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric.
 
         Give `metric` (a label of the result) or `run` for only their pairs, and `significant` for lower levels only.
         """
-        query = {"metric": metric, "run": run, "significant": significant}
         return Pages(Page[PairAnswer], api_path("jobs", job_id, "pairs"), query)
 
     @call
@@ -323,9 +316,8 @@ class WorkCalls(Generic[JobT, ReportT]):
         return self._request_report(Request("GET", api_path("reports", report_id)))
 
     @listing
-    def reports(self, *, collection: str | None = None, name: str | None = None) -> Pages[ReportT]:
+    def reports(self, **query: Unpack[ReportsQuery]) -> Pages[ReportT]:
         """List the reports that the token may see, newest first."""
-        query = {"collection": collection, "name": name}
         page = Page[ReportAnswer]
         return Pages(page, api_path("reports"), query, lambda shown: self._report(self._connection, shown))
 
