@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -41,12 +39,11 @@ from gainboard.errors import (
     UnsupportedMediaType,
 )
 from gainboard.evaluation import collections
-from gainboard.evaluation.collection_settings import Policy, Quotas
-from gainboard.evaluation.collections import TIMES, Described
+from gainboard.evaluation.collection_settings import OF_COLLECTION, Policy
+from gainboard.evaluation.collections import Described
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.submission import change_order
-from gainboard.store.records import Collection, CollectionPolicy
-from gainboard.vocabulary import Phase, RunOrder
+from gainboard.vocabulary import RunOrder
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented(), route_class=CheckedRoute)
 
@@ -71,7 +68,10 @@ def show(request: Request, described: Described) -> CollectionAnswer:
         intents=collection.intents,
         topics=collection.topics,
         metrics=collection.metrics,
-        policy=_shown_policy(collection, workspace.now()),
+        # The time of the release may have come.
+        policy=Policy.of(collection).model_copy(
+            update={"phase": "released" if collection.is_released(workspace.now()) else "hidden"}
+        ),
         public=collection.public,
         created_at=collection.created_at,
         qrels_version=qrels.version if qrels else None,
@@ -88,15 +88,6 @@ def _links(request: Request, name: str) -> CollectionLinks:
     return CollectionLinks(**{each: address(request, path) for each, path in {"self": path, **below, **work}.items()})
 
 
-def _shown_policy(collection: Collection, now: datetime) -> Policy:
-    policy = asdict(CollectionPolicy.of(collection))
-    quotas = Quotas(**{name: policy.pop(name) for name in Quotas.model_fields})
-    policy["presets"] = list(policy["presets"])
-    times = {name: getattr(collection, name) for name in TIMES}
-    phase: Phase = "released" if collection.is_released(now) else "hidden"
-    return Policy(**policy | times, phase=phase, quotas=quotas)
-
-
 def values_of(sent: NewCollection | ChangeableSettings) -> dict[str, Any]:
     values = sent.model_dump(exclude={"seen"}, exclude_unset=isinstance(sent, ChangeableSettings))
     if (levels := values.pop("levels", None)) is not None:
@@ -106,7 +97,7 @@ def values_of(sent: NewCollection | ChangeableSettings) -> dict[str, Any]:
             "highest_level": len(levels) if is_named else levels,
         }
     if (policy := values.pop("policy", None)) is not None:
-        values |= {name: policy.pop(name) for name in ("phase", *TIMES) if name in policy}
+        values |= {name: policy.pop(name) for name in OF_COLLECTION if name in policy}
         values["policy"] = policy | (policy.pop("quotas", None) or {})
     return values
 
