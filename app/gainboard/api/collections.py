@@ -57,6 +57,10 @@ def show(request: Request, described: Described) -> CollectionAnswer:
     """Return a collection as this principal may see it."""
     collection, qrels, relevant = described.collection, described.qrels, described.relevant
     workspace: Workspace = request.app.state.workspace
+    path = f"/v1/collections/{collection.name}"
+    paths = {name: f"{path}/{name}" for name in ("leaderboard", "scores", "runs", "teams", "qrels")}
+    paths |= {name: f"/v1/{name}?collection={collection.name}" for name in ("jobs", "reports")}
+    links = {name: address(request, path) for name, path in {"self": path, **paths}.items()}
     return CollectionAnswer(
         name=collection.name,
         title=collection.title,
@@ -77,15 +81,8 @@ def show(request: Request, described: Described) -> CollectionAnswer:
         qrels_version=qrels.version if qrels else None,
         relevant=Relevant(**relevant) if relevant else None,
         warnings=[WarningAnswer(**warning.as_json()) for warning in described.warnings],
-        links=_links(request, collection.name),
+        links=CollectionLinks(**links),
     )
-
-
-def _links(request: Request, name: str) -> CollectionLinks:
-    path = f"/v1/collections/{name}"
-    below = {each: f"{path}/{each}" for each in ("leaderboard", "scores", "runs", "teams", "qrels")}
-    work = {each: f"/v1/{each}?collection={name}" for each in ("jobs", "reports")}
-    return CollectionLinks(**{each: address(request, path) for each, path in {"self": path, **below, **work}.items()})
 
 
 def values_of(sent: NewCollection | ChangeableSettings) -> dict[str, Any]:

@@ -173,9 +173,7 @@ class WorkAnswers(Generic[W]):
             "up.",
         )
         async def read(
-            context: JobContextDep,
-            asked: Annotated[WaitQuery, asked_by(WaitQuery)],
-            seen: Seen[Any] = seen_work,
+            context: JobContextDep, seen: Seen[Any] = seen_work, *, asked: Annotated[WaitQuery, asked_by(WaitQuery)]
         ) -> Response:
             return await self.read(context, seen, asked.get("wait", 0))
 

@@ -57,6 +57,19 @@ class QueryReader:
         self._adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(typed_dict(query.__name__, types, total=False))
 
     async def __call__(self, request: Request) -> Any:
+        try:
+            return self._read(request)
+        except RequestValidationError as error:
+            faults = [*error.errors()]
+            # FastAPI asks no other reader of the route any more, and a client wants to know all faults at once.
+            for reader in request.scope["route"].readers:
+                try:
+                    reader is self or reader._read(request)
+                except RequestValidationError as more:
+                    faults += more.errors()
+            raise RequestValidationError(faults, body=error.body) from error
+
+    def _read(self, request: Request) -> dict[str, Any]:
         sent: dict[str, Any] = {}
         for name, text in request.query_params.multi_items():
             # The route has refused names that no reader of it has, before anything was looked up for the request.

@@ -79,7 +79,23 @@ class BackgroundWork(Generic[AnswerT]):
 
         Raise WorkFailed if it fails or is cancelled, and NoAnswer after `timeout` seconds.
         """
-        return self._wait(timeout, progress)
+        ends = time.monotonic() + timeout if timeout is not None else float("inf")
+        while not self.is_over:
+            if progress is not None:
+                progress(self.latest)
+            # Of the monotonic clock: the clock on the wall may be set back while we wait.
+            left = ends - time.monotonic()
+            if left <= 0:
+                raise NoAnswer(
+                    f"The {self._noun} is still {self.state} after {timeout:g} seconds. It goes on; wait again to "
+                    "see its end."
+                )
+            yield from self._read(min(left, LONGEST_WAIT if progress is None else BETWEEN_PROGRESS))
+        if progress is not None:
+            progress(self.latest)
+        if self.state != "succeeded":
+            raise WorkFailed(self._noun, self.state, self.latest.error)
+        return self.latest
 
     @call
     def cancel(self) -> Call[AnswerT]:
@@ -132,7 +148,15 @@ class BackgroundWork(Generic[AnswerT]):
     @call
     def table(self, name: str | None = None) -> Call[ResultTable]:
         """Return a table of the result, by default the first one; `latest.tables` lists them."""
-        return self._table(name)
+        if name is None and self.latest.tables is None:
+            yield from self._read()
+        if name is None and self.latest.tables is not None:
+            if not self.latest.tables:
+                raise BadInput(f"The {self._noun} has no table. Read its `result()`.")
+            name = self.latest.tables[0].name
+        # while there is no table, the service's error says why
+        path = self._path("tables", f"{name}.csv") if name is not None else self._path("result")
+        return ResultTable((yield from read_text(Request("GET", path, accept="text/csv"))))
 
     @call
     def latex(self, name: str | None = None) -> Call[str]:
@@ -164,36 +188,6 @@ class BackgroundWork(Generic[AnswerT]):
     def _update(self, request: Request) -> Call[AnswerT]:
         self.latest = yield from read_model(self._model(), request)
         return self.latest
-
-    def _wait(self, timeout: float | None, progress: Callable[[AnswerT], object] | None) -> Call[AnswerT]:
-        ends = time.monotonic() + timeout if timeout is not None else float("inf")
-        while not self.is_over:
-            if progress is not None:
-                progress(self.latest)
-            # Of the monotonic clock: the clock on the wall may be set back while we wait.
-            left = ends - time.monotonic()
-            if left <= 0:
-                raise NoAnswer(
-                    f"The {self._noun} is still {self.state} after {timeout:g} seconds. It goes on; wait again to "
-                    "see its end."
-                )
-            yield from self._read(min(left, LONGEST_WAIT if progress is None else BETWEEN_PROGRESS))
-        if progress is not None:
-            progress(self.latest)
-        if self.state != "succeeded":
-            raise WorkFailed(self._noun, self.state, self.latest.error)
-        return self.latest
-
-    def _table(self, name: str | None) -> Call[ResultTable]:
-        if name is None and self.latest.tables is None:
-            yield from self._read()
-        if name is None and self.latest.tables is not None:
-            if not self.latest.tables:
-                raise BadInput(f"The {self._noun} has no table. Read its `result()`.")
-            name = self.latest.tables[0].name
-        # while there is no table, the service's error says why
-        path = self._path("tables", f"{name}.csv") if name is not None else self._path("result")
-        return ResultTable((yield from read_text(Request("GET", path, accept="text/csv"))))
 
 
 class JobWork(BackgroundWork["JobAnswer"]):
