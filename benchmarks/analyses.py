@@ -17,7 +17,7 @@ from gainboard.statistics.bootstrap import paired_bootstrap
 from gainboard.statistics.corrected_means import LEAST_TRUSTED
 from gainboard.statistics.correlation import kendall_matrix
 from gainboard.statistics.draws import Draws, resample_counts
-from gainboard.statistics.pairs import pair_count, pair_differences
+from gainboard.statistics.means import pair_count, pair_differences
 from gainboard.statistics.significance import SignificanceSettings, find_test
 from gainboard.statistics.stability import stability_counts, swap_counts
 

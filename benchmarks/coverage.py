@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from benchmarks.rank_sets import MATRICES, matrix
 from gainboard.statistics.corrected_means import LEAST_TRUSTED, Estimates, TwiceJudged
 from gainboard.statistics.draws import Floats
-from gainboard.statistics.pairs import pair_indices
+from gainboard.statistics.means import pair_indices
 
 LEAST_COVERAGE = 0.92
 TRUSTED, ALL = (10, 20, 40), (50, 200)

@@ -15,7 +15,7 @@ from benchmarks.peers import PytrecEval
 from benchmarks.processes import Spent, forget_peak, memory, peak_memory, spend
 from benchmarks.report import Row, Target, cpu_cost, cpu_ratio
 from benchmarks.servers import FAST, Server
-from gainboard.trec.zstd import ZstdCompressor
+from gainboard.trec.bodies import ZstdCompressor
 
 COLLECTION = "/v1/collections/marco"
 TARGETS = {FAST: Target(0.35)}

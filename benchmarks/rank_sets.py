@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats
+from gainboard.statistics.means import pair_differences, pair_indices
 from gainboard.statistics.multiple_comparisons import differing_pairs, rank_sets
-from gainboard.statistics.pairs import pair_differences, pair_indices
 from gainboard.statistics.significance import Correction, SignificanceSettings, find_test
 
 ALPHA = 0.05

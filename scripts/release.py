@@ -48,7 +48,7 @@ MODULES: Mapping[str, str] = {
 """A module that each extra brings."""
 TRIAL = """
 import importlib, sys, httpx, gainboard
-from gainboard.client.local import HOST, LocalService
+from gainboard.client.connections import HOST, LocalService
 for name in sys.argv[1:]:
     importlib.import_module(name)
 gainboard.score(b"1 0 a 2\\n1 0 b 0\\n", [b"1 Q0 a 1 2.0 x\\n1 Q0 b 2 1.0 x\\n"], ["AP", "nDCG@10"])

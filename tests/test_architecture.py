@@ -27,7 +27,7 @@ OF_THE_CLIENT = (
         "gainboard.api.models",
     ),
     *("gainboard.__version__", "gainboard.analyses.job_kinds", "gainboard.analyses.result_models"),
-    "gainboard.trec.zstd",
+    "gainboard.trec.bodies",
 )
 """What the client imports: errors, models, and dataclasses, literals and a codec, which import nothing heavy."""
 

@@ -9,7 +9,7 @@ from gainboard.evaluation.runs.intake import WELL_PACKED, Body, Intake
 from gainboard.store.blobs import is_whole
 from gainboard.store.database import Database
 from gainboard.trec import FileLimits
-from gainboard.trec.zstd import compress
+from gainboard.trec.bodies import compress
 
 CONTENT = b"".join(b"%d Q0 d%d %d %d tag\n" % (rank % 50, rank * 7919, rank, -rank) for rank in range(20_000))
 SKIPPABLE = b"\x50\x2a\x4d\x18\x04\x00\x00\x001234"

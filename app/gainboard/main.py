@@ -53,8 +53,7 @@ from gainboard.dashboard import installing as dashboard
 from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.access.organisers import ensure_organiser
 from gainboard.evaluation.runs.pruning import Pruner
-from gainboard.evaluation.scoring.turns import MOST_WAITING, DearRequests
-from gainboard.evaluation.workspace import Workspace
+from gainboard.evaluation.workspace import MOST_WAITING, DearRequests, Workspace
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch
 from gainboard.settings import Settings

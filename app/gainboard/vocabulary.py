@@ -28,6 +28,7 @@ Action = Literal[
     "runs-pruned",
     "backup-taken",
     "team-created",
+    "team-deleted",
     "topic-group-put",
     "topic-group-deleted",
     "topic-groups-replaced",

@@ -7,7 +7,7 @@ import pytest
 
 from gainboard.analyses.pair_tests import ComparedPairs, as_counts, as_levels
 from gainboard.statistics import every_test
-from gainboard.statistics.pairs import pair_indices, pair_number
+from gainboard.statistics.means import pair_indices, pair_number
 
 
 @pytest.mark.parametrize(("resamples", "dtype"), [(200, "uint8"), (1000, "uint16"), (100_000, "uint32")])

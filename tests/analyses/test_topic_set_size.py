@@ -8,7 +8,7 @@ from scipy import stats
 
 from gainboard.statistics.classical import t_levels
 from gainboard.statistics.draws import Draws
-from gainboard.statistics.pairs import pair_differences
+from gainboard.statistics.means import pair_differences
 from gainboard.statistics.topic_sets import anova_design, interval_design, t_test_design
 
 KIND = "topic-set-size"

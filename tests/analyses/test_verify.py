@@ -12,7 +12,7 @@ from gainboard.jobs.results import content
 from gainboard.jobs.verification import verify
 from gainboard.store import blobs, jobs
 from gainboard.store.tables import jobs as table
-from gainboard.trec.zstd import compress
+from gainboard.trec.bodies import compress
 from tests.analyses.test_every_kind import ASKED, RUNS
 from tests.world.groves import planted
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from gainboard.dashboard import assets
+from gainboard.dashboard import rendering
 from gainboard.dashboard.installing import PAGES
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app
@@ -311,7 +311,7 @@ def _may_name_a_set(route):
 def test_the_application_has_no_operation_that_is_not_described():
     described = {(route.method, route.path) for route in every_route()}
     every = set(operations(create_app(Workspace(Database("sqlite://"))).routes))
-    pages = {each for module in (assets, *PAGES) for each in operations(module.router.routes)}
+    pages = {each for module in (rendering, *PAGES) for each in operations(module.router.routes)}
     assert every - (pages - described) == described | {("GET", "/openapi.json")}
 
 

@@ -9,11 +9,9 @@ import pytest
 from fastapi import APIRouter, Body, Request
 from fastapi.routing import APIRoute
 
-from gainboard.api.bodies import MOST_MEMBERS
 from gainboard.api.dependencies import PrincipalDep
-from gainboard.api.routes import CheckedRoute, add_routes
+from gainboard.api.routes import FORM_BYTES, MOST_MEMBERS, CheckedRoute, add_routes
 from gainboard.api.uploads import received
-from gainboard.dashboard.rendering import FORM_BYTES
 from gainboard.dashboard.sessions import MOST_FIELDS
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import ROUTERS, create_app

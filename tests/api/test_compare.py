@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, permutation_test, ttest_1samp, ttest_rel
 
-from gainboard.evaluation.boards import compare
+from gainboard.evaluation.boards import pair_statistics
 from gainboard.statistics.bootstrap_range import bootstrap_ranges, range_levels
 from tests.analyses import plain_tests
 from tests.world.campaigns import RUN, Campaign, codes, judged, run_text
@@ -192,10 +192,10 @@ def test_a_request_is_for_a_limited_number_of_scores_and_pairs(lab, monkeypatch)
         answer = lab.get("/compare", metric=metrics, **query)
         return 200 if answer.is_success else codes(answer)
 
-    monkeypatch.setattr(compare, "MOST_SCORES", 3 * 2 * 8)
+    monkeypatch.setattr(pair_statistics, "MOST_SCORES", 3 * 2 * 8)
     assert told("AP", "Q", "RR", run=PAIR) == 200
     assert told("AP", "Q", "RR", "P@1", run=PAIR) == ["too-many"]
-    monkeypatch.setattr(compare, "MOST_SCORES", 10_000)
-    monkeypatch.setattr(compare, "MOST_PAIRS", 2)
+    monkeypatch.setattr(pair_statistics, "MOST_SCORES", 10_000)
+    monkeypatch.setattr(pair_statistics, "MOST_PAIRS", 2)
     assert told("AP", "Q", baseline="run-0", run="run-1") == 200
     assert told("AP", "Q", "RR", baseline="run-0", run="run-1") == ["too-many"]

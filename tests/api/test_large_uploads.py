@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 
 from gainboard import acceleration
 from gainboard.errors import OutOfMemory
-from gainboard.evaluation.runs import apart, intake
+from gainboard.evaluation.runs import intake
 from gainboard.trec import READING
 from tests.waiting import until
 from tests.world.campaigns import QRELS, RUN, Campaign, judged, refused
@@ -34,14 +34,14 @@ def _large_is_small(monkeypatch):
 @pytest.fixture
 def started(monkeypatch):
     found = []
-    start = apart._started
+    start = intake._started
 
     def noted(files):
         process = start(files)
         found.append(process.pid)
         return process
 
-    monkeypatch.setattr(apart, "_started", noted)
+    monkeypatch.setattr(intake, "_started", noted)
     return found
 
 
@@ -125,22 +125,22 @@ def submitting(campaign, text):
 
 def test_a_reader_that_fails_is_not_said_to_lack_memory():
     with pytest.raises(RuntimeError, match=r"ended without an answer \(exit code 7\)"):
-        apart.apart(os._exit, 7)
+        intake.apart(os._exit, 7)
     with pytest.raises(ZeroDivisionError) as failed:
-        apart.apart(divmod, 1, 0)
+        intake.apart(divmod, 1, 0)
     assert "In the process that reads large files" in failed.value.__notes__[0]
     with pytest.raises(OutOfMemory):
-        apart.apart(signal.raise_signal, signal.SIGKILL)
+        intake.apart(signal.raise_signal, signal.SIGKILL)
 
 
 def test_the_reader_ends_when_the_server_ends_and_when_nobody_waits_for_it(started):
-    process = apart._started(())
-    process.stdin.write(pickle.dumps(apart.Task(time.sleep, [600], compiled=False)))
+    process = intake._started(())
+    process.stdin.write(pickle.dumps(intake.Task(time.sleep, [600], compiled=False)))
     process.stdin.close()  # the system does it for a server that is killed
     assert process.wait(60) == 1
     process.stdout.close()
     with pytest.raises(ClientDisconnect):
-        apart.apart(time.sleep, 600, require_client=_leave)
+        intake.apart(time.sleep, 600, require_client=_leave)
     with pytest.raises(ProcessLookupError):
         os.kill(started[1], 0)
 
@@ -156,7 +156,7 @@ def test_compiled_code_that_cannot_be_loaded_is_given_up_once(tmp_path, monkeypa
     monkeypatch.setattr(acceleration, "kept_in", lambda: tmp_path)
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     with caplog.at_level(logging.WARNING, "gainboard.acceleration"):
-        assert [apart.apart(divmod, 7, 2) for _ in range(2)] == [(3, 1)] * 2
+        assert [intake.apart(divmod, 7, 2) for _ in range(2)] == [(3, 1)] * 2
     (said,) = [record.getMessage() for record in caplog.records]
     assert "plain code is used for reading: NotCompiled: " in said
     assert READING.get() is None

@@ -78,7 +78,7 @@ def test_pairs_are_chosen_by_run_metric_and_significance(still, job, pairs, quer
 
 def test_many_pairs_are_not_listed_but_have_pages_and_csv(still, job, pairs, monkeypatch):
     lab, organiser = still[0], still[0].organiser
-    monkeypatch.setattr("gainboard.jobs.pairs.MOST_LISTED", 3 * PAIRS - 1)
+    monkeypatch.setattr("gainboard.jobs.results.MOST_LISTED", 3 * PAIRS - 1)
     monkeypatch.setattr("gainboard.analyses.bootstrap_sensitivity.MOST_POINTS", 5)
     many = worked(still, runs=[f"run-{number}" for number in range(7)])
     result = organiser.get(many["result_url"]).json()

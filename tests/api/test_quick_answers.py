@@ -27,9 +27,9 @@ def apart(monkeypatch):
     called = []
     really = run_in_threadpool
 
-    async def noting(function, **arguments):
+    async def noting(function, *given, **arguments):
         called.append(function.__name__)
-        return await really(function, **arguments)
+        return await really(function, *given, **arguments)
 
     monkeypatch.setattr(routes, "run_in_threadpool", noting)
     return called

@@ -5,7 +5,7 @@ import hashlib
 
 import pytest
 
-from gainboard.trec.zstd import compress
+from gainboard.trec.bodies import compress
 from tests.world.campaigns import RUN, WORSE, Campaign, codes, judged, refused, run_text
 
 

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from gainboard.evaluation.scoring import sweep
+from gainboard.evaluation.scoring import requests
 from tests.world.campaigns import codes
 
 GAINS, BETAS, BASES = ["3:2:1", "1:1:1", "10:5:1", "adjust(3:2:1)"], ["0", "0.5", "1", "10"], ["2", "3", "10"]
@@ -35,7 +35,7 @@ def test_a_metric_that_several_combinations_come_to_is_there_once(lab):
 
 
 def test_too_many_scores_are_refused_with_their_number_and_the_bound(lab, monkeypatch):
-    monkeypatch.setattr(sweep, "MOST_SCORES", 2 * 4 * 8)  # points x runs x topics
+    monkeypatch.setattr(requests, "MOST_SWEPT", 2 * 4 * 8)  # points x runs x topics
     assert lab.get("/sweep", metric=["Q"], beta=["2", "3"]).status_code == 200
     answer = lab.get("/sweep", metric=["Q"], beta=["2", "3", "4"])
     assert (answer.status_code, codes(answer)) == (422, ["too-many"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gainboard.evaluation.scoring import tied_runs
+from gainboard.evaluation.runs import run_properties
 from tests.world.campaigns import codes, judged, refused
 
 QRELS = "1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n3 0 z 1\n"
@@ -69,16 +69,16 @@ def test_the_order_of_the_collection_says_what_is_tied(shared, order_by, share):
 
 
 def test_too_many_files_orders_and_draws_are_refused_and_closed_forms_are_not(campaign, monkeypatch):
-    monkeypatch.setattr(tied_runs, "MOST_READ", 8)
+    monkeypatch.setattr(run_properties, "MOST_READ", 8)
     assert codes(campaign.get("/scores", ties="range")) == ["too-many"]
     for name in ("tied", "clear"):
         assert campaign.get("/scores", ties="range", run=name).status_code == 200
     assert campaign.get("/scores", ties="range").status_code == 200  # the ties of both are remembered
-    monkeypatch.setattr(tied_runs, "MOST_ORDERS", 5)  # four orders of one topic, two of the other
+    monkeypatch.setattr(run_properties, "MOST_ORDERS", 5)  # four orders of one topic, two of the other
     assert codes(campaign.get("/scores", metric="Pplus", ties="range")) == ["too-many"]
-    monkeypatch.setattr(tied_runs, "MOST_ORDERS", 6)
+    monkeypatch.setattr(run_properties, "MOST_ORDERS", 6)
     assert campaign.get("/scores", metric="Pplus", ties="range").status_code == 200
-    monkeypatch.setattr(tied_runs, "MOST_DRAWN", 5)  # the run has six tied documents
+    monkeypatch.setattr(run_properties, "MOST_DRAWN", 5)  # the run has six tied documents
     assert codes(campaign.get("/scores", metric=["AP", "ERR"], ties="expected")) == ["too-many"]
     assert campaign.get("/scores", metric="AP", ties="expected").status_code == 200
     assert campaign.get("/scores", metric="ERR", ties="expected", run="clear").status_code == 200

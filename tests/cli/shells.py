@@ -22,7 +22,7 @@ import httpx
 import pytest
 
 from gainboard.cli import main
-from gainboard.cli.serving import address_of, listen
+from gainboard.cli.local_service import address_of, listen
 from tests.outside import outside
 from tests.waiting import until
 from tests.world.servers import NO_AUTHORITIES

@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from gainboard.trec.zstd import compress
+from gainboard.trec.bodies import compress
 from tests.cli.shells import Shell, each_apart
 from tests.world.campaigns import QRELS, RUN
 

@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from gainboard.cli.result_files import write_files
-from gainboard.client.frames import ResultTable
+from gainboard.cli.jobs import write_files
+from gainboard.client.answers import ResultTable
 
 CAPTION = "<script>alert('AP & Q')</script>"
 

@@ -14,7 +14,7 @@ HEAVY = {"fastapi", "httpx", "numpy", "pydantic", "scipy", "sqlalchemy", "starle
 CLIENT = {"httpx", "pydantic"}
 FOR_OTHERS = {
     *("multiprocessing", "numba", "pydantic_core", "yaml"),
-    *("gainboard.acceleration.serving", "gainboard.analyses", "gainboard.evaluation.runs.apart"),
+    *("gainboard.acceleration.serving", "gainboard.analyses", "gainboard.evaluation.runs.intake"),
     *("gainboard.exhibits.drawing", "gainboard.exhibits.figures", "gainboard.exhibits.latex", "gainboard.statistics"),
     *("gainboard.store.records", "gainboard.trec.csv_files", "gainboard.trec.score_matrices"),
 }

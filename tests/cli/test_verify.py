@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from gainboard.cli import main
-from gainboard.cli.result_files import write_files
+from gainboard.cli.jobs import write_files
 
 pytestmark = pytest.mark.outer
 REPORT = "q-measure-appendix"

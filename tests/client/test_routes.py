@@ -9,7 +9,7 @@ import pytest
 
 from gainboard.api.models.jobs import JobAnswer, ReportAnswer
 from gainboard.client import AsyncGainboard, Gainboard, Job, Problem, Report
-from gainboard.client.calling import Both
+from gainboard.client.connections import Both
 from tests.world.servers import description
 
 ROUTES = [f"{method.upper()} {path}" for path, methods in description()["paths"].items() for method in methods]

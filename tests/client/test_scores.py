@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gainboard.client import MissingPackage
-from gainboard.client.frames import ResultTable as Table
+from gainboard.client.answers import ResultTable as Table
 from tests.world.campaigns import judged, run_text
 from tests.world.laboratories import TOPICS, Laboratory
 

@@ -10,7 +10,7 @@ import pytest
 
 from gainboard.client.requests import COMPRESSED_FROM
 from gainboard.errors import BadInput
-from gainboard.trec.zstd import compress
+from gainboard.trec.bodies import compress
 from tests.world.campaigns import RUN, run_text
 from tests.world.servers import ADMIN
 

@@ -11,7 +11,7 @@ from gainboard import errors
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.cli.parts import every_part
-from gainboard.dashboard import assets
+from gainboard.dashboard import rendering
 from gainboard.dashboard.rendering import HELP
 from gainboard.documentation import every_page, heading_id, linked_files, render, search
 from gainboard.metrics import every_metric
@@ -166,7 +166,7 @@ def test_every_page_metric_kind_report_problem_fault_and_setting_leads_to_a_part
 
 @pytest.mark.parametrize("path", [*PAGES, "style"])
 def test_the_two_forms_of_an_answer_have_two_strong_tags(sqlite_service, path):
-    path = assets.address_of("gainboard.css") if path == "style" else path
+    path = rendering.address_of("gainboard.css") if path == "style" else path
     plain, packed = (
         sqlite_service.anonymous.get(path, headers={"Accept-Encoding": coding, "Accept": "text/html,*/*"})
         for coding in ("identity", "gzip")

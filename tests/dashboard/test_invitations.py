@@ -146,3 +146,38 @@ def test_an_invitation_that_is_rotated_is_a_token_like_any_other(campaign, organ
 def test_who_guesses_codes_is_stopped_as_who_guesses_tokens(campaign, guest):
     statuses = [guest.post("/join", code=f"guess-{number}").status_code for number in range(25)]
     assert (statuses[0], statuses[-1]) == (404, 429)
+
+
+def test_a_name_with_a_space_is_one_mistake_and_not_two_teams(campaign, organiser):
+    refused = organiser.post("/c/web/teams", csrf=organiser.csrf, teams="Golf Team\nnewt")
+    assert refused.status_code == 422
+    assert "&#39;Golf Team&#39; cannot be the name of a team" in refused.text
+    assert links(organiser) == {}
+
+
+def test_a_mail_has_its_time_in_plain_text_and_all_links_are_a_csv(organiser):
+    shown = invite(organiser, "otter\nnewt")
+    page = organiser.get("/c/web/teams").text
+    mails = re.findall(r"<textarea id=\"mail[^>]*>(.*?)</textarea>", page, re.DOTALL)
+    assert all(re.search(r"until \d{4}-\d\d-\d\d \d\d:\d\d UTC, and press", mail) for mail in mails)
+    assert not [mail for mail in mails if "time" in mail.partition("Open")[0]]
+    answer = organiser.get("/c/web/teams/invitations.csv")
+    assert "no-store" in answer.headers["cache-control"]
+    rows = [line.split(",")[:2] for line in answer.text.splitlines()[1:]]
+    assert rows == sorted(map(list, shown.items()))
+
+
+def test_a_team_that_was_invited_by_mistake_is_removed_with_its_link(campaign, organiser, guest):
+    link = invite(organiser, "golf")["golf"]
+    assert organiser.post("/c/web/teams/golf/delete", csrf=organiser.csrf).status_code == 303
+    assert "golf" not in organiser.get("/c/web/teams").text
+    assert guest.post("/join/accept", code=code_of(link)).status_code == 404
+    assert campaign.get("/audit").json()["items"][-1]["action"] == "team-deleted"
+    # Its name may be used again, and a team with runs stays.
+    invite(organiser, "golf")
+    assert (
+        "it stays"
+        in organiser.post(
+            f"/c/web/teams/{campaign.get('/runs').json()['items'][0]['team']}/delete", csrf=organiser.csrf
+        ).text
+    )

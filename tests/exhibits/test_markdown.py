@@ -8,7 +8,7 @@ from itertools import product
 from markdown_it import MarkdownIt
 
 from gainboard.exhibits import Column, Table
-from gainboard.exhibits.forms import as_markdown
+from gainboard.exhibits.tables import as_markdown
 
 GITHUB = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 SHAPES = ("{0}", "{0}{0}word{0}{0}", "a{0}b{0}c", "{0}word{0} and {0} more", "{0}1. x", "x{0}(y) [z]{0}")

@@ -9,8 +9,8 @@ import pytest
 
 from gainboard.cli.printing import format_table
 from gainboard.exhibits import Column, Level, Marked, Share, Table, as_csv, bounded_levels, csv_line
+from gainboard.exhibits.figures import table_as_json
 from gainboard.exhibits.latex import as_latex
-from gainboard.exhibits.values import table_as_json
 
 
 def table(*rows, mark="", second_mark=""):

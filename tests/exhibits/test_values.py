@@ -6,8 +6,7 @@ import math
 import numpy as np
 
 from gainboard.exhibits import Column, Marked, Share, Table
-from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
-from gainboard.exhibits.values import figure_as_json, table_as_json
+from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series, figure_as_json, table_as_json
 
 
 def test_a_table_says_all_it_knows_in_plain_json():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gainboard.acceleration import is_installed
-from gainboard.metrics import JudgedRun, JudgedRuns, Scale, plain, plain_operations, resolve, score_all
+from gainboard.metrics import JudgedRun, JudgedRuns, Scale, plain, resolve, score_all
 from gainboard.metrics.scoring import SCORING
 from tests.thorough import examples
 
@@ -158,4 +158,4 @@ def test_every_other_operation_has_both_forms():
     from gainboard.metrics.instructions import COMPILED  # noqa: PLC0415 (it imports the compiler)
 
     spread = {name for name in COMPILED if name.startswith("spread ")}
-    assert COMPILED - spread == plain_operations.OPERATIONS - PLAIN_ONLY
+    assert COMPILED - spread == plain.OPERATIONS - PLAIN_ONLY

@@ -18,7 +18,7 @@ from gainboard.store import blobs as contents
 from gainboard.store.blobs import Damaged, check_content, is_whole
 from gainboard.store.database import Database
 from gainboard.store.tables import blobs, jobs
-from gainboard.trec.zstd import ZstdCompressor, compress, decompress
+from gainboard.trec.bodies import ZstdCompressor, compress, decompress
 from tests.waiting import over
 from tests.world.campaigns import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, refused
 from tests.world.servers import Service, new_settings, serving

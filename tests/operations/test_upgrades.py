@@ -14,7 +14,7 @@ from gainboard.errors import DatabaseOlder, GainboardError
 from gainboard.evaluation.audit import verify
 from gainboard.settings import Settings
 from gainboard.store.backup import files
-from gainboard.store.backup.copying import copy, set_sequences
+from gainboard.store.backup.files import copy, set_sequences
 from gainboard.store.database import Database
 from gainboard.store.inspection import require_current
 from gainboard.store.schema import LAST_COMMIT, migrate, upgrade

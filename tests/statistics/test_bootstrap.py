@@ -11,8 +11,8 @@ import pytest
 
 from gainboard.statistics.bootstrap import PairedBootstrap, paired_bootstrap, unpaired_bootstrap
 from gainboard.statistics.draws import Draws, resample_counts
+from gainboard.statistics.means import pair_differences
 from gainboard.statistics.multiple_comparisons import max_t
-from gainboard.statistics.pairs import pair_differences
 from gainboard.statistics.significance import SignificanceSettings
 
 from .matrices import EVERY_KIND, tenths

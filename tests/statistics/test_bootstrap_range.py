@@ -16,7 +16,7 @@ from gainboard.statistics.bootstrap_range import (
     range_levels,
 )
 from gainboard.statistics.draws import Draws
-from gainboard.statistics.pairs import pair_differences
+from gainboard.statistics.means import pair_differences
 from gainboard.statistics.significance import SignificanceSettings, every_test
 
 from .matrices import EVERY_KIND, continuous, tenths

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest, rankdata, ttest_1samp, ttest_rel, wilcoxon
 
 from gainboard.statistics.classical import Sign, TTest, Wilcoxon, deciding_topics, sign_levels, wilcoxon_levels
-from gainboard.statistics.pairs import pair_differences
+from gainboard.statistics.means import pair_differences
 from gainboard.statistics.significance import SignificanceSettings, find_test
 
 from .matrices import continuous, tenths

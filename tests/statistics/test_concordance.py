@@ -16,7 +16,7 @@ def class_of(signs, verdicts):
 
 @pytest.mark.parametrize("at_once", [1 << 15, 12])
 def test_every_pair_is_in_one_class(monkeypatch, at_once):
-    monkeypatch.setattr("gainboard.statistics.pairs._VALUES", at_once)
+    monkeypatch.setattr("gainboard.statistics.means._VALUES", at_once)
     drawn = np.random.default_rng(5)
     means = drawn.integers(0, 6, (4, 9)) / 10 + 1e-14 * drawn.random((4, 9))
     significant = drawn.random((4, 36)) < 0.4

@@ -8,8 +8,7 @@ from scipy.stats import ttest_1samp
 from statsmodels.stats.weightstats import DescrStatsW
 
 from gainboard.statistics.classical import pivotal_topics
-from gainboard.statistics.means import tost_levels
-from gainboard.statistics.pairs import pair_differences
+from gainboard.statistics.means import pair_differences, tost_levels
 from gainboard.statistics.significance import PairedTest, SignificanceSettings, every_test, find_paired_test
 
 from .matrices import continuous

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gainboard.statistics.bootstrap_range import BootstrapRange
+from gainboard.statistics.classical import RandomisedTukey
 from gainboard.statistics.multiple_comparisons import differing_pairs, significance_groups
-from gainboard.statistics.randomisation import RandomisedTukey
 from gainboard.statistics.significance import SignificanceSettings
 
 from .matrices import continuous

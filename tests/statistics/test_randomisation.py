@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
+from gainboard.statistics.classical import Randomisation, as_large, every_sign
 from gainboard.statistics.draws import Draws
-from gainboard.statistics.pairs import pair_differences
-from gainboard.statistics.randomisation import Randomisation, as_large, every_sign
+from gainboard.statistics.means import pair_differences
 from gainboard.statistics.significance import SignificanceSettings
 
 from .matrices import EVERY_KIND, continuous, tenths

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 # Importing a family enters its tests into the catalogue.
-from gainboard.statistics import bootstrap, bootstrap_range, classical, randomisation  # noqa: F401
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics import bootstrap, bootstrap_range, classical  # noqa: F401
+from gainboard.statistics.means import pair_count
 from gainboard.statistics.significance import SignificanceSettings, every_test, uncertain_pairs
 
 from .matrices import EVERY_KIND, continuous, tenths

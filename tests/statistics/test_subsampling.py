@@ -5,7 +5,7 @@ import pytest
 
 from gainboard.statistics.classical import t_levels
 from gainboard.statistics.correlation import taus_with
-from gainboard.statistics.pairs import pair_differences
+from gainboard.statistics.means import pair_differences
 from gainboard.statistics.topic_sets import significant_share, spread_of
 
 

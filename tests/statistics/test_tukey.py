@@ -5,8 +5,8 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
+from gainboard.statistics.classical import RandomisedTukey, largest_differences, tukey_levels
 from gainboard.statistics.draws import Draws
-from gainboard.statistics.randomisation import RandomisedTukey, largest_differences, tukey_levels
 from gainboard.statistics.significance import SignificanceSettings
 
 from .matrices import EVERY_KIND, continuous

@@ -8,7 +8,7 @@ import pytest
 
 from gainboard.errors import FaultyFile, TooLarge, UnsupportedEncoding
 from gainboard.trec import FileLimits, decompress_body
-from gainboard.trec.zstd import compress
+from gainboard.trec.bodies import compress
 
 MIB = 1 << 20
 LINES = b"301 Q0 FR-1 1 2.5 tag\n" * 1000

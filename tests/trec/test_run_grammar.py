@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gainboard.errors import FaultyFile, TooLarge
 from gainboard.trec import FileLimits, TopicsInterleaved
-from gainboard.trec.other_formats import other_format_of
+from gainboard.trec.bodies import other_format_of
 from tests.thorough import examples
 from tests.trec.readers import EitherReader as RunReader
 from tests.trec.readers import by_line

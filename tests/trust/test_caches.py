@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import httpx
 import pytest
 
-from gainboard.dashboard import assets
+from gainboard.dashboard import rendering
 from gainboard.dashboard.installing import PAGES
 from tests import nginx
 from tests.api.routes import operations
@@ -105,7 +105,7 @@ def campaign(still):
 def every(still):
     """Every operation of the application but static files, which are the same for everybody."""
     pages = {each for module in PAGES for each in operations(module.router.routes)}
-    static = set(operations(assets.router.routes))
+    static = set(operations(rendering.router.routes))
     found = sorted(set(operations(still.application.routes)) - static)
     return [Operation(*each, is_page=each in pages) for each in found]
 
@@ -152,10 +152,10 @@ def test_every_answer_says_who_may_keep_it(campaign, every, phase):
 
 
 def test_static_files_are_kept_by_everybody(campaign):
-    address = assets.address_of("gainboard.css")
+    address = rendering.address_of("gainboard.css")
     for client in (campaign.person.client, campaign.organiser, campaign.service.anonymous):
         answer = client.get(address)
-        assert (answer.headers["cache-control"], answer.headers["vary"]) == (assets.FOREVER, "Accept-Encoding")
+        assert (answer.headers["cache-control"], answer.headers["vary"]) == (rendering.FOREVER, "Accept-Encoding")
         assert client.get(f"{address}.absent").headers["cache-control"].startswith("private")
 
 

@@ -5,9 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gainboard.errors import TooManyDearRequests
-from gainboard.evaluation.boards import compare
-from gainboard.evaluation.scoring import scorer, sweep, tied_runs, turns
-from gainboard.evaluation.scoring.turns import MOST_AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, DearRequests
+from gainboard.evaluation import workspace
+from gainboard.evaluation.boards import pair_statistics
+from gainboard.evaluation.runs import run_properties
+from gainboard.evaluation.scoring import requests, scorer
+from gainboard.evaluation.workspace import MOST_AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, DearRequests
 from tests.waiting import until
 from tests.world.campaigns import RUN, WORSE, judged, refused
 
@@ -39,11 +41,11 @@ def _await(turns, number):
 @pytest.mark.parametrize(
     ("path", "unit"),
     [
-        (COMPARISON, (compare, "PAIR_SECONDS")),
-        ("/scores?ties=expected&metric=nDCG@7", (tied_runs, "READ_SECONDS")),
+        (COMPARISON, (pair_statistics, "PAIR_SECONDS")),
+        ("/scores?ties=expected&metric=nDCG@7", (run_properties, "READ_SECONDS")),
         ("/leaderboard?metric=nDCG@8", (scorer, "SCORE_SECONDS")),
         ("/scores?beta=7", (scorer, "SCORE_SECONDS")),
-        ("/sweep?metric=Q&beta=1&beta=7", (sweep, "SCORE_SECONDS")),
+        ("/sweep?metric=Q&beta=1&beta=7", (requests, "SCORE_SECONDS")),
     ],
 )
 def test_much_computing_needs_a_token(released, monkeypatch, path, unit):
@@ -65,9 +67,9 @@ def test_the_board_itself_is_open_to_everybody(shared, monkeypatch):
 
 
 def test_anonymous_visitors_take_turns_and_others_go_on(released, threads, own_turns, monkeypatch):
-    monkeypatch.setattr(compare, "PAIR_SECONDS", turns.DEAR_SECONDS)
+    monkeypatch.setattr(pair_statistics, "PAIR_SECONDS", workspace.DEAR_SECONDS)
     service, path = released.service, released.path + COMPARISON
-    own_turns.take(turns.ANYBODY)  # somebody is at work
+    own_turns.take(workspace.ANYBODY)  # somebody is at work
     try:
         asked = []
         for number in range(MOST_WAITING_OF_ONE):
@@ -81,20 +83,20 @@ def test_anonymous_visitors_take_turns_and_others_go_on(released, threads, own_t
         assert released.organiser.get(path).status_code == 200  # another principal has a turn of its own
         assert not any(each.done() for each in asked)
     finally:
-        own_turns.give_back(turns.ANYBODY)
+        own_turns.give_back(workspace.ANYBODY)
     assert [each.result().status_code for each in asked] == [200] * MOST_WAITING_OF_ONE
     assert service.anonymous.get(path).status_code == 200
 
 
 def test_a_request_that_fails_gives_its_turn_back(released, monkeypatch):
-    monkeypatch.setattr(compare, "PAIR_SECONDS", turns.DEAR_SECONDS)
+    monkeypatch.setattr(pair_statistics, "PAIR_SECONDS", workspace.DEAR_SECONDS)
 
     def fail(*_):
         raise RuntimeError("of the test")
 
     path = f"{released.path}{COMPARISON}&metric=nDCG@9"
     with monkeypatch.context() as broken:
-        broken.setattr(compare, "compare_pairs", fail)
+        broken.setattr(pair_statistics, "compare_pairs", fail)
         assert released.service.anonymous.get(path).status_code == 500
     assert released.service.anonymous.get(path).status_code == 200
 
@@ -120,7 +122,7 @@ def test_few_principals_work_at_once_and_few_requests_wait(threads):
 
 
 def test_a_turn_that_does_not_come_is_refused(monkeypatch):
-    monkeypatch.setattr(turns, "LONGEST_WAIT", 0.01)
+    monkeypatch.setattr(workspace, "LONGEST_WAIT", 0.01)
     own = DearRequests()
     own.take("one")
     with pytest.raises(TooManyDearRequests):

@@ -26,7 +26,7 @@ class _Here(httpx.HTTPTransport):
 
 
 class ServiceHere:
-    """In place of `gainboard.client.local.LocalService`, where no browser is let in."""
+    """In place of `gainboard.client.connections.LocalService`, where no browser is let in."""
 
     def __init__(self, data=None, *, job_slots=None, for_browsers=False):
         assert not for_browsers

@@ -11,8 +11,7 @@ from pydantic import Field
 from gainboard.analyses.common import refuse, topics_for_halves
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
-from gainboard.analyses.result_models import Number, ResultModel, SubsetsResult
-from gainboard.analyses.result_tables import METRIC, Shown, table
+from gainboard.analyses.result_models import METRIC, Number, ResultModel, Shown, SubsetsResult, table
 from gainboard.analyses.stability import Stability, StabilityParams
 from gainboard.analyses.swap_rate import SwapRate, SwapRateParams
 from gainboard.evaluation.scoring.matrices import Matrices

@@ -15,15 +15,14 @@ from gainboard.analyses.common import (
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import DrawCount, Expression, MetricsParams, Seed, Seeds
-from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
-from gainboard.analyses.result_tables import METRIC, Fields, Shown, fields
+from gainboard.analyses.result_models import METRIC, Fields, Number, ResultModel, Shown, TopicsResult, fields
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Level, LongTable, Marked, Share, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.exhibits.tables import MarkStyle
 from gainboard.statistics import multiple_comparisons
 from gainboard.statistics.draws import Indices
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.means import pair_count
 from gainboard.statistics.significance import (
     Correction,
     find_test,

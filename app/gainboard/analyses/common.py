@@ -18,7 +18,7 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.metrics import BoundMetric
 from gainboard.statistics.draws import Draws, Indices
-from gainboard.statistics.pairs import pair_blocks, pair_count, pieces
+from gainboard.statistics.means import pair_blocks, pair_count, pieces
 
 P = TypeVar("P", bound=MetricsParams)
 R = TypeVar("R", bound=JobResult)

@@ -15,14 +15,13 @@ from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import CORRECTION, CORRECTION_TITLES, Alpha, PairTests, Test
 from gainboard.analyses.params import DrawCount, Metrics, MetricsParams, Seed
-from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
-from gainboard.analyses.result_tables import Shown, table
+from gainboard.analyses.result_models import Number, ResultModel, Shown, TopicsResult, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap
 from gainboard.statistics import find_test
 from gainboard.statistics.agreement import CLASSES, concordance_counts, consistency
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.means import pair_count
 from gainboard.statistics.significance import Correction
 
 

@@ -14,8 +14,7 @@ from gainboard.analyses.judgments import SECONDS_A_JUDGMENT
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import MOST_LISTED
 from gainboard.analyses.params import DrawCount, Judgments, MetricsParams, Seed, SetVersion
-from gainboard.analyses.result_models import JobResult, Number, ResultModel, ResultRow
-from gainboard.analyses.result_tables import Shown, fields, table
+from gainboard.analyses.result_models import JobResult, Number, ResultModel, ResultRow, Shown, fields, table
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.boards.adjusted_boards import ASSUMED, TopicsJudgedTwice, require_correctable
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
@@ -23,8 +22,7 @@ from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics import bootstrap_range, multiple_comparisons
 from gainboard.statistics.corrected_means import Tuning, TwiceJudged
-from gainboard.statistics.means import competition_ranks
-from gainboard.statistics.pairs import pair_count, pair_indices
+from gainboard.statistics.means import competition_ranks, pair_count, pair_indices
 from gainboard.store.records import VersionName
 
 ALPHA = 0.05

@@ -15,8 +15,7 @@ from gainboard.analyses.common import MOST_PAIRS, common_topics, refuse, require
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import MetricsParams, Names
-from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
-from gainboard.analyses.result_tables import Shown, table
+from gainboard.analyses.result_models import Number, ResultModel, Shown, TopicsResult, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series

@@ -14,8 +14,7 @@ from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import Expression, Metrics, Seeds
 from gainboard.analyses.rank_correlation import CorrelationParams, RankCorrelation, RankCorrelationOfRuns
-from gainboard.analyses.result_models import ResultModel, SubsetsResult
-from gainboard.analyses.result_tables import METRIC_SECTION
+from gainboard.analyses.result_models import METRIC_SECTION, ResultModel, SubsetsResult
 from gainboard.analyses.stability import Stability, StabilityOfMetrics, StabilityResult
 from gainboard.analyses.swap_rate import SwapRate, SwapRateOfMetrics, SwapRateParams, SwapRateResult
 from gainboard.evaluation.scoring.matrices import Matrices

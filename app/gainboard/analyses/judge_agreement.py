@@ -14,8 +14,7 @@ from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import Alpha
 from gainboard.analyses.params import MOST_RUNS, DrawCount, Judgments, MetricsParams, Seed, SetVersion
-from gainboard.analyses.result_models import JobResult, ResultModel
-from gainboard.analyses.result_tables import METRIC, Shown, fields, table
+from gainboard.analyses.result_models import METRIC, JobResult, ResultModel, Shown, fields, table
 from gainboard.analyses.versioned_metrics import MixedMatrices, on_version
 from gainboard.evaluation.scoring.binding import is_custom
 from gainboard.evaluation.scoring.matrices import CommonPairs, Floats, JudgedPairs, Matrices, judged_pairs
@@ -24,7 +23,7 @@ from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, 
 from gainboard.metrics import mean_of
 from gainboard.statistics import draws, judging
 from gainboard.statistics.classical import t_levels
-from gainboard.statistics.pairs import pair_count, pair_differences
+from gainboard.statistics.means import pair_count, pair_differences
 from gainboard.store.records import VersionName
 from gainboard.vocabulary import OFFICIAL
 

@@ -11,8 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from gainboard.analyses.job_kinds import Arrays
-from gainboard.analyses.result_models import Number, ResultModel
-from gainboard.analyses.result_tables import Shown
+from gainboard.analyses.result_models import Number, ResultModel, Shown
 from gainboard.evaluation.scoring.matrices import Floats
 from gainboard.statistics.judging import (
     RETRIEVAL,

@@ -12,8 +12,7 @@ from pydantic import Field
 
 from gainboard.analyses.job_kinds import Arrays
 from gainboard.analyses.judged_labels import LIMITS
-from gainboard.analyses.result_models import Number, ResultModel
-from gainboard.analyses.result_tables import Shown
+from gainboard.analyses.result_models import Number, ResultModel, Shown
 from gainboard.evaluation.scoring.matrices import Floats
 from gainboard.statistics.agreement import (
     CLASSES,

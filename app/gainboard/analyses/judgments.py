@@ -12,8 +12,7 @@ from pydantic import ConfigDict, Field
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import Params, SetVersion, Version
-from gainboard.analyses.result_models import JobResult, Number, ResultModel
-from gainboard.analyses.result_tables import Part, Shown, table
+from gainboard.analyses.result_models import JobResult, Number, Part, ResultModel, Shown, table
 from gainboard.evaluation.judgments.differences import compare_levels
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Cell, Column, Table

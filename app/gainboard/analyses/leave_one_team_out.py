@@ -15,8 +15,7 @@ from gainboard.analyses import common
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import GroupTopics, MetricsParams, Names, TopicNotJudged, Topics
-from gainboard.analyses.result_models import JobResult, Number, ResultModel
-from gainboard.analyses.result_tables import METRIC_SECTION, Shown, fields, table
+from gainboard.analyses.result_models import METRIC_SECTION, JobResult, Number, ResultModel, Shown, fields, table
 from gainboard.evaluation.judgments.judged_shares import NumberedDocuments, RetrievedDocuments
 from gainboard.evaluation.scoring.binding import is_custom
 from gainboard.evaluation.scoring.matrices import Floats, Matrices

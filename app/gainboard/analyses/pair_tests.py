@@ -12,19 +12,18 @@ from pydantic import Field
 
 from gainboard.analyses.common import MOST_KEPT, MOST_TESTED_PAIRS, PAIRS, common_topics, refuse, require_at_most
 from gainboard.analyses.job_kinds import Arrays
-from gainboard.analyses.result_models import Number, ResultRow
-from gainboard.analyses.result_tables import Shown
+from gainboard.analyses.result_models import Number, ResultRow, Shown
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.statistics import every_test
 from gainboard.statistics.draws import Indices, successive_seeds
-from gainboard.statistics.means import unit_of
-from gainboard.statistics.pairs import (
+from gainboard.statistics.means import (
     NUMBERS_AT_ONCE,
     pair_count,
     pair_differences,
     pair_indices,
     pair_number,
     pieces,
+    unit_of,
 )
 from gainboard.statistics.significance import Correction, Outcome, SignificanceSettings, doubtful_levels, find_test
 

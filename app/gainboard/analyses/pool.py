@@ -13,8 +13,7 @@ from gainboard.analyses.common import refuse, require_at_most
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import AnyParams, GroupTopics, Names, Seed, SetVersion, Topics
-from gainboard.analyses.result_models import JobResult, ResultModel
-from gainboard.analyses.result_tables import Shown, table
+from gainboard.analyses.result_models import JobResult, ResultModel, Shown, table
 from gainboard.evaluation.judgments import pools
 from gainboard.evaluation.judgments.versions import index_of
 from gainboard.evaluation.runs.run_files import TopDocuments

@@ -20,8 +20,7 @@ from gainboard.notation.queries import MOST_METRICS
 from gainboard.statistics import correlation
 from gainboard.statistics.agreement import discordant_pairs
 from gainboard.statistics.draws import Draws, resample_counts
-from gainboard.statistics.means import round_scores, tied_pairs
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.means import pair_count, round_scores, tied_pairs
 from gainboard.store.records import VersionName
 
 Coefficient = Literal["kendall", "kendall_a", "spearman", "tau_ap", "rbo"]

@@ -13,8 +13,7 @@ from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import CORRECTION, CORRECTION_TITLES, Decision, PairTests, Test
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
-from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
-from gainboard.analyses.result_tables import Shown, fields, table
+from gainboard.analyses.result_models import Number, ResultModel, Shown, TopicsResult, fields, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series

@@ -22,12 +22,11 @@ from gainboard.analyses.common import (
 from gainboard.analyses.job_kinds import Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
-from gainboard.analyses.result_models import Number, ResultModel, ResultRow, SubsetsResult
-from gainboard.analyses.result_tables import Shown, table
+from gainboard.analyses.result_models import Number, ResultModel, ResultRow, Shown, SubsetsResult, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.means import pair_count
 from gainboard.statistics.stability import StabilityCounts, shared_rate, stability_counts, ties_at
 
 SECONDS_A_COMPARISON = 1.2e-9

@@ -17,13 +17,21 @@ from gainboard.analyses.common import (
 )
 from gainboard.analyses.job_kinds import Arrays, enter
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed, Seeds
-from gainboard.analyses.result_models import Number, ResultModel, TopicsResult
-from gainboard.analyses.result_tables import METRIC, METRIC_SECTION, Shown, fields, table
+from gainboard.analyses.result_models import (
+    METRIC,
+    METRIC_SECTION,
+    Number,
+    ResultModel,
+    Shown,
+    TopicsResult,
+    fields,
+    table,
+)
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.statistics.draws import Draws, successive_seeds
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.means import pair_count
 from gainboard.statistics.stability import BIN_EDGES, LEAST_COMPARISONS, RULES, SURE_RATE, Rule, SwapCounts, swap_counts
 
 SECONDS_A_COMPARISON = 1.2e-8

@@ -15,14 +15,12 @@ from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.pair_tests import Alpha
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed
-from gainboard.analyses.result_models import Number, ResultModel, SpreadOverSubsets, TopicsResult
-from gainboard.analyses.result_tables import Shown, fields, table
+from gainboard.analyses.result_models import Number, ResultModel, Shown, SpreadOverSubsets, TopicsResult, fields, table
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.statistics.correlation import paired_taus, taus_with
-from gainboard.statistics.means import TINY
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.means import TINY, pair_count
 from gainboard.statistics.topic_sets import (
     Design,
     anova_design,

@@ -13,8 +13,7 @@ from pydantic import ConfigDict, Field
 
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.params import AnyParams
-from gainboard.analyses.result_models import JobResult, ResultModel
-from gainboard.analyses.result_tables import Shown, fields, table
+from gainboard.analyses.result_models import JobResult, ResultModel, Shown, fields, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 

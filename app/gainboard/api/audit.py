@@ -20,8 +20,8 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.queries import AuditQuery
-from gainboard.store.access_records import AuditEntry
 from gainboard.store.audit import AuditWanted
+from gainboard.store.records import AuditEntry
 
 router = APIRouter(prefix="/v1", tags=["audit"], responses=documented(), route_class=CheckedRoute)
 

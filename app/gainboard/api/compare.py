@@ -15,7 +15,7 @@ from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by, question_of
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
-from gainboard.evaluation.boards.compare import ComparedRuns, compare
+from gainboard.evaluation.boards.pair_statistics import ComparedRuns, compare
 from gainboard.exhibits import csv_line
 from gainboard.notation.queries import CompareQuery
 

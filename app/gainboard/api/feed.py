@@ -10,8 +10,8 @@ from fastapi import APIRouter, Request, Response
 
 from gainboard.api.answers import server_address
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
+from gainboard.api.jobs import text_answer
 from gainboard.api.problems import documented
-from gainboard.api.results import text_answer
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import JudgmentsHidden
 from gainboard.evaluation.releases.releases import feed_of

@@ -26,7 +26,7 @@ from gainboard.api.problems import problem
 from gainboard.api.response_cache import note_sent
 from gainboard.api.telemetry import AccessLog, Telemetry
 from gainboard.errors import AddressTooLong, BodyStalled, SeveralHosts, Unexpected
-from gainboard.evaluation.scoring.turns import DearRequests, Visit, visiting
+from gainboard.evaluation.workspace import DearRequests, Visit, visiting
 
 try:
     # The `fast` extra has Intel's library: a quarter of zlib's time, and fewer bytes.

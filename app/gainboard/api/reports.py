@@ -14,9 +14,17 @@ from gainboard.analyses.result_models import ReportResult
 from gainboard.api.answers import address
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import KeyedDep
-from gainboard.api.job_answers import JobContextDep, WorkAnswers, finished
-from gainboard.api.job_requests import NewReport, ReportName
-from gainboard.api.jobs import ON_LAUNCH, add_verification_route, depended_files
+from gainboard.api.job_answers import JobContextDep, NewReport, ReportName, WorkAnswers, finished
+from gainboard.api.jobs import (
+    LATEX,
+    ON_LAUNCH,
+    add_exhibit_routes,
+    add_verification_route,
+    depended_files,
+    file_answer,
+    json_answer,
+    result_answer,
+)
 from gainboard.api.models.common import Page
 from gainboard.api.models.jobs import (
     DependedChapter,
@@ -33,7 +41,6 @@ from gainboard.api.models.jobs import (
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by
-from gainboard.api.results import LATEX, add_exhibit_routes, file_answer, json_answer, result_answer
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import JobNotFinished, JudgmentsHidden, NoResult, ResultOutdated
 from gainboard.jobs.access import REPORTS, Seen, find_work

@@ -15,7 +15,7 @@ from gainboard.api.dependencies import as_sent, caller_of
 from gainboard.api.telemetry import Telemetry
 from gainboard.errors import GainboardError
 from gainboard.evaluation.access.principals import Sender
-from gainboard.evaluation.cache_validity import Origin, is_current
+from gainboard.evaluation.scoring.requests import Origin, is_current
 from gainboard.evaluation.workspace import LRUCache, Workspace
 from gainboard.store.snapshots import Standing, StandingKey, Standings
 

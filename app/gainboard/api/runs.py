@@ -49,9 +49,9 @@ from gainboard.errors import (
     WithdrawalAfterRelease,
 )
 from gainboard.evaluation.access.visibility import View, require_organiser
-from gainboard.evaluation.runs import run_metadata, runs
+from gainboard.evaluation.runs import run_properties, runs
 from gainboard.evaluation.runs.receipts import RUN, Receipt, receipt_of, receipt_of_run
-from gainboard.evaluation.runs.run_metadata import MOST_METADATA, MetadataFile
+from gainboard.evaluation.runs.run_properties import MOST_METADATA, MetadataFile
 from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.runs.upload_quota import take_slot
 from gainboard.evaluation.workspace import Workspace
@@ -220,7 +220,7 @@ def read_run_metadata(
     """Return the ir_metadata of a run, for those who may read its file: the header in that file, and the values of the
     file beside it; with `Accept: text/plain` the file beside it, as it was sent.
     """
-    header, beside = run_metadata.find(workspace, principal, collection, run)
+    header, beside = run_properties.find_metadata(workspace, principal, collection, run)
     if not accepts(request, "text/plain"):
         values, text, faults = (header.values, header.text, header.faults) if header else (None, None, ())
         shown = show_metadata(beside) if beside else None
@@ -249,9 +249,9 @@ async def put_run_metadata(
     """
     principal.require_token()
     # A form has more than its file.
-    most, why = 2 * MOST_METADATA, run_metadata.too_large()
+    most, why = 2 * MOST_METADATA, run_properties.metadata_too_large()
     async with readers.reading(principal), uploads.received(request, most, refusal=why) as sent:
-        stored = await run_in_threadpool(run_metadata.put, workspace, principal, collection, run, sent.body)
+        stored = await run_in_threadpool(run_properties.put_metadata, workspace, principal, collection, run, sent.body)
     return answer(show_metadata(stored))
 
 

@@ -29,10 +29,9 @@ from gainboard.errors import (
     TooManyDearRequests,
 )
 from gainboard.evaluation.access.visibility import View
-from gainboard.evaluation.cache_validity import origin_of
+from gainboard.evaluation.runs.run_properties import ScoredTies, score_ties
 from gainboard.evaluation.scoring.binding import scale_of
-from gainboard.evaluation.scoring.requests import MOST_SCORES, StoredScores, score
-from gainboard.evaluation.scoring.tied_runs import ScoredTies, score_ties
+from gainboard.evaluation.scoring.requests import MOST_SCORES, StoredScores, origin_of, score
 from gainboard.evaluation.scoring.ties import as_json
 from gainboard.metrics import notes_on_names
 from gainboard.notation.queries import ScoresQuery

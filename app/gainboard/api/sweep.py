@@ -15,7 +15,7 @@ from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by, parameters_of, question_of
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
-from gainboard.evaluation.scoring.sweep import Grid, SweptScores, sweep
+from gainboard.evaluation.scoring.requests import Grid, SweptScores, sweep
 from gainboard.exhibits import csv_line
 from gainboard.notation.queries import SweepQuery
 

@@ -15,10 +15,10 @@ from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.routes import CheckedRoute
-from gainboard.errors import Forbidden, KeyInUse, KeyReused, TeamExists, UnsupportedMediaType
+from gainboard.errors import Conflict, Forbidden, KeyInUse, KeyReused, TeamExists, UnsupportedMediaType
 from gainboard.evaluation.access import teams
 from gainboard.evaluation.access.visibility import require_organiser
-from gainboard.store.access_records import CountedTeam
+from gainboard.store.records import CountedTeam
 
 router = APIRouter(
     prefix="/v1/collections/{collection}/teams", tags=["teams"], responses=documented(), route_class=CheckedRoute
@@ -58,6 +58,17 @@ def list_teams(
     """List the teams whose runs this token may see, by name."""
     view, members = teams.list_teams(workspace, principal, collection, paging.after, paging.wanted)
     return paging.page(members, lambda each: each.name, lambda each: _show(each, view.organises))
+
+
+@router.delete("/{team}", status_code=204, response_class=Response, responses=documented(Forbidden, Conflict))
+def delete_team(
+    collection: CollectionName,
+    team: Annotated[str, Path(description="The team's name")],
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+) -> None:
+    """Delete a team that has sent no run, with its tokens and invitations (organisers)."""
+    teams.delete(workspace, principal, collection, team)
 
 
 @router.get("/{team}")

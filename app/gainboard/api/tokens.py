@@ -32,7 +32,7 @@ from gainboard.evaluation.access import organisers, tokens
 from gainboard.evaluation.access.tokens import IssuedToken, Wish
 from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.store import collections
-from gainboard.store.access_records import Token
+from gainboard.store.records import Token
 
 router = APIRouter(prefix="/v1", tags=["tokens"], responses=documented(), route_class=CheckedRoute)
 

@@ -24,9 +24,9 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message
 from typing_extensions import TypedDict
 
-from gainboard.api.bodies import BoundedRequest
 from gainboard.api.dependencies import ask_again
 from gainboard.api.queries import QueryReader, reader_of
+from gainboard.api.routes import BoundedRequest
 from gainboard.errors import (
     FaultyFile,
     Forbidden,

@@ -20,7 +20,7 @@ from gainboard.cli.command import SERVER, Argument, Option, Told
 from gainboard.cli.options import HOST, PORT, STANDARD_INPUT
 from gainboard.cli.printing import COLLECTION_HINTS, fault_lines, list_faults, printable
 from gainboard.errors import BadSetting, Fault, GainboardError
-from gainboard.notation.remarks import Warned, warning_lines
+from gainboard.notation.texts import Warned, warning_lines
 
 if TYPE_CHECKING:  # `gainboard check` has the options of this module, and starts without the client
     from gainboard.client import Gainboard, Problem

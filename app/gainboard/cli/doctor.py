@@ -29,10 +29,10 @@ from gainboard.errors import BadSetting, GainboardError
 from gainboard.evaluation.audit import verify
 from gainboard.settings import PREFIX, Settings
 from gainboard.store import audit, inspection, machine
-from gainboard.store.access_records import AuditEntry
 from gainboard.store.damage import damaged_rows
 from gainboard.store.database import Database, Transaction
 from gainboard.store.inspection import Schema, looking
+from gainboard.store.records import AuditEntry
 from gainboard.store.schema import ADVICE, FOLDED
 
 Verdict = Literal["ok", "note", "problem"]

@@ -113,7 +113,7 @@ class ReleaseFolder:
     @property
     def log(self) -> str | None:
         """The place of its history, or in older folders of the audit log; None if it has neither."""
-        from gainboard.evaluation.releases.history import HISTORY, WHOLE_LOG  # noqa: PLC0415
+        from gainboard.evaluation.releases.releases import HISTORY, WHOLE_LOG  # noqa: PLC0415  # noqa: PLC0415
 
         return next((name for name in (HISTORY, WHOLE_LOG) if (self.path / name).is_file()), None)
 
@@ -211,7 +211,7 @@ class ReleaseFolder:
 
     def _compare_log(self, document: Mapping[str, Any]) -> FileComparison:
         from gainboard.evaluation.audit import read_line, verify  # noqa: PLC0415
-        from gainboard.evaluation.releases.history import HISTORY, WHOLE_LOG, read_history  # noqa: PLC0415
+        from gainboard.evaluation.releases.releases import HISTORY, WHOLE_LOG, read_history  # noqa: PLC0415  # noqa: PLC0415
 
         if self.log is None:
             return FileComparison(HISTORY, "not compared", "the folder has no history")

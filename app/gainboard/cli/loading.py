@@ -199,7 +199,7 @@ def _is_zip_of_files(path: Path) -> bool:
     # Workbooks are zips, too, and their refusal says what they are.
     if not zipfile.is_zipfile(path):
         return False
-    from gainboard.trec.other_formats import document_in_zip  # noqa: PLC0415 (with NumPy, and few runs are in a zip)
+    from gainboard.trec.bodies import document_in_zip  # noqa: PLC0415 (with NumPy, and few runs are in a zip  # noqa: PLC0415 (with NumPy, and few runs are in a zip)
 
     with path.open("rb") as file:
         return document_in_zip(file.read(1 << 16)) is None

@@ -36,8 +36,8 @@ from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable, rank_by
 from gainboard.evaluation.scoring.ties import RunTies, TiedScores, as_json, refuse_by_intent, tied_scores
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, notes_on_names, score_all
-from gainboard.notation.remarks import warning_lines
 from gainboard.notation.sources import as_utf8
+from gainboard.notation.texts import warning_lines
 from gainboard.trec import FileWarning, QrelsFile
 from gainboard.vocabulary import TiesAsked
 

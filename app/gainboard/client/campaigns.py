@@ -14,7 +14,7 @@ from gainboard.api.models.common import Page
 from gainboard.api.models.judgments import ImpactAnswer, JudgmentSetAnswer, QrelsAnswer, SurveyAnswer
 from gainboard.api.models.releases import ImportedRelease, ReleaseAnswer, WholeRelease
 from gainboard.api.models.runs import MatrixAnswer, WholeMatrix
-from gainboard.client.calling import call, listing
+from gainboard.client.connections import call, listing
 from gainboard.client.requests import (
     Call,
     Pages,
@@ -214,6 +214,11 @@ class CampaignCalls:
     def team(self, collection: str, name: str) -> Call[TeamAnswer]:
         """Return one team."""
         return read_model(TeamAnswer, Request("GET", api_path("collections", collection, "teams", name)))
+
+    @call
+    def delete_team(self, collection: str, name: str) -> Call[None]:
+        """Delete a team that has sent no run, with its tokens and invitations (organisers)."""
+        return delete(api_path("collections", collection, "teams", name))
 
     @listing
     def tokens(self, collection: str) -> Pages[TokenAnswer]:

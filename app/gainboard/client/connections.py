@@ -1,26 +1,41 @@
-"""The two ways to run a call: blocking and asynchronous. Everything except waiting is elsewhere."""
+"""The connection of a client: to a server, or to a service of this process alone, blocking or asynchronous.
+
+Methods are written once, as calls. A blocking client runs them at once; an asynchronous one is awaited.
+"""
 
 from __future__ import annotations
 
 import functools
+import inspect
+import json
 import os
+import re
+import secrets
+import shutil
 import ssl
+import subprocess
+import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from types import MethodType
+from typing import Any, BinaryIO, Concatenate, Generic, ParamSpec, TypeVar, get_args, overload
+from urllib.parse import quote
 from uuid import uuid4
+from weakref import finalize
 
 import anyio
 import anyio.to_thread
 import httpx
 
-from gainboard import __version__
+from gainboard import __version__, children, vocabulary
 from gainboard.client.attempts import Attempt, Outcome, Pause, steps
-from gainboard.client.requests import Call, Request, media_type
-from gainboard.errors import BadSetting
+from gainboard.client.errors import ClientError, Problem
+from gainboard.client.requests import Call, Pages, Request, media_type
+from gainboard.errors import BadInput, BadSetting
+from gainboard.notation.queries import fields_of, parameters_type
 
 T = TypeVar("T")
 
@@ -205,3 +220,193 @@ def _write_whole(path: Path) -> Iterator[BinaryIO]:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+HOST = "gainboard.local"
+STOP_SECONDS = 15
+
+
+class LocalService:
+    """A service in a child process: on a socket in a folder that only this user may enter, until this process ends.
+
+    `data` is a folder for its database; without one, everything is removed at the end. `port` is where browsers of
+    this machine find it, if that was asked for, and else 0. Raise ClientError if it does not start.
+    """
+
+    def __init__(self, data: Path | None = None, *, job_slots: int | None = None, for_browsers: bool = False) -> None:
+        self.token = secrets.token_urlsafe(32)
+        folder = Path(tempfile.mkdtemp(prefix="gainboard-"))  # which only its owner may enter
+        socket = folder / "socket"
+        # Its own session: an interrupt at the keyboard is for this process, which then ends the service.
+        process = subprocess.Popen(
+            children.command("gainboard.cli.local_process"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=children.environment(),
+            start_new_session=True,
+        )
+        self.folder, self.process = folder, process.pid
+        self._end = finalize(self, _end, process, folder)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._entrance = secrets.token_urlsafe(32)
+        asked = {
+            "data": str(data or folder / "data"),
+            "socket": str(socket),
+            "token": self.token,
+            "job_slots": job_slots,
+            "entrance": self._entrance if for_browsers else "",
+        }
+        process.stdin.write(json.dumps(asked) + "\n")
+        process.stdin.flush()
+        with process.stdout as told:
+            port = told.readline()
+        if not port:
+            self.close()
+            raise ClientError(f"The local service did not start ({children.ending(process.returncode)}).")
+        self.port = int(port)
+        self.transport = httpx.HTTPTransport(uds=str(socket))
+
+    def entrance(self, path: str) -> str:
+        """Return the address that lets one browser in, once, and leads it to a page."""
+        return f"http://127.0.0.1:{self.port}/enter/{self._entrance}?to={quote(path)}"
+
+    def close(self) -> None:
+        """End the service. It does so by itself at the end of this process."""
+        self._end()
+
+
+def _end(process: subprocess.Popen[str], folder: Path) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The runs that were loaded into a collection: their names, and the refusals of faulty ones by name."""
+
+    runs: Sequence[str]
+    refused: Mapping[str, Problem | BadInput] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        refused = f", refused: {', '.join(self.refused)}" if self.refused else ""
+        return f"<Loaded: {len(self.runs)} runs{refused}>"
+
+
+P = ParamSpec("P")
+NowT_co = TypeVar("NowT_co", covariant=True)
+LaterT_co = TypeVar("LaterT_co", covariant=True)
+
+
+class Blocking:
+    """The base of objects that run their calls at once."""
+
+    _connection: Connection
+
+
+class Awaited:
+    """The base of objects that run their calls when they are awaited."""
+
+    _connection: AsyncConnection
+
+
+class Both(Generic[P, NowT_co, LaterT_co]):
+    """A method with a blocking and an asynchronous form; its object chooses."""
+
+    def __init__(self, now: Callable[..., NowT_co], later: Callable[..., LaterT_co]) -> None:
+        self._now, self._later = now, later
+        self.__doc__ = now.__doc__
+
+    @overload
+    def __get__(self, of: Blocking, kind: Any = None) -> Callable[P, NowT_co]: ...
+    @overload
+    def __get__(self, of: Awaited, kind: Any = None) -> Callable[P, LaterT_co]: ...
+    @overload
+    def __get__(self, of: None, kind: type[Blocking]) -> Callable[Concatenate[Any, P], NowT_co]: ...
+    @overload
+    def __get__(self, of: None, kind: type[Awaited]) -> Callable[Concatenate[Any, P], LaterT_co]: ...
+    def __get__(self, of: object, kind: Any = None) -> Any:
+        # Both clients inherit the same calls, so only the class that is looked at tells which form is meant.
+        function = self._later if issubclass(kind or type(of), Awaited) else self._now
+        return function if of is None else MethodType(function, of)
+
+
+def call(define: Callable[Concatenate[Any, P], Call[T]]) -> Both[P, T, Coroutine[Any, Any, T]]:
+    """Make a method that returns one result."""
+
+    def now(self: Blocking, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._connection.run(define(self, *args, **kwargs))
+
+    async def later(self: Awaited, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._connection.run(define(self, *args, **kwargs))
+
+    return Both(_like(define, now, "{}"), _like(define, later, "{}"))
+
+
+def listing(define: Callable[Concatenate[Any, P], Pages[T]]) -> Both[P, Iterator[T], AsyncIterator[T]]:
+    """Make a method that returns a list, which is read page by page."""
+
+    def now(self: Blocking, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        pages, cursor = define(self, *args, **kwargs), None
+        while True:
+            items, cursor = self._connection.run(pages.page(cursor))
+            yield from items
+            if cursor is None:
+                return
+
+    async def later(self: Awaited, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        pages, cursor = define(self, *args, **kwargs), None
+        while True:
+            items, cursor = await self._connection.run(pages.page(cursor))
+            for item in items:
+                yield item
+            if cursor is None:
+                return
+
+    return Both(_like(define, now, "Iterator[{}]"), _like(define, later, "AsyncIterator[{}]"))
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _like(define: Callable[..., Any], function: F, gives: str) -> F:
+    """Give the function the name, docstring and signature of the definition, as `help` shows them."""
+    functools.update_wrapper(function, define)
+    del function.__wrapped__  # type: ignore[attr-defined]  # or its signature would be the definition's
+    signature = inspect.signature(define)
+    inner = str(signature.return_annotation).partition("[")[2].removesuffix("]")
+    parameters = [each for parameter in signature.parameters.values() for each in _spelt_out(parameter, define)]
+    result = signature.replace(parameters=parameters, return_annotation=gives.format(inner))
+    function.__signature__ = result  # type: ignore[attr-defined]
+    function.__annotations__ = {**define.__annotations__, "return": result.return_annotation}
+    return function
+
+
+MOST_WORDS = 10
+_LONG = {words: name for name, words in vars(vocabulary).items() if len(get_args(words)) > MOST_WORDS}
+"""The names of lists of words that are too long for a signature."""
+
+
+def _spelt_out(parameter: inspect.Parameter, define: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+    """Yield a parameter; for one that takes the fields of a query, a parameter for each of these."""
+    # The annotation is a text, which names a class of the module of the call. Type checkers read it as it is, and
+    # `help`, notebooks and the documentation get the parameters from here.
+    taken = re.fullmatch(r"Unpack\[(\w+)\]", str(parameter.annotation))
+    query = vars(inspect.getmodule(define)).get(taken[1]) if taken else None
+    if query is None or not (fields := fields_of(query)):
+        yield parameter
+        return
+    for name, query_field in fields.items():
+        default = () if query_field.is_list else query_field.said.default
+        named = [_LONG[kind] for kind in get_args(query_field.annotation) if kind in _LONG]
+        annotation = f"{named[0]} | None" if named else query_field.annotation
+        yield inspect.Parameter(name, parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    if (kind := parameters_type(query)) is not None:
+        yield parameter.replace(name="parameters", annotation=kind)

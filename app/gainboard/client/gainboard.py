@@ -11,7 +11,6 @@ from typing import Any, Self, Unpack
 
 import httpx
 
-from gainboard.client.calling import Awaited, Blocking
 from gainboard.client.campaigns import (
     CampaignCalls,
     CollectionSettings,
@@ -19,11 +18,19 @@ from gainboard.client.campaigns import (
     ScoreMatrixCalls,
     TopicGroupCalls,
 )
-from gainboard.client.connections import AsyncConnection, Connection, Endpoint
+from gainboard.client.connections import (
+    HOST,
+    AsyncConnection,
+    Awaited,
+    Blocking,
+    Connection,
+    Endpoint,
+    Loaded,
+    LocalService,
+)
 from gainboard.client.errors import Problem
 from gainboard.client.instance import InstanceCalls
 from gainboard.client.jobs import AsyncJob, AsyncReport, Job, Report, WorkCalls
-from gainboard.client.local import HOST, Loaded, LocalService
 from gainboard.client.runs import RunCalls, ScoreCalls
 from gainboard.errors import BadInput
 from gainboard.notation.sources import NamedRun, Source, Table, as_qrels, as_run, name_runs

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from gainboard.api.models.admin import AuditPage, CreatedOrganiser, EntryAnswer, Me, OrganiserAnswer
 from gainboard.api.models.common import Page, ProblemPage
 from gainboard.api.models.service import Catalogue, DesignAnswer, Health, MyLimits, Ready
-from gainboard.client.calling import call, listing
+from gainboard.client.connections import call, listing
 from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_model, read_text, save_file
 from gainboard.notation.queries import AuditOptions
 from gainboard.vocabulary import DesignMethod

@@ -17,9 +17,9 @@ from gainboard.api.models.jobs import (
     ReportKindAnswer,
     ReportKindsAnswer,
 )
-from gainboard.client.calling import Awaited, Blocking, call, listing
+from gainboard.client.answers import Picture, ResultTable
+from gainboard.client.connections import Awaited, Blocking, call, listing
 from gainboard.client.errors import NoAnswer, Problem, WorkFailed
-from gainboard.client.frames import Picture, ResultTable
 from gainboard.client.requests import Call, Pages, Request, api_path, read_mapping, read_model, read_text
 from gainboard.errors import BadInput
 from gainboard.notation.queries import LONGEST_WAIT, JobsQuery, PairsQuery, ReportsQuery

@@ -265,7 +265,7 @@ def _read_compressed(file: BinaryIO) -> bytes:
 
 
 def _compress(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    from gainboard.trec.zstd import ZstdCompressor  # noqa: PLC0415 (what reads files comes with it)
+    from gainboard.trec.bodies import ZstdCompressor  # noqa: PLC0415 (what reads files comes with it  # noqa: PLC0415 (what reads files comes with it)
 
     compressor = ZstdCompressor()
     for piece in pieces:

@@ -17,7 +17,7 @@ from gainboard.api.models.runs import (
 )
 from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.client.answers import Comparison, Leaderboard, Scores, Sweep
-from gainboard.client.calling import call, listing
+from gainboard.client.connections import call, listing
 from gainboard.client.requests import (
     Call,
     Pages,

@@ -33,7 +33,7 @@ from gainboard.api.queries import asked_by
 from gainboard.api.releases import ReleaseNumber
 from gainboard.api.reports import show_report_dependencies
 from gainboard.api.routes import CheckedRoute
-from gainboard.dashboard import assets
+from gainboard.dashboard import rendering
 from gainboard.dashboard.crates import METADATA, WrittenFile, crate
 from gainboard.dashboard.jobs import MOST_ROWS, table_on_page
 from gainboard.dashboard.releases import boards_of
@@ -41,18 +41,16 @@ from gainboard.dashboard.rendering import ENVIRONMENT
 from gainboard.errors import JudgmentsHidden, NotFound, TooManyDearRequests
 from gainboard.evaluation import audit
 from gainboard.evaluation.releases.document import Archived
-from gainboard.evaluation.releases.history import HISTORY, history, line_of, read_history
-from gainboard.evaluation.releases.releases import find_release, read_document
+from gainboard.evaluation.releases.releases import HISTORY, find_release, history, line_of, read_document, read_history
 from gainboard.evaluation.scoring.score_matrices import csv_of_matrix
-from gainboard.evaluation.scoring.turns import spend
-from gainboard.evaluation.workspace import Workspace
+from gainboard.evaluation.workspace import Workspace, spend
 from gainboard.exhibits import Column, Table, csv_line
 from gainboard.exhibits.drawing import as_svg
 from gainboard.exhibits.figures import Figure
 from gainboard.exhibits.latex import as_latex
 from gainboard.jobs.files import read_file
+from gainboard.jobs.folder_results import DOCUMENT, SUMS
 from gainboard.jobs.importing import NO_LOG
-from gainboard.jobs.release_folders import DOCUMENT, SUMS
 from gainboard.jobs.report_assembly import lay_out
 from gainboard.jobs.results import content, read_back
 from gainboard.jobs.verification import depended_on, report_depended_on
@@ -290,8 +288,8 @@ class Archive:
         from scipy.stats import t  # noqa: PLC0415 (no other page needs it)
 
         document = self._document
-        yield ArchivedFile("style.css", [assets.read("gainboard.css")])
-        yield ArchivedFile("compare.js", [assets.read("archive.js")])
+        yield ArchivedFile("style.css", [rendering.read("gainboard.css")])
+        yield ArchivedFile("compare.js", [rendering.read("archive.js")])
 
         def file(kind: str, frozen: Mapping[str, Any]) -> str:
             path = qrels_path(frozen) if kind == "qrels" else run_path(frozen)

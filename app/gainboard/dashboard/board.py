@@ -1,36 +1,287 @@
-"""`/c/{collection}`: the board, runs ranked by a metric under the parameters of the query."""
+"""`/c/{collection}`: the board, runs ranked by a metric under the parameters of the query.
+
+The form has a control for each parameter of the metric, and links that change the query.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
 from fastapi import Request, Response
+from markupsafe import escape
 
-from gainboard.api.board_exhibits import board_figure, image_answer
+from gainboard.api.answers import address, server_address
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.api.leaderboard import columns_of, read_leaderboard
-from gainboard.api.queries import asked_by, question_of
-from gainboard.dashboard.board_form import SECONDS, form_of_board, links_of_board
-from gainboard.dashboard.board_rows import MOST_LINES, in_order, rows_of
+from gainboard.api.leaderboard import board_figure, columns_of, image_answer, read_leaderboard
+from gainboard.api.queries import asked_by, parameters_of, question_of
 from gainboard.dashboard.figures import ChartScale
-from gainboard.dashboard.places import Place, PlaceDep, enter
-from gainboard.dashboard.rendering import FORMATS, Form, PageLook, page, page_of, pages
-from gainboard.dashboard.sessions import Visitor, VisitorDep
+from gainboard.dashboard.rendering import (
+    FORMATS,
+    FORMS,
+    Form,
+    PageLook,
+    PrintedRequest,
+    page,
+    page_of,
+    pages,
+    pairs_of,
+    query_of,
+)
+from gainboard.dashboard.sessions import Place, PlaceDep, Visitor, VisitorDep, enter
 from gainboard.errors import Forbidden, NoQrels
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.access.disclosure import list_presets
 from gainboard.evaluation.access.teams import list_teams
-from gainboard.evaluation.boards.leaderboard import Board, leaderboard
+from gainboard.evaluation.boards.leaderboard import Board, Row, leaderboard
 from gainboard.evaluation.boards.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.collection_settings import Policy
 from gainboard.evaluation.judgments.judged_shares import whole_shares
 from gainboard.evaluation.judgments.qrels import list_versions
 from gainboard.evaluation.judgments.versions import list_choices
 from gainboard.evaluation.runs.runs import list_runs
-from gainboard.metrics import notes_on_names, short_labels
+from gainboard.evaluation.scoring.requests import Question, bind, official_metrics
+from gainboard.metrics import every_metric, notes_on_names, query_parameters, short_labels
 from gainboard.notation.queries import BoardOptions, LeaderboardQuery, MetricsQuery, Said, completed
+from gainboard.store.records import Collection
 from gainboard.vocabulary import OFFICIAL
+
+MOST_LINES = 30
+"""The most groups that are drawn as lines; more are given as letters."""
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """A row of the board as a page shows it: the row itself, and what the page adds."""
+
+    ranked: Row
+    move: int
+    judged: float | None
+    letters: Sequence[str]
+    appears: int
+    """The number of runs from which this run is told apart under the setting, and was not under the official one."""
+    disappears: int
+    """The same the other way round."""
+    lines: Sequence[str]
+    """A word for each group: `first`, `last`, `only` or `middle` where its line runs through the row, else nothing."""
+    is_mine: bool
+    is_pinned: bool
+
+    @property
+    def mean(self) -> float:
+        return self.ranked.means[self.ranked.board.place]
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        return self.ranked.intervals[self.ranked.board.place]
+
+    @property
+    def uncorrected(self) -> float | None:
+        """The mean under the cheap judgments alone, on a corrected board."""
+        return self.ranked.uncorrected[self.ranked.board.place] if self.ranked.board.corrected else None
+
+    @property
+    def on_axis(self) -> list[float]:
+        """The values that the axis must show."""
+        return [self.mean, *(self.interval or ()), *([self.uncorrected] if self.uncorrected is not None else [])]
+
+    @property
+    def letters_shown(self) -> str:
+        """The letters in a few characters: `a–l` for many that follow one another."""
+        numbers = [_number(letter) for letter in self.letters]
+        follow = all(later == earlier + 1 for earlier, later in pairwise(numbers))
+        return f"{self.letters[0]}–{self.letters[-1]}" if len(numbers) > 2 and follow else " ".join(self.letters)
+
+
+def rows_of(
+    board: Board,
+    effect: SettingEffect | None,
+    judged: Mapping[str, float],
+    own_team: int | None,
+    *,
+    team: str | None,
+    find: str | None,
+    pinned: Sequence[str],
+) -> list[BoardRow]:
+    """Return the runs of a team whose name or team has the text `find`, in the order of the board, pinned ones first.
+
+    Pinned runs are shown whatever the filters say. `judged` are the judged shares by run.
+    """
+    kept = [row for row in board.rows if row.run.name in pinned]
+    pins = len(kept)
+    for row in board.rows:
+        text = f"{row.run.name} {row.run.team}".casefold()
+        if row.run.name not in pinned and team in (None, row.run.team) and (not find or find.casefold() in text):
+            kept.append(row)
+    flips = effect.significance.flips if effect and effect.significance else ()
+    appear = Counter(name for flip in flips if flip.better_after and not flip.better_before for name in flip.runs)
+    disappear = Counter(name for flip in flips if not flip.better_after for name in flip.runs)
+    # Where no two runs are told apart, one sentence says so, and each row would say the same.
+    letters = [(row.letters or ()) if board.tells else () for row in kept]
+    # A line joins the rows that it runs through, and pinned rows are out of order: they have letters instead.
+    lines: list[list[str]] = [[]] * pins + _lines(letters[pins:])
+    return [
+        BoardRow(
+            row,
+            move=effect.moves.get(row.run.name, 0) if effect else 0,
+            judged=judged.get(row.run.name),
+            letters=letters_of_row,
+            appears=appear[row.run.name],
+            disappears=disappear[row.run.name],
+            lines=through,
+            is_mine=own_team is not None and row.run.team_id == own_team,
+            is_pinned=row.run.name in pinned,
+        )
+        for row, letters_of_row, through in zip(kept, letters, lines, strict=True)
+    ]
+
+
+def in_order(letters: Sequence[Sequence[str]]) -> list[str]:
+    """Return the letters of all groups in their order: z is before aa."""
+    return sorted({letter for letters_of_row in letters for letter in letters_of_row}, key=_number)
+
+
+def _number(letter: str) -> int:
+    """Return the number of a letter: 1 for a, 26 for z, 27 for aa."""
+    number = 0
+    for digit in letter:
+        number = 26 * number + ord(digit) - ord("a") + 1
+    return number
+
+
+def _lines(letters: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return for each row, and each group in order, how the group's line runs through the row."""
+    order = in_order(letters)
+    if len(order) > MOST_LINES:
+        return [[] for _ in letters]
+    rows = [[row for row, letters_of_row in enumerate(letters) if letter in letters_of_row] for letter in order]
+    return [[_line(rows_of_group[0], row, rows_of_group[-1]) for rows_of_group in rows] for row in range(len(letters))]
+
+
+def _line(first: int, row: int, last: int) -> str:
+    if not first <= row <= last:
+        return ""
+    if first == last:
+        return "only"
+    return {first: "first", last: "last"}.get(row, "middle")
+
+
+SECONDS = 30
+"""The time between two looks at a board."""
+FILTERS = ("team", "find", "pin")
+NOT_KEPT = ("metric", "by", "theme", "top", "refresh")
+"""Fields that links from a board do not carry as they are."""
+STEPS: Mapping[str, Sequence[float]] = {
+    "beta": (0, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 50, 100, 1000),
+    "base": (1.5, 2, 3, 4, 5, 6, 8, 10, 20, 50, 100),
+    "cutoff": (1, 3, 5, 10, 15, 20, 30, 50, 100, 200, 500, 1000),
+    "gains": (0, 0.5, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100),
+}
+TITLES = {"gains": "Gains", "beta": "Beta", "base": "Log base", "rel": "Relevant from level"}
+"""The parameters with a control, in this order. Others can be part of the expression."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """A box of the form, which a script gives a slider.
+
+    `value` is what the query says, and `now` what holds. `choices` are the values of the slider, `levels` the names of
+    the levels above 0, highest first, for gains.
+    """
+
+    name: str
+    title: str
+    value: str
+    now: str
+    help: str
+    choices: Sequence[Any]
+    levels: Sequence[str] = ()
+
+
+def controls(collection: Collection, board: Board, expression: str, sent: Mapping[str, Any]) -> list[Control]:
+    """Return the controls of the metric that ranks: of the parameters that its expression leaves open."""
+    fixed = set(re.findall(r"[(,]\s*(\w+)\s*=", expression))
+    described = query_parameters()
+    parameters = {parameter.name: parameter for parameter in board.metric.metric.parameters}
+    levels = [collection.level_name(level) for level in range(1, collection.highest_level + 1)]
+    return [
+        Control(
+            name,
+            title,
+            sent.get(name) or "",
+            parameters[name].write(board.metric.parameters[name]),
+            f"{described[name].description} It is {described[name].limits}.",
+            levels if name == "rel" else STEPS[name],
+            levels[::-1] if name == "gains" else (),
+        )
+        for name, title in TITLES.items()
+        # With one level, there is nothing to choose.
+        if name in parameters.keys() - fixed and not (name == "rel" and collection.highest_level == 1)
+    ]
+
+
+def form_of_board(
+    place: Place, asked: Mapping[str, Any], board: Board, uploaded: Sequence[str], judgment_sets: Sequence[str]
+) -> dict[str, Any]:
+    """Return what the form shows: the query as it is, in boxes and in fields that nobody sees."""
+    collection = place.view.collection
+    by_label = {label: expression for expression, label in board.scores.label_by_expression.items()}
+    ranked_by = by_label[board.by]
+    shown = controls(collection, board, ranked_by, parameters_of(asked))
+    boxes = {"team", "best_per_team", "find", "topics", "by_group", *(control.name for control in shown)}
+    boxes |= {"judgments", "corrected_by"} if judgment_sets else set()
+    official_note = "no official metric is set"
+    if official_metrics(collection):
+        official = bind(collection, Question())[0][0].label
+        official_note = "the official metric" if official == board.by else f"official metric: {official}"
+    return {
+        "metric": board.metric,
+        "ranked_by": ranked_by,
+        "more": [expression for expression in by_label.values() if expression != ranked_by],
+        "kept": pairs_of({name: value for name, value in asked.items() if name not in {*NOT_KEPT, *boxes}}),
+        "controls": shown,
+        "cutoffs": [cutoff for cutoff in STEPS["cutoff"] if cutoff <= collection.depth],
+        "metric_names": [*sorted((metric.name for metric in every_metric()), key=str.casefold), *uploaded],
+        "teams": sorted({row.run.team for row in board.rows}),
+        "official_note": official_note,
+    }
+
+
+def links_of_board(place: Place, asked: Mapping[str, Any], board: Board) -> dict[str, Any]:
+    """Return where links lead: to the numbers of a board, and to the board as each link changes the query."""
+    kept = {name: value for name, value in asked.items() if name not in NOT_KEPT}
+    filters = {name: value for name, value in kept.items() if name in FILTERS}
+    by_label = {label: expression for expression, label in board.scores.label_by_expression.items()}
+    pinned = asked.get("pin", ())
+
+    def here(**changed: Any) -> str:
+        query = query_of({"metric": asked.get("metric", ()), "by": asked.get("by")} | kept | changed)
+        return address(place.request, place.path) + (f"?{query}" if query else "")
+
+    def first(label: str) -> list[str]:
+        return [by_label[label], *(expression for other, expression in by_label.items() if other != label)]
+
+    numbers = query_of({"metric": first(board.by)} | {k: value for k, value in kept.items() if k not in FILTERS})
+    embed_code = ""
+    if place.view.collection.public and place.is_released:
+        source = escape(f"{server_address(place.request)}/embed{place.path}?{numbers}&refresh={SECONDS}")
+        embed_code = f'<iframe src="{source}" title="{escape(place.title)}" width="100%" height="600"></iframe>'
+    return {
+        "forms": FORMS,
+        "embed_code": embed_code,
+        "sorted_by": {label: here(metric=first(label), by=None) for label in by_label},
+        # Each row adds the name of its run at the end, so that the page has this address once.
+        "pin": here(pin=[*pinned, ""]),
+        "unpin": {name: here(pin=[other for other in pinned if other != name]) for name in pinned},
+        "official_here": address(place.request, place.path) + (f"?{query_of(filters)}" if filters else ""),
+        "numbers": numbers,
+        "asking": PrintedRequest.of(place, "leaderboard", numbers),
+    }
+
 
 router = pages()
 MOST_ROWS = 500

@@ -8,17 +8,15 @@ from typing import Annotated, Any
 
 from fastapi import Response
 
-from gainboard.api.board_exhibits import DIGITS, image_answer, table_answer
 from gainboard.api.compare import read_comparison
 from gainboard.api.dependencies import CollectionName
+from gainboard.api.leaderboard import DIGITS, image_answer, table_answer
 from gainboard.api.queries import asked_by, question_of
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
-from gainboard.dashboard.places import Place, PlaceDep
 from gainboard.dashboard.rendering import FORMS, Form, PrintedRequest, page_of, pages, query_of
-from gainboard.dashboard.sessions import VisitorDep
-from gainboard.evaluation.boards.compare import compare
+from gainboard.dashboard.sessions import Place, PlaceDep, VisitorDep
 from gainboard.evaluation.boards.leaderboard import leaderboard
-from gainboard.evaluation.boards.pair_statistics import ALPHA, PairComparison
+from gainboard.evaluation.boards.pair_statistics import ALPHA, PairComparison, compare
 from gainboard.exhibits import Cell, Column, Marked, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.notation.queries import ComparedRunsQuery, CompareQuery

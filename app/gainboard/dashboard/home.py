@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from gainboard.api.collections import values_of
 from gainboard.api.models.collections import NewCollection
 from gainboard.api.problems import read_problem
-from gainboard.dashboard.rendering import PageLook, PeopleRoute, help_of_problem, lead_to, page, pages
+from gainboard.api.routes import PeopleRoute
+from gainboard.dashboard.rendering import PageLook, help_of_problem, lead_to, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, told_by, with_faults
 from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
 from gainboard.errors import BadGains, BadInput, Conflict

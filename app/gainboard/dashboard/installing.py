@@ -10,29 +10,25 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from gainboard.api.routes import add_routes
+from gainboard.api.routes import PageRoute, add_routes
 from gainboard.dashboard import (
-    assets,
     board,
     compare,
     documentation,
     home,
     jobs,
     judgments,
-    metrics,
     mount,
-    pool,
     releases,
+    rendering,
     runs,
     settings,
     signing_in,
-    submissions,
     teams,
     topics,
 )
-from gainboard.dashboard.places import enter
-from gainboard.dashboard.rendering import PageLook, PageRoute, help_of_problem, page
-from gainboard.dashboard.sessions import visitor_of
+from gainboard.dashboard.rendering import PageLook, help_of_problem, page
+from gainboard.dashboard.sessions import enter, visitor_of
 from gainboard.errors import GainboardError
 
 PAGES = (
@@ -42,14 +38,11 @@ PAGES = (
     topics,
     compare,
     runs,
-    pool,
     judgments,
     releases,
     jobs,
-    submissions,
     teams,
     settings,
-    metrics,
     documentation,
     mount,
 )
@@ -59,7 +52,7 @@ PAGES = (
 def install(application: FastAPI) -> None:
     """Add the pages, before the API's routes are added and after its handlers of problems."""
     show_problems_as_pages(application)
-    add_routes(application, *(module.router for module in (assets, *PAGES)))
+    add_routes(application, *(module.router for module in (rendering, *PAGES)))
 
 
 KEPT = ("retry-after", "allow", "connection")

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 from fastapi import Response
 
 from gainboard.dashboard.figures import ChartScale
-from gainboard.dashboard.places import enter
 from gainboard.dashboard.rendering import page_of, pages
-from gainboard.dashboard.sessions import VisitorDep
+from gainboard.dashboard.sessions import VisitorDep, enter
 from gainboard.errors import NotFound
 from gainboard.evaluation.releases.releases import find_release, list_releases, read_document
 

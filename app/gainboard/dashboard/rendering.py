@@ -1,14 +1,22 @@
-"""Pages: templates with everything escaped, and the headers that keep a browser from running anything else."""
+"""Pages: templates with everything escaped, and the headers that keep a browser from running anything else.
+
+Static files are at addresses that hold their hash, so that browsers keep them for good.
+"""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import math
+import mimetypes
 import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -16,18 +24,91 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
-from starlette.routing import Match
-from starlette.types import Scope
 
 from gainboard import __version__
-from gainboard.api.answers import address, server_address
-from gainboard.api.routes import CheckedRoute
-from gainboard.dashboard import assets
-from gainboard.dashboard.places import Place
-from gainboard.dashboard.sessions import Visitor
+from gainboard.api.answers import address, server_address, takes_gzip
+from gainboard.api.routes import CheckedRoute, PageRoute
+from gainboard.dashboard.sessions import Place, Visitor
+from gainboard.errors import NotFound
 from gainboard.evaluation.boards.pair_statistics import PairTest
 from gainboard.exhibits import Level
 from gainboard.metrics import query_parameters
+
+FOLDER = Path(__file__).parent / "static"
+SERVED = (".css", ".js", ".svg")
+"""Licences and the manifest of what others wrote are in the folder, too, but nobody needs them in a browser."""
+FOREVER = "public, max-age=31536000, immutable"
+
+
+class AssetRoute(CheckedRoute):
+    """A route of static files."""
+
+    reads_tokens, is_static = False, True
+
+
+router = APIRouter(include_in_schema=False, route_class=AssetRoute)
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A static file: its bytes, plain and compressed, and their hash."""
+
+    name: str
+    media_type: str
+    plain: bytes
+    packed: bytes
+    etag: str
+
+
+@cache
+def _assets() -> Mapping[str, Asset]:
+    """Return all static files by name. Their number is fixed when the package is built, so they stay in memory."""
+    assets = {}
+    for path in sorted(FOLDER.rglob("*")):
+        if path.suffix in SERVED:
+            plain, name = path.read_bytes(), path.relative_to(FOLDER).as_posix()
+            media_type = f"{mimetypes.types_map[path.suffix]}; charset=utf-8"
+            # Without a time, so that two servers give the same bytes under the same ETag.
+            packed = gzip.compress(plain, mtime=0)
+            assets[name] = Asset(name, media_type, plain, packed, hashlib.sha256(plain).hexdigest()[:16])
+    return assets
+
+
+@cache
+def version() -> str:
+    """Return the hash of all static files together.
+
+    Scripts import each other by relative addresses, so one version is part of every address.
+    """
+    return hashlib.sha256("".join(asset.etag for asset in _assets().values()).encode()).hexdigest()[:16]
+
+
+def address_of(name: str) -> str:
+    """Return the address of a static file. Raise KeyError if it does not exist."""
+    return f"/static/{version()}/{_assets()[name].name}"
+
+
+def read(name: str) -> bytes:
+    """Return a static file. Raise KeyError if it does not exist."""
+    return _assets()[name].plain
+
+
+@router.get("/static/{version}/{name:path}")
+async def read_asset(version: str, name: str, request: Request) -> Response:
+    """Return a static file. An address of another version gets the file of today, which browsers do not keep."""
+    if (asset := _assets().get(name)) is None:
+        raise NotFound(f"There is no static file {name!r}.")
+    is_packed = takes_gzip(request.headers)
+    headers = {
+        # The parameter hides the function of the same name.
+        "Cache-Control": FOREVER if version == globals()["version"]() else "no-cache",
+        # A strong ETag stands for bytes, and those of the two forms differ.
+        "ETag": f'"{asset.etag}{"-gzip" if is_packed else ""}"',
+        "Vary": "Accept-Encoding",
+        **({"Content-Encoding": "gzip"} if is_packed else {}),
+    }
+    return Response(asset.packed if is_packed else asset.plain, headers=headers, media_type=asset.media_type)
+
 
 PLOT_STYLE = "'sha256-+TfQir1nvDucAdvE6XUQBt4ayUjpAWkbw2kCdSfekHM='"
 """The style that Plot puts into each drawing: the browser says its hash where it refuses it."""
@@ -59,8 +140,22 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f} %"
 
 
+def _in_words(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M} UTC"
+
+
 def _when(time: datetime) -> Markup:
-    return Markup("<time>{} UTC</time>").format(f"{time:%Y-%m-%d %H:%M}")
+    return Markup('<time datetime="{:%Y-%m-%dT%H:%MZ}">{}</time>').format(time, _in_words(time))
+
+
+def _due(time: datetime, now: datetime) -> Markup:
+    """Return a date of a campaign, also in the zone of most deadlines, and how long it is until then."""
+    anywhere = f"{time - timedelta(hours=12):%Y-%m-%d %H:%M} AoE"
+    days, minutes = divmod(int((time - now).total_seconds()) // 60, 24 * 60)
+    left = f"in {days} d {minutes // 60} h" if days else f"in {minutes // 60} h {minutes % 60} min"
+    return Markup('{} <small class="due">({}{})</small>').format(
+        _when(time), anywhere, f", {left}" if time > now else ""
+    )
 
 
 def _segment(text: str) -> str:
@@ -88,6 +183,8 @@ ENVIRONMENT.filters |= {
     "score": _score,
     "segment": _segment,
     "when": _when,
+    "in_words": _in_words,
+    "due": _due,
 }
 
 
@@ -188,8 +285,9 @@ def page(visitor: Visitor, template: str, look: PageLook, **values: Any) -> Resp
         setting=urlencode(setting),
         setting_pairs=setting,
         to=to,
+        now=visitor.workspace.now(),
         help=f"/help/{look.help or HELP.get(template, 'index.html')}",
-        asset=lambda name: address(request, assets.address_of(name)),
+        asset=lambda name: address(request, address_of(name)),
     )
     headers = headers_of_page(look.style, look.may_be_framed) | dict(look.headers)
     return Response(content, look.status, headers, "text/html")
@@ -206,25 +304,6 @@ def page_of(
 def lead_to(request: Request, path: str) -> Response:
     """Send a browser from its form to a page."""
     return RedirectResponse(address(request, path), 303)
-
-
-FORM_BYTES = 1 << 16
-
-
-class PageRoute(CheckedRoute):
-    """A route of a page. Its forms have no token but a session, which is checked before they are read."""
-
-    reads_tokens, most_bytes, what_bodies_are = False, FORM_BYTES, "forms"
-
-
-class PeopleRoute(PageRoute):
-    """A page at an address that programs use, too: only requests that name HTML in their Accept header get it."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Return whether the route fits the request."""
-        match, child = super().matches(scope)
-        accepts = match != Match.NONE and b"text/html" in dict(scope["headers"]).get(b"accept", b"")
-        return (match, child) if accepts else (Match.NONE, {})
 
 
 def pages(route: type[PageRoute] = PageRoute) -> APIRouter:

@@ -136,16 +136,26 @@ def _read_bytes(text: str) -> Any:
 
 
 def _show_time(value: Any) -> str:
-    """Return a time as the browser's field has it: in UTC, to the minute if it has no seconds."""
-    return _text(value).removesuffix("Z").removesuffix("+00:00").removesuffix(":00")
+    """Return a time as people write it: in UTC, to the minute if it has no seconds."""
+    return _text(value).removesuffix("Z").removesuffix("+00:00").removesuffix(":00").replace("T", " ")
 
 
 def _read_time(text: str) -> str:
-    """Return a time of the browser's field, which is in UTC, with its zone. Other texts stay as they are."""
-    return f"{text}{':00' * (len(text) == len('2026-12-01T12:00'))}Z" if _LOCAL_TIME.fullmatch(text) else text
+    """Return a time with its zone: UTC, unless the text names AoE or an offset. Other texts stay as they are."""
+    if (words := _TIME.fullmatch(text)) is None:
+        return text
+    day = words["day"] or f"{words['year']}-{1 + MONTHS.index(words['month'].lower()):02}-{int(words['number']):02}"
+    zone = (words["zone"] or "Z").upper()
+    offset = {"UTC": "Z", "AOE": "-12:00"}.get(zone, zone)
+    return f"{day}T{words['hour'].zfill(2)}:{words['minute']}:{words['second'] or '00'}{offset}"
 
 
-_LOCAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_TIME = re.compile(
+    rf"(?:(?P<day>\d{{4}}-\d\d-\d\d)|(?P<number>\d\d?) (?P<month>{'|'.join(MONTHS)})[a-z]* (?P<year>\d{{4}}))"
+    r"(?:T|,? +)(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d+)?))? *(?P<zone>Z|UTC|AoE|[+-]\d\d:\d\d)?",
+    re.IGNORECASE,
+)
 _SHOWN: Mapping[str, Callable[[Any], str]] = {"bytes": _show_bytes, "time": _show_time}
 _READ: Mapping[str, Callable[[str], Any]] = {"bytes": _read_bytes, "time": _read_time}
 

@@ -18,10 +18,9 @@ from gainboard.api.dependencies import CollectionName
 from gainboard.api.models.admin import NewToken
 from gainboard.api.models.collections import ChangeableSettings
 from gainboard.api.tokens import TokenId
-from gainboard.dashboard.places import Place, PlaceDep
 from gainboard.dashboard.rendering import lead_to, page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, told_by, with_faults
-from gainboard.dashboard.sessions import Form, FormDep, VisitorDep, forget_once, show_once, shown_once
+from gainboard.dashboard.sessions import Form, FormDep, Place, PlaceDep, VisitorDep, forget_once, show_once, shown_once
 from gainboard.errors import GainboardError, InvalidRequest, SettingsChanged
 from gainboard.evaluation import audit, collections
 from gainboard.evaluation.access import tokens

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fastapi import Response
 
 from gainboard.api.dependencies import caller_of
-from gainboard.dashboard.places import PlaceDep
 from gainboard.dashboard.rendering import PageLook, lead_to, page, page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of
 from gainboard.dashboard.sessions import (
     FormDep,
     OpenFormDep,
+    PlaceDep,
     Visitor,
     VisitorDep,
     forget_once,

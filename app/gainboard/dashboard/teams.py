@@ -8,17 +8,17 @@ from datetime import datetime
 
 from fastapi import Request, Response
 
-from gainboard.api.answers import server_address
+from gainboard.api.answers import NEVER, server_address
 from gainboard.api.dependencies import CollectionName
 from gainboard.api.tokens import TokenId
-from gainboard.dashboard.places import Place, PlaceDep, enter
 from gainboard.dashboard.rendering import lead_to, page_of, pages
-from gainboard.dashboard.sessions import FormDep, VisitorDep, forget_once, show_once, shown_once
+from gainboard.dashboard.sessions import FormDep, Place, PlaceDep, VisitorDep, enter, forget_once, show_once, shown_once
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access import invitations, tokens
-from gainboard.evaluation.access.teams import list_teams, runs_left
+from gainboard.evaluation.access.teams import delete, list_teams, runs_left
 from gainboard.evaluation.runs import runs
-from gainboard.store.access_records import CountedTeam, Token
+from gainboard.exhibits import csv_line
+from gainboard.store.records import CountedTeam, Token
 
 router = pages()
 MOST = 1000
@@ -52,8 +52,7 @@ def show_teams(place: PlaceDep) -> Response:
 
 
 def _show_page(place: Place, wanted: str = "", fault: str = "") -> Response:
-    session, request = place.visitor.session, place.request
-    assert session is not None, "only organisers come here"
+    request = place.request
     workspace, principal, name = place.workspace, place.principal, place.name
     _, counted = list_teams(workspace, principal, name, None, MOST)
     left = runs_left(workspace, place.view, counted)
@@ -62,11 +61,7 @@ def _show_page(place: Place, wanted: str = "", fault: str = "") -> Response:
         last[seen.run.team] = max(seen.run.created_at, last.get(seen.run.team, seen.run.created_at))
     every = tokens.list_tokens(workspace, principal, name, None, MOST_RUNS)
     valid = [token for token in every if token.is_live(place.now) and not token.is_invitation]
-    # A code is stored as its hash alone, so only the session that made an invitation can show its link.
-    invited = {
-        record.team: ShownInvitation(record, f"{server_address(request)}/join#{code}" if code else None)
-        for record, code in invitations.list_invitations(workspace, session, name)
-    }
+    invited = {invitation.record.team: invitation for invitation in _list_invitations(place)}
     teams = [
         ShownTeam(
             team,
@@ -93,13 +88,35 @@ def _show_page(place: Place, wanted: str = "", fault: str = "") -> Response:
     return answer
 
 
+def _list_invitations(place: Place) -> list[ShownInvitation]:
+    # A code is stored as its hash alone, so only the session that made an invitation can show its link.
+    assert place.visitor.session is not None, "only organisers come here"
+    return [
+        ShownInvitation(record, f"{server_address(place.request)}/join#{code}" if code else None)
+        for record, code in invitations.list_invitations(place.workspace, place.visitor.session, place.name)
+    ]
+
+
+@router.get("/c/{collection}/teams/invitations.csv")
+def read_invitations(place: PlaceDep) -> Response:
+    """Return the links of open invitations as CSV, those that this session has made."""
+    lines = [csv_line(["team", "link", "until"])]
+    for invitation in _list_invitations(place):
+        if invitation.link:
+            until = f"{invitation.record.expires_at:%Y-%m-%dT%H:%MZ}"
+            lines.append(csv_line([invitation.record.team or "", invitation.link, until]))
+    return Response("".join(lines), headers={"cache-control": NEVER}, media_type="text/csv")
+
+
 @router.post("/c/{collection}/teams")
 def invite(collection: CollectionName, visitor: VisitorDep, form: FormDep) -> Response:
     """Invite the teams of a list, one in each line."""
     wanted = form.get("teams")
+    # A space does not part names: "Golf Team" is a mistake, and not two teams.
+    names = [line.strip() for line in wanted.replace(",", "\n").splitlines() if line.strip()]
     assert visitor.session is not None, "a form belongs to a session"
     try:
-        invitations.invite(visitor.workspace, visitor.session, collection, wanted.replace(",", " ").split())
+        invitations.invite(visitor.workspace, visitor.session, collection, names)
     except InvalidRequest as error:
         return _show_page(enter(visitor, collection), wanted, f"Nobody was invited. {error.message}")
     return _lead_back(visitor.request, collection)
@@ -107,6 +124,13 @@ def invite(collection: CollectionName, visitor: VisitorDep, form: FormDep) -> Re
 
 def _lead_back(request: Request, collection: str) -> Response:
     return lead_to(request, f"/c/{collection}/teams")
+
+
+@router.post("/c/{collection}/teams/{team}/delete")
+def remove(collection: CollectionName, team: str, visitor: VisitorDep, form: FormDep) -> Response:
+    """Delete a team that has sent no run."""
+    delete(visitor.workspace, visitor.principal, collection, team)
+    return _lead_back(visitor.request, collection)
 
 
 @router.post("/c/{collection}/teams/{token}/rotate")

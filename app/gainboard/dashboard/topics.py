@@ -11,12 +11,12 @@ import numpy as np
 from fastapi import Request, Response
 from numpy.typing import NDArray
 
-from gainboard.api.board_exhibits import DIGITS, image_answer, table_answer
+from gainboard.api.leaderboard import DIGITS, image_answer, table_answer
 from gainboard.api.queries import asked_by, question_of, version_of
 from gainboard.api.scores import read_scores
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
-from gainboard.dashboard.places import Place, PlaceDep
 from gainboard.dashboard.rendering import FORMS, Form, PrintedRequest, page_of, pages, query_of
+from gainboard.dashboard.sessions import Place, PlaceDep
 from gainboard.errors import NotFound
 from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.boards.rankings import topic_rankings

@@ -16,10 +16,9 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import audit
-from gainboard.store.access_records import AuditEntry
 from gainboard.store.audit import NOTHING, AuditWanted, canonical, digest, stamp
 from gainboard.store.database import Transaction, at_the_end
-from gainboard.store.records import Collection
+from gainboard.store.records import AuditEntry, Collection
 from gainboard.vocabulary import Action
 
 FIELDS = tuple(AuditEntry.__annotations__)

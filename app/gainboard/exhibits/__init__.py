@@ -4,7 +4,6 @@ Tables and CSV are here, because every command prints them. Figures and the othe
 `values`, `latex`, `forms`, `drawing`.
 """
 
-from gainboard.exhibits.forms import as_csv, csv_line, csv_pieces, csv_text
 from gainboard.exhibits.tables import (
     Cell,
     Column,
@@ -14,7 +13,11 @@ from gainboard.exhibits.tables import (
     Share,
     Table,
     Value,
+    as_csv,
     bounded_levels,
+    csv_line,
+    csv_pieces,
+    csv_text,
     mark_best_of_column,
 )
 

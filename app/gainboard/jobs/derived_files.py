@@ -25,7 +25,7 @@ from gainboard.jobs.results import read_back, require_current, write_figures, wr
 from gainboard.store import blobs, claims, jobs, reports
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import Claim, StoredJob, StoredReport, StoredWork, derived_id
-from gainboard.trec.zstd import compress
+from gainboard.trec.bodies import compress
 from gainboard.vocabulary import DerivedKind
 
 REPORT_LATEX = "result.tex"

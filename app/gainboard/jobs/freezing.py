@@ -20,8 +20,7 @@ from gainboard.evaluation.access import visibility
 from gainboard.evaluation.access.principals import Principal, Sender
 from gainboard.evaluation.boards.leaderboard import ALPHA, BOARDS_VERSION, Board, leaderboard
 from gainboard.evaluation.releases.document import FORM, MOST, Archived
-from gainboard.evaluation.releases.history import history
-from gainboard.evaluation.releases.releases import name_of
+from gainboard.evaluation.releases.releases import history, name_of
 from gainboard.evaluation.scoring import binding
 from gainboard.evaluation.scoring.requests import Question
 from gainboard.evaluation.scoring.score_matrices import matrix_as_json
@@ -41,7 +40,7 @@ from gainboard.store import (
     score_matrices,
 )
 from gainboard.store.database import Transaction
-from gainboard.trec.zstd import compress
+from gainboard.trec.bodies import compress
 from gainboard.vocabulary import OFFICIAL
 
 SETTINGS = (

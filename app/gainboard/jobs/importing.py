@@ -29,18 +29,18 @@ from gainboard.evaluation.releases.document import (
     FrozenJudgments,
     FrozenScores,
 )
-from gainboard.evaluation.runs import run_metadata, runs
+from gainboard.evaluation.runs import run_properties, runs
 from gainboard.evaluation.runs.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.runs.run_files import NO_LIMITS
 from gainboard.evaluation.runs.runs import RunDetails
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs import folder_results, release_folders
+from gainboard.jobs import folder_results
 from gainboard.store import blobs, imports, jobs, records, releases, reports, score_matrices
 from gainboard.store import collections as stored_collections
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.database import Transaction
-from gainboard.trec.zstd import compress
+from gainboard.trec.bodies import compress
 from gainboard.vocabulary import OFFICIAL, RunOrder
 
 NO_LOG = hashlib.sha256().hexdigest()
@@ -76,7 +76,7 @@ def import_release(
     ours = workspace.limits
     limits = replace(NO_LIMITS, decompressed_bytes=most_bytes, ratio=ours.ratio, ratio_after=ours.ratio_after)
     with TemporaryFile() as packed:
-        folder = release_folders.opened(body, cast(BinaryIO, packed), limits, require_client)
+        folder = folder_results.opened(body, cast(BinaryIO, packed), limits, require_client)
         importing = Importing(workspace, principal, folder, require_client)
         importing.refuse_known()
         return importing.run()
@@ -88,7 +88,7 @@ class Importing:
 
     workspace: Workspace
     principal: Principal
-    folder: release_folders.Folder
+    folder: folder_results.Folder
     require_client: Callable[[], None] = lambda: None
     left_out: list[folder_results.NotImported] = field(default_factory=list)
     hidden_name: str = field(default_factory=lambda: f"{stored_collections.IMPORTING}{uuid4()}")
@@ -106,15 +106,15 @@ class Importing:
         """Raise InvalidRequest, CollectionExists or Conflict for what cannot be imported."""
         release, settings = self.document.release, self.document.settings
         if not release.run_files:
-            raise release_folders.unusable("the release has the hashes of its runs, not their files")
+            raise folder_results.unusable("the release has the hashes of its runs, not their files")
         if settings.level_names is not None and len(settings.level_names) != settings.highest_level:
-            raise release_folders.unusable(
-                f"{release_folders.DOCUMENT} names {len(settings.level_names)} levels of {settings.highest_level}"
+            raise folder_results.unusable(
+                f"{folder_results.DOCUMENT} names {len(settings.level_names)} levels of {settings.highest_level}"
             )
         try:
             collections.check(self._settings())
         except GainboardError as error:
-            raise release_folders.unusable(f"the settings cannot be: {error.message}") from error
+            raise folder_results.unusable(f"the settings cannot be: {error.message}") from error
         with self.workspace.database.reading() as tx:
             if imports.uuid_exists(tx, release.uuid):
                 raise Conflict(
@@ -152,7 +152,7 @@ class Importing:
             except BaseException as error:
                 collections.delete(self.workspace, self.importer, collection.name)
                 if isinstance(error, GainboardError) and not isinstance(error, InvalidRequest):
-                    raise release_folders.unusable(error.message) from error
+                    raise folder_results.unusable(error.message) from error
                 raise
         try:
             changed, release = self._finish(collection)
@@ -186,11 +186,13 @@ class Importing:
             path, beside = f"data/runs/{run.name}.txt", f"data/runs/{run.name}.ir_metadata.yml"
             with self._opened(path) as file:
                 stored_run = runs.submit(self.workspace, self.importer, collection.name, Body(file), details).run
-            release_folders.require_same(path, stored_run.sha256, run.sha256)
+            folder_results.require_same(path, stored_run.sha256, run.sha256)
             if run.metadata_sha256 is not None:
                 with self._opened(beside) as file:
-                    put = run_metadata.put(self.workspace, self.importer, collection.name, run.name, Body(file))
-                release_folders.require_same(beside, put.sha256, run.metadata_sha256)
+                    put = run_properties.put_metadata(
+                        self.workspace, self.importer, collection.name, run.name, Body(file)
+                    )
+                folder_results.require_same(beside, put.sha256, run.metadata_sha256)
         for name, topics in self.document.topic_groups.items():
             put_group(self.workspace, self.importer, collection.name, name, topics)
 
@@ -211,7 +213,7 @@ class Importing:
             stored = qrels.publish(
                 self.workspace, self.importer, collection.name, Body(file), version.columns, judgments=judgments
             ).qrels
-        release_folders.require_same(path, stored.sha256, version.sha256)
+        folder_results.require_same(path, stored.sha256, version.sha256)
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[BinaryIO]:
@@ -224,7 +226,7 @@ class Importing:
     def _finish(self, collection: records.Collection) -> tuple[records.Collection, records.Release]:
         """Make the collection what it is, with all that came of it, in one transaction."""
         frozen, settings = self.document.release, self._settings()
-        document = self.folder.read(release_folders.DOCUMENT, release_folders.MOST_DOCUMENT)
+        document = self.folder.read(folder_results.DOCUMENT, folder_results.MOST_DOCUMENT)
         log = self.folder.read_log(document)
         by_version = sorted(self.document.score_matrices, key=lambda matrix: (matrix.name, matrix.version))
         matrices = [(matrix, *self.folder.read_score_matrix(matrix)) for matrix in by_version]
@@ -306,7 +308,7 @@ class Importing:
             in_order = sorted(versions, key=lambda frozen: (folder_results.time_of(frozen.created_at), frozen.version))
             numbers = [frozen.version for frozen in in_order]
             if len(stored) != len(in_order) or numbers != sorted(set(numbers)):
-                raise release_folders.unusable(
+                raise folder_results.unusable(
                     f"the versions of the judgments {judgments!r} are not in the order of their numbers"
                 )
             for one, version in reversed(list(zip(stored, in_order, strict=True))):

@@ -26,7 +26,7 @@ from gainboard.jobs.verification import open_analysis
 from gainboard.store import blobs, imports, jobs, qrels, reports, runs
 from gainboard.store.job_records import StoredWork
 from gainboard.store.records import Collection, Release, VersionName
-from gainboard.trec.zstd import compress
+from gainboard.trec.bodies import compress
 
 GIVEN: Final = ("form", "release", "made_by", "audit")
 """The members of a document that tell who made the release, when and with what. Nothing in a folder can prove them."""

@@ -22,9 +22,8 @@ from gainboard.analyses.report_kinds import About, JobResults, find_report_kind
 from gainboard.analyses.result_models import JobResult
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Table
-from gainboard.exhibits.figures import Figure
+from gainboard.exhibits.figures import Figure, figure_as_json, table_as_json
 from gainboard.exhibits.tables import value_of
-from gainboard.exhibits.values import figure_as_json, table_as_json
 from gainboard.jobs.results import read_back
 from gainboard.store.job_records import StoredReport
 

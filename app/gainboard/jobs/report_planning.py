@@ -23,10 +23,9 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_derived_files
 from gainboard.jobs.submission import JobSpec, enqueue, of_type, plan_chunks, require_own, require_room, specify
 from gainboard.store import qrels, reports, runs
-from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredReport
-from gainboard.store.records import VersionName
+from gainboard.store.records import Token, VersionName
 from gainboard.store.reports import NewChapter
 from gainboard.vocabulary import OFFICIAL
 

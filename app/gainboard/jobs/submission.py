@@ -21,15 +21,15 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import View, open_collection
 from gainboard.evaluation.judgments import topic_groups, versions
 from gainboard.evaluation.judgments.reordering import change_unpublished, is_in_order
-from gainboard.evaluation.runs.identical import identical_runs
+from gainboard.evaluation.runs.run_properties import identical_runs
 from gainboard.evaluation.scoring import binding
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.pools import with_pool
 from gainboard.store import jobs, records, runs
-from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob, StoredReport
+from gainboard.store.records import Token
 from gainboard.vocabulary import OFFICIAL
 
 W = TypeVar("W", StoredJob, StoredReport)

@@ -21,14 +21,13 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.judgments.versions import JudgedVersion, no_version, stored_versions
-from gainboard.evaluation.runs.identical import near_duplicates
+from gainboard.evaluation.runs.run_properties import near_duplicates
 from gainboard.evaluation.scoring import binding
 from gainboard.evaluation.scoring.score_matrices import matrix_as_json
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs import submission
-from gainboard.jobs.pairs import list_pairs
 from gainboard.jobs.report_assembly import answer_as_json, lay_out
-from gainboard.jobs.results import content, require_result, result_body
+from gainboard.jobs.results import content, list_pairs, require_result, result_body
 from gainboard.store import collections, jobs, qrels, records, reports, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork

@@ -26,13 +26,20 @@ from gainboard.evaluation.access.principals import principal_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.derived_files import enqueue_layouts, make_derived_files
 from gainboard.jobs.files import ClaimLost, FileWriter
-from gainboard.jobs.pairs import list_pairs, write_pairs
-from gainboard.jobs.results import exhibits_of, names_of, result_body, write_summary, write_tables
+from gainboard.jobs.results import (
+    exhibits_of,
+    list_pairs,
+    names_of,
+    result_body,
+    write_pairs,
+    write_summary,
+    write_tables,
+)
 from gainboard.jobs.verification import build_result, open_stored, open_verification
 from gainboard.store import blobs, claims, imports, jobs, tokens
 from gainboard.store.arrays import pack_all, unpack_all
 from gainboard.store.job_records import DERIVED_KINDS, Claim, StoredJob
-from gainboard.trec.zstd import compress
+from gainboard.trec.bodies import compress
 
 PROGRESS_SECONDS = 0.5
 """Seconds between two notes of progress: each note is a write transaction."""

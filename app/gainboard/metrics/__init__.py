@@ -6,29 +6,26 @@ compiled kernels needs only NumPy and the standard library.
 """
 
 # Importing a module of metrics adds its metrics to the catalogue.
-from gainboard.metrics import (  # noqa: F401
-    blended,
-    cumulative,
-    distance,
-    diversity,
-    ideal_points,
-    incomplete,
-    precision,
-    stopping,
-)
-from gainboard.metrics.bound import BoundMetric, notes_on_names, short_labels
+from gainboard.metrics import cumulative, distance, diversity, incomplete, precision, stopping  # noqa: F401
 from gainboard.metrics.catalogue import Metric, every_metric, every_parameter, query_parameters
 from gainboard.metrics.curves import RECALL_STEPS, CurvesOfRun, judged_share
-from gainboard.metrics.expected import expected_form, expected_scores, is_without_order
-from gainboard.metrics.expressions import explain_ignored_defaults, resolve, trec_eval_name, without
+from gainboard.metrics.expected import TiedRun, expected_form, expected_scores, is_without_order
+from gainboard.metrics.expressions import (
+    BoundMetric,
+    explain_ignored_defaults,
+    notes_on_names,
+    resolve,
+    short_labels,
+    trec_eval_name,
+    without,
+)
 from gainboard.metrics.gains import GainSetting, linear_ratio, parse_gains, steep
 from gainboard.metrics.judgments import UNJUDGED, Intents, Judgments, Scale
+from gainboard.metrics.names import Preset, every_preset, expand
 from gainboard.metrics.parameters import Parameter
-from gainboard.metrics.presets import Preset, every_preset, expand
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns, RetrievalScores
 from gainboard.metrics.retrieval import min_max
 from gainboard.metrics.scoring import mean_all, mean_of, score_all
-from gainboard.metrics.ties import TiedRun
 from gainboard.metrics.vocabularies import translate
 from gainboard.vocabulary import Names
 

@@ -1,12 +1,77 @@
-"""Metrics of cumulative gain, with and without a discount, with and without normalisation, and weighted precision."""
+"""Metrics of cumulative gain: discounted or not, normalised, blended with counts, or weighed by the ideal order."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from gainboard.metrics.catalogue import Namesake, ScoreLimits, metric
 from gainboard.metrics.gains import MICROSOFT, NO_DISCOUNT, Discount
-from gainboard.metrics.parameters import Base, Cutoff, Rank
-from gainboard.metrics.values import Value
-from gainboard.metrics.views import GradedFound, GradedRankings
+from gainboard.metrics.parameters import Base, Beta, Cutoff, Rank, RecallBase
+from gainboard.metrics.precision import recall_divisor
+from gainboard.metrics.values import Value, logarithm, maximum, minimum
+from gainboard.metrics.views import WHOLE, BinaryRankings, GradedFound, GradedRankings, WholeGradedRankings
+
+_NTCIR4 = "Sakai, New performance metrics based on multigrade relevance, NTCIR-4, 2004"
+_FIRST = "Sakai, On the task of finding one highly relevant document with high precision, IPSJ TOD 47(SIG4), 2006"
+_PREFERRED = "Sakai, Give me just one highly relevant document: P-measure, SIGIR 2006"
+
+
+def blended_ratio(relevant: GradedFound, beta: Beta) -> Value:
+    """Return the blended ratio (beta*cg(r) + count(r)) / (beta*cg_I(r) + r) at each document found."""
+    return (beta * relevant.cumulative_gain + relevant.count) / (beta * relevant.ideal_cumulative_gain + relevant.rank)
+
+
+@metric("Q", aliases=["Q-measure"], title="Q-measure", reference=_NTCIR4)
+def q_measure(
+    rankings: GradedRankings, *, beta: Beta = 1.0, recall_base: RecallBase = "relevant", cutoff: Cutoff = None
+) -> Value:
+    """Q-measure is the blended ratio at each relevant document retrieved, averaged over all relevant documents.
+
+    With `beta` 0, it is Average Precision.
+    """
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.sum(blended_ratio(relevant, beta)) / recall_divisor(rankings, recall_base, cutoff)
+
+
+@metric("Rmeasure", aliases=["R-measure"], title="R-measure", reference=_NTCIR4)
+def r_measure(rankings: GradedRankings, *, beta: Beta = 1.0) -> Value:
+    """R-measure is the blended ratio at rank R. With `beta` 0, it is R-Precision."""
+    relevant = rankings.relevant(upto=rankings.relevant_count)
+    return (beta * relevant.sum(relevant.gain) + relevant.number) / (
+        beta * rankings.ideal.total + rankings.relevant_count
+    )
+
+
+@metric("O-measure", title="O-measure", reference=_FIRST)
+def o_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None) -> Value:
+    """O-measure is the blended ratio at the first relevant document, or 0 if none is retrieved.
+
+    With `beta` 0, it is Reciprocal Rank.
+    """
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.at_first(blended_ratio(relevant, beta))
+
+
+@metric("P-measure", title="P-measure", reference=_PREFERRED, sorted_is_best=False)
+def p_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None) -> Value:
+    """P-measure is the blended ratio at the preferred rank, or 0 if no relevant document is retrieved.
+
+    Take the highest relevance level among the documents retrieved. The preferred rank is the rank of the first document
+    of this level.
+    """
+    relevant = rankings.relevant(upto=cutoff)
+    return relevant.at_preferred(blended_ratio(relevant, beta))
+
+
+@metric("Pplus", aliases=["P+"], title="P-plus", reference=_PREFERRED, sorted_is_best=False)
+def p_plus(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None) -> Value:
+    """P-plus is the mean of the blended ratio over the relevant documents at the preferred rank and above it.
+
+    P-measure defines the preferred rank. P-plus is 0 if no relevant document is retrieved.
+    """
+    relevant = rankings.relevant(upto=rankings.relevant(upto=cutoff).preferred_rank)
+    return relevant.sum(blended_ratio(relevant, beta)) / maximum(relevant.number, 1)
+
 
 _TOIS = "Jarvelin and Kekalainen, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4), 2002"
 
@@ -168,3 +233,62 @@ def generalised_precision(rankings: GradedRankings, *, cutoff: Rank) -> Value:
     """genP@l is the mean gain of the first l ranks. Ranks without a relevant document have gain 0."""
     relevant = rankings.relevant(upto=cutoff)
     return relevant.sum(relevant.gain) / cutoff
+
+
+_TREC_EVAL: Final = "trec_eval, https://github.com/usnistgov/trec_eval, its measure `{}`"
+
+
+@metric("G", title="G", reference=_TREC_EVAL.format("G"), sorted_is_best=False)
+def g(rankings: GradedRankings) -> Value:
+    """G is the sum of the gains found, each divided by log2(2 + cost - cg), over the sum of all gains of the topic.
+
+    The cost of a rank is the gain of the ideal ranking there, and at least 1. The cost of all ranks down to a document
+    is compared with cg, the gain found down to it. So a document after an ideal beginning is divided by less than in
+    nDCG. With one level of gain 1, G is binG.
+    """
+    relevant = rankings.relevant()
+    lost = maximum(relevant.ideal_cost - relevant.cumulative_gain, 0.0)
+    return relevant.sum(relevant.gain / logarithm(2.0 + lost)) / rankings.ideal.total
+
+
+@metric("binG", title="Binary G", reference=_TREC_EVAL.format("binG"))
+def binary_g(rankings: BinaryRankings) -> Value:
+    """binG is the mean over all relevant documents of 1/log2(2 + n), where n documents above are not relevant.
+
+    Relevant documents that are not retrieved add 0. Unlike in nDCG, relevant documents above do not lower the value.
+    """
+    relevant = rankings.relevant()
+    # A row below `rel` may have the count 0. Its weight is not used, but its rank must be within the run.
+    own_rank = relevant.rank - (maximum(relevant.count, 1) - 1)
+    return relevant.sum(relevant.discount_at(own_rank, MICROSOFT)) / rankings.relevant_count
+
+
+@metric("nDCGrel", aliases=["ndcg_rel"], title="nDCG at relevant documents", reference=_TREC_EVAL.format("ndcg_rel"))
+def ndcg_at_relevant_documents(rankings: GradedRankings) -> Value:
+    """nDCGrel is the mean over all relevant documents of the nDCG at their ranks, with Microsoft's discount.
+
+    A relevant document that is not retrieved counts with the nDCG of the whole ranking.
+    """
+    relevant = rankings.relevant()
+    ratios = relevant.discounted_gain(MICROSOFT) / relevant.ideal_discounted_gain(MICROSOFT)
+    whole = relevant.sum(relevant.gain * relevant.discount(MICROSOFT)) / rankings.ideal.cumulative_gain(
+        WHOLE, MICROSOFT
+    )
+    missed = rankings.relevant_count - rankings.found_count
+    return (relevant.sum(ratios) + missed * whole) / rankings.relevant_count
+
+
+@metric("RnDCG", title="nDCG where the ideal gain falls", reference=_TREC_EVAL.format("Rndcg"))
+def ndcg_at_falls(rankings: WholeGradedRankings) -> Value:
+    """RnDCG is the mean of the nDCG at the ranks after which the ideal gain falls, with Microsoft's discount.
+
+    With levels S, A and B, these ranks are the number of S documents, that of S and A, and R. If the ranking is longer
+    than R + 1, the nDCG of the whole ranking counts, too, as in trec_eval. With one level and a ranking that ends by
+    rank R + 1, RnDCG is MSnDCG@R.
+    """
+    relevant = rankings.relevant()
+    gains = relevant.gain * relevant.discount(MICROSOFT)
+    whole = relevant.sum(gains) / rankings.ideal.cumulative_gain(WHOLE, MICROSOFT)
+    goes_on = minimum(maximum(rankings.retrieved_count - rankings.relevant_count - 1.0, 0.0), 1.0)
+    at_falls = relevant.sum(gains * relevant.reciprocals_at_falls(MICROSOFT))
+    return (at_falls + goes_on * whole) / (rankings.ideal.falls + goes_on)

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.metrics.columns import Rankings
-from gainboard.metrics.gains import NO_DISCOUNT, Discount, GainSetting
-from gainboard.metrics.ideal import LevelGains
+from gainboard.metrics.gains import NO_DISCOUNT, Discount, GainSetting, LevelGains
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns
 from gainboard.metrics.retrieval import Scores
 

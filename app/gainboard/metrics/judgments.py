@@ -16,8 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.gains import GainSetting
-from gainboard.metrics.ideal import TopicClasses
+from gainboard.metrics.gains import GainSetting, TopicClasses
 from gainboard.metrics.retrieval import Scores
 
 UNJUDGED: Final = -128

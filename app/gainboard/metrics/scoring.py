@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from gainboard.acceleration import OptionalKernel
 from gainboard.metrics import plain
-from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.columns import values_by_ranking
-from gainboard.metrics.ideal import LevelGains, TopicClasses
+from gainboard.metrics.expressions import BoundMetric
+from gainboard.metrics.gains import LevelGains, TopicClasses
 from gainboard.metrics.intent_views import IntentRankings
 from gainboard.metrics.judgments import Judgments
 from gainboard.metrics.parameters import CONDENSED, IA, REL

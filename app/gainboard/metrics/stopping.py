@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gainboard.metrics.blended import blended_ratio
 from gainboard.metrics.catalogue import Namesake, metric
+from gainboard.metrics.cumulative import blended_ratio
 from gainboard.metrics.gains import Geometric
 from gainboard.metrics.parameters import Beta, Cutoff, Decay, Persistence, Stops, StopScale
 from gainboard.metrics.values import Value

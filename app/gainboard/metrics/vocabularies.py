@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from gainboard.errors import BadExpression
-from gainboard.metrics.names import find, is_known, name_here
-from gainboard.metrics.presets import find_preset
+from gainboard.metrics.names import find, find_preset, is_known, name_here
 from gainboard.vocabulary import Names
 
 _READ: Final = {"rel": "1", "condensed": "false", "mean": "arithmetic"}

@@ -1,4 +1,4 @@
-"""Values in texts: queries, options of commands, and settings.
+"""Values in texts: queries, options of commands, and settings. And warnings and remarks in words, the same everywhere.
 
 Each function accepts one form and raises ValueError, with an example, for every other text. Python's own functions
 accept more (`1_000`, ` 1 `, digits of other scripts, `nan`), and so do lenient models (`yes`, `20261231` as a time).
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Protocol
 
 from gainboard.errors import NameRequired
 
@@ -103,3 +104,33 @@ def name_from_tag(tag: str) -> str:
     raise NameRequired(
         f"The run tag {tag!r} cannot be used as a name ({SLUG_RULE}). Give a name, for example `?name=run-1`."
     )
+
+
+_ZERO_GAIN: Final = re.compile(r"gains=(?:adjust\()?(?:[^,():]+:)*0[:,)]")
+"""The label of a metric under which a level above 0 has no gain."""
+
+
+class Warned(Protocol):
+    """A warning of a reader, or of the service."""
+
+    @property
+    def code(self) -> str: ...
+
+    @property
+    def message(self) -> str: ...
+
+    @property
+    def count(self) -> int | None: ...
+
+
+def warning_lines(name: str, warnings: Sequence[Warned]) -> Iterator[str]:
+    """Yield the warnings of a file, in the same format."""
+    for warning in warnings:
+        count = "" if warning.count is None else f" ({warning.count:,})"
+        yield f"{name}: warning: {warning.code}: {warning.message.removesuffix('.')}{count}"
+
+
+def why_left_out(labels: Iterable[str]) -> str:
+    """Return why some topics are left out of the means under metrics with these labels."""
+    is_by_gain = all(_ZERO_GAIN.search(label) for label in labels)
+    return "because they have no relevant document" + (" with a gain above 0" if is_by_gain else "")

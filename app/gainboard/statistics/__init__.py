@@ -5,7 +5,7 @@ Start at `draws` for everything random, at `significance` for the definition of 
 """
 
 # importing a family adds its tests to the catalogue
-from gainboard.statistics import bootstrap, bootstrap_range, classical, randomisation  # noqa: F401
+from gainboard.statistics import bootstrap, bootstrap_range, classical  # noqa: F401
 from gainboard.statistics.means import mean_intervals
 from gainboard.statistics.significance import SignificanceTest, every_test, find_test
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from gainboard.statistics.correlation import kendall_matrix, rbo_matrix, tau_ap_matrix
 from gainboard.statistics.draws import Floats, Indices
-from gainboard.statistics.means import competition_ranks, round_scores
-from gainboard.statistics.pairs import pair_differences, pair_indices, pair_pieces
+from gainboard.statistics.means import competition_ranks, pair_differences, pair_indices, pair_pieces, round_scores
 from gainboard.vocabulary import DECIMALS
 
 Values = Floats | NDArray[np.int64]

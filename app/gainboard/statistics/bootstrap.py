@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Draws, Floats, Indices, resample_counts
-from gainboard.statistics.means import TINY
+from gainboard.statistics.means import NUMBERS_AT_ONCE, TINY, pair_count, pair_differences, pair_indices, pieces
 from gainboard.statistics.multiple_comparisons import NEAR
-from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pair_indices, pieces
 from gainboard.statistics.significance import (
     Outcome,
     PairedTest,

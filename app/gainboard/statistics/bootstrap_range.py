@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Draws, Floats, resample_counts
-from gainboard.statistics.means import TINY
+from gainboard.statistics.means import TINY, numbers_of_block, pair_differences
 from gainboard.statistics.multiple_comparisons import NEAR
-from gainboard.statistics.pairs import numbers_of_block, pair_differences
 from gainboard.statistics.significance import (
     BLOCK_SECONDS,
     Outcome,

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats
-from gainboard.statistics.means import midranks, round_scores, tied_pairs
-from gainboard.statistics.pairs import pair_count, pair_indices, pair_pieces
+from gainboard.statistics.means import midranks, pair_count, pair_indices, pair_pieces, round_scores, tied_pairs
 
 _MOST_EXACT_TAU, _MOST_EXACT_ASLS = 200, 33
 """The most runs for which the exact distribution is computed, for the least tau and for levels: 13 ms and 0.3 ms."""

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats, Indices, resample_counts
-from gainboard.statistics.means import round_scores
-from gainboard.statistics.pairs import pair_indices, pieces
+from gainboard.statistics.means import pair_indices, pieces, round_scores
 
 NEAR = 1e-9
 """The relative rounding error that one side of a comparison may have, if both sides are equal in exact arithmetic."""

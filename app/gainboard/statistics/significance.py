@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Floats, Indices
-from gainboard.statistics.means import TINY, Effects, paired_effects, unit_of
+from gainboard.statistics.means import TINY, Effects, pair_blocks, pair_count, paired_effects, unit_of
 from gainboard.statistics.multiple_comparisons import (
     benjamini_hochberg,
     holm,
@@ -25,7 +25,6 @@ from gainboard.statistics.multiple_comparisons import (
     max_t,
     needed_resamples,
 )
-from gainboard.statistics.pairs import pair_blocks, pair_count
 
 Correction = Literal["none", "holm", "benjamini-hochberg", "max-t"]
 

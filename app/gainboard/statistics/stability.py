@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats, Indices, resample_counts
-from gainboard.statistics.pairs import pair_indices, pair_pieces, pieces
+from gainboard.statistics.means import pair_indices, pair_pieces, pieces
 
 TOLERANCE: Final = 1e-9
 """Differences of means up to this count as none: sums of tenths or hundredths have errors in their last bits."""

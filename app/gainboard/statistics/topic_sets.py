@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats
-from gainboard.statistics.means import TINY
-from gainboard.statistics.pairs import pair_count, pair_indices, pieces
+from gainboard.statistics.means import TINY, pair_count, pair_indices, pieces
 
 MOST_TOPICS = 1_000_000
 """The most topics of a design. Nobody judges more."""

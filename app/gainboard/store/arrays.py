@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.trec.zstd import compress, decompress
+from gainboard.trec.bodies import compress, decompress
 
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:

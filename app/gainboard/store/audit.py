@@ -16,9 +16,8 @@ from typing import Any
 
 from sqlalchemy import Row, Select, bindparam, insert, select
 
-from gainboard.store.access_records import AuditEntry
 from gainboard.store.database import Transaction, exclude_others, machine_of
-from gainboard.store.records import Collection
+from gainboard.store.records import AuditEntry, Collection
 from gainboard.store.tables import audit as table
 from gainboard.store.tables import collections, tokens
 

@@ -27,7 +27,7 @@ from gainboard.errors import BadInput, DatabaseBusy, NoSpace, ObjectsUnreachable
 from gainboard.store.database import Database, Transaction, insert_for
 from gainboard.store.objects import Objects
 from gainboard.store.tables import blob_parts, blobs, jobs, objects, qrels, releases, runs
-from gainboard.trec.zstd import ZstdDecompressor, ZstdError
+from gainboard.trec.bodies import ZstdDecompressor, ZstdError
 
 PART_BYTES = 4 << 20
 """Databases copy a value as a whole. Parts keep this copy small, whatever the size of the file."""

@@ -18,7 +18,6 @@ from sqlalchemy import ColumnElement, Connection, Executable, Table, select
 from typing_extensions import TypedDict
 
 from gainboard.store import tables
-from gainboard.store.access_records import TeamRecord, Token
 from gainboard.store.job_records import Chapter, StoredFile, StoredJob, StoredReport, damage_text
 from gainboard.store.records import (
     Collection,
@@ -28,6 +27,8 @@ from gainboard.store.records import (
     Release,
     Run,
     ScoreMatrix,
+    TeamRecord,
+    Token,
     TopicGroup,
 )
 from gainboard.vocabulary import Columns

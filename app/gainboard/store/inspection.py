@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from gainboard.errors import DatabaseUnusable
-from gainboard.store.backup.copying import in_words
+from gainboard.store.backup.files import in_words
 from gainboard.store.blobs import HAS_CONTENT, IS_OUTSIDE, is_needed, is_whole, require_objects
 from gainboard.store.database import Database
 from gainboard.store.files import GZIP

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import Connection, bindparam, select
 
 from gainboard.errors import DatabaseBusy
-from gainboard.store.access_records import Token
 from gainboard.store.damage import columns_of, names_of, read_row
 from gainboard.store.database import Database, Transaction, recall
-from gainboard.store.records import Collection, Qrels, VersionName
+from gainboard.store.records import Collection, Qrels, Token, VersionName
 from gainboard.store.tables import collections, qrels, teams, tokens
 
 R = TypeVar("R", Collection, Qrels, Token)

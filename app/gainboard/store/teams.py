@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, ScalarSelect, Table, bindparam, func, insert, or_, select
+from sqlalchemy import ColumnElement, ScalarSelect, Table, bindparam, delete, exists, func, insert, or_, select, update
 
-from gainboard.store.access_records import INVITED, CountedTeam, TeamRecord
 from gainboard.store.damage import find_record, get_record, list_records
 from gainboard.store.database import Transaction, insert_for
+from gainboard.store.records import INVITED, CountedTeam, TeamRecord
 from gainboard.store.runs import RUNS_AT_ONCE
-from gainboard.store.tables import answers, runs, tokens
+from gainboard.store.tables import answers, runs, tokens, uploads
 from gainboard.store.tables import teams as table
 
 Answer = tuple[str, int]
@@ -35,6 +35,22 @@ def create(tx: Transaction, collection_id: int, name: str, now: datetime) -> Tea
     """Create a team. The caller has locked the collection, and found that no team has this name."""
     values = {"collection_id": collection_id, "name": name, "created_at": now}
     return get_record(tx, TeamRecord, _ADD, values)
+
+
+def has_uploads(tx: Transaction, team_id: int) -> bool:
+    """Return whether the team has ever sent a run, or sends one now. A withdrawn run is one, too."""
+    sent, under_way = exists().where(runs.c.team_id == team_id), exists().where(uploads.c.team_id == team_id)
+    return bool(tx.execute(select(or_(sent, under_way))).scalar_one())
+
+
+def delete_unused(tx: Transaction, team_id: int, now: datetime) -> None:
+    """Delete a team without uploads. The caller has locked the collection.
+
+    The records of its tokens stay, because jobs and the audit log refer to them. They end now, and have no team.
+    """
+    of_team = tokens.c.team_id == team_id
+    tx.execute(update(tokens).where(of_team).values(team_id=None, revoked_at=func.coalesce(tokens.c.revoked_at, now)))
+    tx.execute(delete(table).where(table.c.id == team_id))
 
 
 def page(

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, bindparam, delete, insert, or_, select, update
 
 from gainboard.errors import Conflict
-from gainboard.store.access_records import INVITED, Token
 from gainboard.store.damage import columns_of, find_record, get_record, list_records
 from gainboard.store.database import Transaction, machine_of
+from gainboard.store.records import INVITED, Token
 from gainboard.store.tables import sessions, teams
 from gainboard.store.tables import tokens as table
 from gainboard.vocabulary import Role

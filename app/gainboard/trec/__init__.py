@@ -9,8 +9,7 @@ from gainboard.trec.findings import FileLimits, FileWarning
 from gainboard.trec.intents import INTENT_LAYOUT, IntentQrels, TopicIntents, read_intent_qrels
 from gainboard.trec.judgments import JudgedDocuments, PackedJudgments
 from gainboard.trec.qrels import QrelsFile, read_qrels
-from gainboard.trec.rankings import Ranking, single_precision
-from gainboard.trec.runs import RunReader
+from gainboard.trec.runs import Ranking, RunReader, single_precision
 from gainboard.trec.topics import TopicsInterleaved
 from gainboard.vocabulary import OrderBy
 

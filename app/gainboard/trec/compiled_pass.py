@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from gainboard.acceleration import OptionalKernel
 from gainboard.errors import GainboardError
+from gainboard.trec.bodies import other_format_of
 from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, Faults, FileLimits, FileWarning
 from gainboard.trec.judgments import SEED, JudgedDocuments, PackedTopic
 from gainboard.trec.lines import BYTE_ORDER_MARK, header_line
 from gainboard.trec.numbers import decimals
-from gainboard.trec.other_formats import other_format_of
-from gainboard.trec.rankings import RankAgreement, single_precision
-from gainboard.trec.runs import WIDTH, RunReader
+from gainboard.trec.runs import WIDTH, RankAgreement, RunReader, single_precision
 from gainboard.trec.topics import LARGEST, BeyondLimit, GatheredFile, Group, GroupedLines, TopicsInterleaved, Unusual
 from gainboard.vocabulary import OrderBy
 

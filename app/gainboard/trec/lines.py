@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
+from gainboard.trec.bodies import LOOKED_AT, note_other_format
 from gainboard.trec.findings import Faults, FileLimits, FileWarning, names_of_columns, quoted
-from gainboard.trec.other_formats import LOOKED_AT, note_other_format
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SKIPPED = (b"#", b"<SYSDESC>")  # NTCIR's runs begin with a description of the system

@@ -9,10 +9,20 @@ from pydantic import Field
 
 from gainboard.analyses.gain_vectors import GainVectorsResult, label_of_curve
 from gainboard.analyses.judgments import JudgmentsResult
-from gainboard.analyses.paper_tables import Taus, crossed_levels, mark_taus, numbers_of_runs, tau_column
 from gainboard.analyses.params import Expression, Names, Top, Version
 from gainboard.analyses.rank_correlation import RankCorrelationResult
-from gainboard.analyses.report_items import LeftOut, Remark, ReportFigure, ReportItem, ReportTable
+from gainboard.analyses.report_items import (
+    LeftOut,
+    Remark,
+    ReportFigure,
+    ReportItem,
+    ReportTable,
+    Taus,
+    crossed_levels,
+    mark_taus,
+    numbers_of_runs,
+    tau_column,
+)
 from gainboard.analyses.report_kinds import (
     About,
     Cutoffs,

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from gainboard.analyses import paper_tables, report_kinds
+from gainboard.analyses import report_items, report_kinds
 from gainboard.analyses.bootstrap_sensitivity import SensitivityResult, curve
 from gainboard.analyses.judgments import JudgmentsResult
 from gainboard.analyses.params import DrawCount, Expression, Metrics, Seeds
@@ -167,7 +167,7 @@ def lay_out(results: report_kinds.JobResults, params: LateArrivalParams) -> Iter
     tested = results.find("sensitivity", SensitivityResult)
     if judged:
         numbers = (len(result.runs) if result else None for result in (correlated, tested))
-        yield paper_tables.statistics(judged, "Table 1", *numbers)
+        yield report_items.statistics(judged, "Table 1", *numbers)
     if correlated:
         taus = Resemblance(correlated, design)
         for setting in settings:
@@ -198,13 +198,13 @@ class Resemblance:
 
     def __init__(self, result: RankCorrelationResult, design: LateArrivalDesign) -> None:
         self._design = design
-        self._taus = paper_tables.Taus(result, design.labels())
+        self._taus = report_items.Taus(result, design.labels())
         runs = len(result.runs)
-        least = least_significant_tau(runs, paper_tables.ALPHA)
+        least = least_significant_tau(runs, report_items.ALPHA)
         self._significant = (
-            [] if least is None else [figures.Reference(least, f"significant at {paper_tables.ALPHA:g}")]
+            [] if least is None else [figures.Reference(least, f"significant at {report_items.ALPHA:g}")]
         )
-        self._said = f"The top {runs} runs by AP. {paper_tables.significance(runs)}"
+        self._said = f"The top {runs} runs by AP. {report_items.significance(runs)}"
 
     def between_metrics(self, setting: Setting) -> Iterator[ReportItem]:
         """Yield the correlations of AP, Q-measure, nDCG and genAP with each other."""
@@ -241,12 +241,12 @@ class Resemblance:
     ) -> Iterator[ReportItem]:
         ratio = f"gain value ratio = {gains}"
         yield ReportFigure(number, figures.Figure("taus", f"{caption}: {ratio}. {self._said}", (drawn,)))
-        columns = [Column("metric"), *map(paper_tables.tau_column, headings)]
+        columns = [Column("metric"), *map(report_items.tau_column, headings)]
         # The ratio is a note and not a heading: collections with other numbers of levels have another ratio in the same
         # average.
         rows_shown = [[name, *taus] for name, taus in rows.items()]
         table = self._taus.table("taus", f"{caption}.", columns, rows_shown, ratio.capitalize())
-        yield ReportTable(number, table, paper_tables.mark_taus)
+        yield ReportTable(number, table, report_items.mark_taus)
 
 
 def _tested(result: SensitivityResult) -> str:

@@ -12,10 +12,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from gainboard.analyses.paper_tables import Names, legend
 from gainboard.analyses.params import Expression
 from gainboard.analyses.rank_correlation import Coefficient, RankCorrelationResult, risen
-from gainboard.analyses.report_items import LeftOut, ReportFigure, ReportItem, ReportTable, mark_where
+from gainboard.analyses.report_items import LeftOut, Names, ReportFigure, ReportItem, ReportTable, legend, mark_where
 from gainboard.analyses.report_kinds import (
     About,
     JobResults,

@@ -22,8 +22,7 @@ from gainboard.cli.scored_files import check_topics
 from gainboard.errors import Fault, GainboardError, NameRequired
 from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.runs.run_files import RunFile, no_declared_topics, topic_warnings
-from gainboard.notation.remarks import warning_lines
-from gainboard.notation.texts import name_from_tag
+from gainboard.notation.texts import name_from_tag, warning_lines
 from gainboard.trec import FileWarning
 from gainboard.vocabulary import RunOrder
 

@@ -86,8 +86,8 @@ class ChosenSettings:
 
 def _read_topics(path: str) -> list[str]:
     from gainboard.trec import FileLimits, decompress_body  # noqa: PLC0415 (with NumPy, which other commands do without)
+    from gainboard.trec.bodies import other_format_of  # noqa: PLC0415  # noqa: PLC0415
     from gainboard.trec.lines import BYTE_ORDER_MARK  # noqa: PLC0415
-    from gainboard.trec.other_formats import other_format_of  # noqa: PLC0415
 
     try:
         content = b"".join(decompress_body(io.BytesIO(Path(path).read_bytes()), None, FileLimits()))

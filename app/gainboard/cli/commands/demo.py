@@ -50,7 +50,7 @@ def demo(
     if files is not None:
         _write(files)
         return
-    from gainboard.cli.serving import Server, address_of, listen  # noqa: PLC0415
+    from gainboard.cli.local_service import Server, address_of, listen  # noqa: PLC0415  # noqa: PLC0415
     from gainboard.main import create_app, open_workspace  # noqa: PLC0415
     from gainboard.store.machine import UMASK  # noqa: PLC0415
 

@@ -22,7 +22,7 @@ from gainboard.cli.progress import has_colours
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.latex import as_latex
 from gainboard.notation.queries import ScoringOptions
-from gainboard.notation.remarks import why_left_out
+from gainboard.notation.texts import why_left_out
 
 if TYPE_CHECKING:
     from gainboard.client.answers import Scores

@@ -42,7 +42,7 @@ def serve(
     # and later, in each full collection, all requests wait for as long.
     gc.disable()
     try:
-        from gainboard.cli.serving import Server, address_of, listen  # noqa: PLC0415
+        from gainboard.cli.local_service import Server, address_of, listen  # noqa: PLC0415  # noqa: PLC0415
         from gainboard.main import announce, create_app, open_workspace, start_compiled  # noqa: PLC0415
         from gainboard.store.machine import UMASK  # noqa: PLC0415
 

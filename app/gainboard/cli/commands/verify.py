@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gainboard.cli.command import Argument, Example, Option, command
 from gainboard.cli.folder_verification import FileComparison, ReleaseFolder, compare_file, tell
 from gainboard.cli.folders import DOCUMENT, SUMS, around, document_of, pack_files, read_json, require_folder
-from gainboard.cli.jobs import wait_shown
+from gainboard.cli.jobs import DEPENDS_ON, INDEX, NOT_MADE, RESULT, index_of, makers_of, wait_shown
 from gainboard.cli.loading import RUNS, find_files
 from gainboard.cli.options import readable
 from gainboard.cli.printing import printable
-from gainboard.cli.result_files import DEPENDS_ON, INDEX, NOT_MADE, RESULT, index_of, makers_of
 from gainboard.client import Problem
 from gainboard.errors import BadInput, BadSetting
 
@@ -98,7 +97,7 @@ def _read_dependencies(file: Path, result: Mapping[str, Any]) -> dict[str, Any]:
     from pydantic import ValidationError  # noqa: PLC0415  # imports as much as the service
 
     from gainboard.api.models.jobs import Dependencies, ReportDependencies  # noqa: PLC0415
-    from gainboard.jobs.release_folders import first_faults  # noqa: PLC0415
+    from gainboard.jobs.folder_results import first_faults  # noqa: PLC0415  # noqa: PLC0415
 
     beside = file.with_name(DEPENDS_ON)
     if not beside.exists():
@@ -296,7 +295,7 @@ def _read_document(file: Path) -> dict[str, Any]:
     from pydantic import ValidationError  # noqa: PLC0415
 
     from gainboard.evaluation.releases.document import Archived  # noqa: PLC0415
-    from gainboard.jobs.release_folders import first_faults  # noqa: PLC0415
+    from gainboard.jobs.folder_results import first_faults  # noqa: PLC0415  # noqa: PLC0415
 
     document = read_json(file)
     try:

@@ -25,9 +25,8 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import SLUG_RULE, is_slug
 from gainboard.store import audit as audit_log
 from gainboard.store import collections, tokens
-from gainboard.store.access_records import INVITED, Token
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection
+from gainboard.store.records import INVITED, Collection, Token
 
 LIFETIME: Final = timedelta(days=14)
 MOST_INVITED: Final = 200

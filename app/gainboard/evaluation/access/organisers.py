@@ -13,8 +13,8 @@ from gainboard.evaluation.access.tokens import IssuedToken, require_future
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import tokens
-from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction, exclude_others
+from gainboard.store.records import Token
 
 log = logging.getLogger("gainboard")
 

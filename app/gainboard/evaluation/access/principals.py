@@ -13,8 +13,8 @@ from typing import Literal
 from gainboard.errors import Forbidden, NotAuthenticated, TooManyFailures, Unavailable
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
 from gainboard.store import tokens
-from gainboard.store.access_records import Token
 from gainboard.store.database import may_take_long
+from gainboard.store.records import Token
 
 MOST_FAILURES, FAILURE_SECONDS = 20, 60
 FAILURES: WorkspaceCache[str, tuple[float, ...]] = WorkspaceCache(10_000)

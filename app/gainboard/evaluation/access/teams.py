@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from gainboard.errors import NotFound, TeamExists
+from gainboard.errors import Conflict, NotFound, TeamExists
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import View, open_collection, open_locked
@@ -13,8 +13,8 @@ from gainboard.evaluation.runs import upload_quota
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import teams
-from gainboard.store.access_records import CountedTeam, TeamRecord
 from gainboard.store.database import Transaction
+from gainboard.store.records import CountedTeam, TeamRecord
 
 
 def ensure(tx: Transaction, view: View, name: str, now: datetime) -> TeamRecord:
@@ -35,6 +35,24 @@ def create(workspace: Workspace, principal: Principal, name: str, team: str) -> 
             raise TeamExists(f"{name!r} already has a team {team!r}. Choose another name.")
         record = ensure(tx, view, team, now)
     return CountedTeam(record.id, record.name, record.created_at, runs=0, tokens=0)
+
+
+def delete(workspace: Workspace, principal: Principal, name: str, team: str) -> None:
+    """Delete a team that was created by mistake, with its tokens and invitations, for the collection's organisers.
+
+    Raise NotFound if there is none, and Conflict if it has sent a run: names of runs and teams stay as they were known.
+    """
+    now = workspace.now()
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, name)
+        view.require_organiser()
+        record = teams.find(tx, view.collection.id, team) if is_slug(team) else None
+        if record is None:
+            raise NotFound(f"There is no team {team!r} here.")
+        if teams.has_uploads(tx, record.id):
+            raise Conflict(f"The team {team!r} has sent runs, so it stays. Withdraw its runs, and revoke its tokens.")
+        teams.delete_unused(tx, record.id, now)
+        audit.record(tx, view.principal, "team-deleted", team, view.collection)
 
 
 def list_teams(

@@ -15,8 +15,8 @@ from gainboard.evaluation.access.visibility import View, open_collection, open_l
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import tokens
-from gainboard.store.access_records import Token
 from gainboard.store.database import Transaction
+from gainboard.store.records import Token
 from gainboard.vocabulary import Action, Role
 
 

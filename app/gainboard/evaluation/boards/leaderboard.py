@@ -23,8 +23,8 @@ from gainboard.evaluation.scoring.scores import rank_by_mean
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
 from gainboard.metrics import BoundMetric
 from gainboard.statistics import bootstrap_range
+from gainboard.statistics.means import pair_count, pair_differences, pair_indices
 from gainboard.statistics.multiple_comparisons import rank_sets, significance_groups
-from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices
 from gainboard.store import audit
 from gainboard.store.database import may_take_long
 from gainboard.store.records import Run, TopicGroup

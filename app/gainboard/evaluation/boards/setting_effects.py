@@ -14,8 +14,7 @@ from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.workspace import Workspace
 from gainboard.statistics.agreement import discordant_pairs
 from gainboard.statistics.correlation import kendall_matrix, tau_ap_matrix
-from gainboard.statistics.means import competition_ranks, verdicts
-from gainboard.statistics.pairs import pair_count, pair_indices
+from gainboard.statistics.means import competition_ranks, pair_count, pair_indices, verdicts
 from gainboard.statistics.significance import SignificanceSettings, find_test
 
 MOST_PAIRS = 100_000

@@ -1,9 +1,11 @@
-"""The effect of a correction of the judgments on all scores: two qrels versions compared."""
+"""The effect of a correction of the judgments on all scores: two qrels versions compared, and news of it for a team."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +13,20 @@ from numpy.typing import NDArray
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
+from gainboard.evaluation.boards.leaderboard import Board
 from gainboard.evaluation.boards.setting_effects import Significance, changed_verdicts
 from gainboard.evaluation.judgments.differences import Corrections, compare_levels
-from gainboard.evaluation.judgments.versions import index_of, judged_topics, select
+from gainboard.evaluation.judgments.versions import JudgedVersion, index_of, judged_topics, select
 from gainboard.evaluation.scoring.binding import refuse_custom
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.evaluation.scoring.requests import Question, bind
+from gainboard.evaluation.scoring.scorer import kept_scores
 from gainboard.evaluation.scoring.selection import AllRuns, NamedRuns
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.queries import MOST_IMPACT_METRICS
 from gainboard.statistics.correlation import kendall_matrix
-from gainboard.statistics.means import competition_ranks
-from gainboard.statistics.pairs import pair_count
-from gainboard.store import runs
+from gainboard.statistics.means import competition_ranks, pair_count
+from gainboard.store import qrels, runs
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 
 MOST_SCORES = 10_000_000
@@ -146,3 +149,27 @@ def _of_metric(before: Matrices, after: Matrices, label: str, alpha: float) -> M
 def _defined(matrices: Matrices, label: str) -> Mapping[str, int]:
     """Return the topics for which the metric has a score, each with its column."""
     return {matrices.topics[column]: int(column) for column in np.flatnonzero(matrices.defined(label))}
+
+
+def shown_scores_changed_at(workspace: Workspace, board: Board) -> datetime | None:
+    """Return when new judgments last changed a score of this rationed board, as it is rounded.
+
+    None if they did not, and if scores are not rationed: then everybody sees the versions. Only scores that the team
+    sees anyway are compared, and both are of runs that were there before.
+    """
+    scores = board.scores
+    disclosure, newest = scores.disclosure, scores.qrels
+    if disclosure is None or newest.published_at is None:
+        return None
+    rows = [row for row, run in enumerate(scores.runs) if run.created_at < newest.published_at]
+    with workspace.database.reading() as tx:
+        versions = qrels.page(tx, scores.collection.id, drafts=False, after=None, limit=10_000)
+        published = sorted((version for version in versions if version.published_at), key=attrgetter("published_at"))
+        if len(published) < 2 or not rows:
+            return None
+        older = JudgedVersion.of(workspace, tx, published[-2])
+    runs = [scores.runs[row] for row in rows]
+    before = kept_scores(workspace, scores.collection, older, runs, scores.metrics, is_chosen=False).means
+    now = scores.means[:, rows]
+    # Rounded before they are compared: a change that nobody can see would still tell that there was one.
+    return None if np.array_equal(disclosure.shown(before), now, equal_nan=True) else newest.published_at

@@ -21,8 +21,7 @@ from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.evaluation.scoring.requests import StoredScores
 from gainboard.evaluation.scoring.scorer import judged_runs
 from gainboard.evaluation.scoring.selection import visible_runs
-from gainboard.evaluation.scoring.turns import spend
-from gainboard.evaluation.workspace import Workspace
+from gainboard.evaluation.workspace import Workspace, spend
 from gainboard.metrics import JudgedRun, Judgments, judged_share
 from gainboard.store import runs
 from gainboard.store.records import NEWEST, Qrels, Run, VersionName

@@ -1,21 +1,27 @@
-"""Releases of collections: found, listed and read; what they hold stays. And the news of a collection, for a feed."""
+"""Releases of collections: found, listed and read; what they hold stays. And the news of a collection, for a feed.
+
+The history of a release is what the audit log says about what the release holds, and nothing else.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
+from pydantic import TypeAdapter, ValidationError
+
 from gainboard.errors import HeldByRelease, NotFound
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
-from gainboard.evaluation.scoring.turns import spend
-from gainboard.evaluation.workspace import Workspace
+from gainboard.evaluation.releases.document import HistoryEntry, LoggedEntry
+from gainboard.evaluation.workspace import Workspace, spend
 from gainboard.store import blobs, qrels, releases, runs
+from gainboard.store.audit import canonical
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, Release, Run
+from gainboard.store.records import AuditEntry, Collection, Release, Run, VersionName
 
 SECONDS_A_BYTE: Final = 1e-7
 """Roughly the time that it takes to parse a document and to show it."""
@@ -170,3 +176,51 @@ def feed_of(workspace: Workspace, principal: Principal, name: str) -> Feed:
         for run in late
     ]
     return Feed(collection, sorted(entries, key=lambda entry: entry.at, reverse=True)[:MOST_ENTRIES])
+
+
+HISTORY: Final = "data/history.ndjson"
+"""Its place in the folder of a release."""
+WHOLE_LOG: Final = "data/audit.ndjson"
+"""The place of the whole log in folders of the first form."""
+
+
+def history(entries: Iterable[AuditEntry], document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what entries of the audit log say about what a release holds, up to the release itself.
+
+    The log also tells of drafts, hidden judgments, jobs about them and sessions, and their hashes find them again.
+    """
+    # By hash, too: the name of a withdrawn run may have been used again.
+    held = {("run-uploaded", run["name"], run["sha256"]) for run in document["runs"]}
+    held |= {("run-described", run["name"], run.get("metadata_sha256")) for run in document["runs"]}
+    for item in document["judgments"]:
+        held.add(("qrels-published", VersionName(item["judgments"], item["version"]).subject, item["sha256"]))
+    for item in document.get("score_matrices", ()):
+        held.add(("score-matrix-uploaded", f"{item['name']} {item['version']}", item["sha256"]))
+    for entry in entries:
+        sha256, is_frozen = entry.details.get("sha256"), entry.action == "release-frozen"
+        if isinstance(sha256, str) and (is_frozen or (entry.action, entry.subject, sha256) in held):
+            entry_fields = {"at": entry.at, "action": entry.action, "subject": entry.subject}
+            yield {**entry_fields, "team": entry.details.get("of_team"), "sha256": sha256, "hash": entry.hash}
+            if is_frozen and entry.subject == document["release"]["name"]:
+                return
+
+
+def line_of(entry: Mapping[str, Any]) -> str:
+    """Return an entry of a history as a line of its file."""
+    return canonical(entry) + "\n"
+
+
+def read_history(text: str, document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the history of a release from its folder, or from an audit log, as older folders have. Raise ValueError."""
+    either = TypeAdapter[HistoryEntry | LoggedEntry](HistoryEntry | LoggedEntry)
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            entry = either.validate_json(line)
+            fields = entry.model_dump()
+            if isinstance(entry, LoggedEntry):
+                frozen = next(history([AuditEntry(**fields)], document), None)
+                fields = HistoryEntry.model_validate(frozen).model_dump() if frozen else {}
+        except ValidationError as error:
+            raise ValueError(f"line {number} is no entry of a history or an audit log") from error
+        if fields:
+            yield fields

@@ -13,7 +13,7 @@ from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.runs import runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import audit
-from gainboard.store.access_records import AuditEntry
+from gainboard.store.records import AuditEntry
 from gainboard.vocabulary import Action
 
 RUN: Final[Sequence[Action]] = ("run-uploaded",)

@@ -28,8 +28,8 @@ from gainboard.metrics import (
     score_all,
 )
 from gainboard.notation.frames import optional_package
-from gainboard.notation.remarks import warning_lines
 from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, name_runs
+from gainboard.notation.texts import warning_lines
 from gainboard.trec import FileWarning, decompress_body
 from gainboard.vocabulary import OrderBy, RunOrder
 

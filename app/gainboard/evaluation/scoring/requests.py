@@ -1,17 +1,25 @@
-"""Requests for scores: who may ask what, and the answer, rounded as the policy of hidden judgments requires."""
+"""Requests for scores: who may ask what, and the answer, rounded as the policy of hidden judgments requires.
+
+A sweep is a request for the mean scores over a whole grid of parameters, in one pass over the judged rankings.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.disclosure import Disclosure, charge, limit, list_presets
-from gainboard.evaluation.access.principals import Sender
-from gainboard.evaluation.access.visibility import View
+from gainboard.evaluation.access.principals import Principal, Sender, identify, is_use_noted
+from gainboard.evaluation.access.visibility import View, look, open_collection
 from gainboard.evaluation.collection_settings import Policy
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, topics_of
-from gainboard.evaluation.judgments.versions import JudgedVersion, open_for_reading, require, require_newest
+from gainboard.evaluation.judgments.versions import JudgedVersion, open_for_reading, require, require_newest, select
 from gainboard.evaluation.runs.join import JudgedTopics
 from gainboard.evaluation.scoring.binding import (
     DEFAULT_METRICS,
@@ -19,19 +27,23 @@ from gainboard.evaluation.scoring.binding import (
     CustomMetrics,
     bind_all,
     custom_metrics,
+    customs_of,
     in_our_names,
     in_ours,
+    refuse_custom,
     scale_of,
+    undefined,
 )
-from gainboard.evaluation.scoring.scorer import kept_scores
+from gainboard.evaluation.scoring.scorer import SCORE_SECONDS, kept_scores, mean_scores
 from gainboard.evaluation.scoring.scores import ScoreTable
 from gainboard.evaluation.scoring.selection import visible_runs
-from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics import BoundMetric, Names
-from gainboard.notation.queries import MOST_METRICS
+from gainboard.evaluation.workspace import Workspace, spend
+from gainboard.metrics import BoundMetric, Names, expand, resolve
+from gainboard.notation.queries import MOST_METRICS, MOST_POINTS
 from gainboard.store.database import may_take_long
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
-from gainboard.vocabulary import LateShown
+from gainboard.store.snapshots import Standing
+from gainboard.vocabulary import OFFICIAL, LateShown
 
 MOST_QUICK = 2_500
 """The largest number of scores, or of means, in an answer that is made in the event loop: 43 metrics of 58 runs."""
@@ -207,3 +219,127 @@ def bind(
         count = f"{len(expressions)} metrics in one request; at most {MOST_METRICS} are allowed"
         raise InvalidRequest.at("query.metric", "too-many", f"{count}. Send several requests.")
     return bind_all(expressions, scale_of(collection), question.defaults, collection.gains, custom)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The origin of an answer with scores: its bytes depend only on this and on the request."""
+
+    collection: Collection
+
+
+def origin_of(scores: StoredScores) -> Origin | None:
+    """Return the origin of an answer that is the same for everyone who sees every score; None for other answers.
+
+    While judgments are hidden, scores count against a budget, so each one must pass the code that counts. Only
+    organisers see drafts, and discarding a draft does not change the revision. Not everyone sees other judgment sets,
+    and uploaded scores ask for more than to see every score.
+    """
+    if scores.disclosure is not None or scores.qrels.published_at is None:
+        return None
+    if scores.qrels.judgments != OFFICIAL or customs_of(scores.metrics):
+        return None
+    return Origin(scores.collection)
+
+
+def is_current(workspace: Workspace, origin: Origin, sender: Sender, now: Standing | None) -> bool:
+    """Return whether this sender may have the answer, and nothing that it was made of has changed by `now`.
+
+    Also return False if only the normal way can decide, or must do something else: note that a token was used.
+    """
+    collection = origin.collection
+    if now is None or (now.collection_id, now.revision) != (collection.id, collection.revision):
+        return False
+    principal = identify(workspace, sender, now.token)
+    # Only the normal way notes the use of a token, so it must be taken from time to time.
+    if principal.token is not None and not is_use_noted(workspace, principal.token):
+        return False
+    view = look(principal, collection, workspace.now())
+    return view is not None and view.sees_free_scores
+
+
+MOST_SWEPT = 200_000_000
+"""The most points x runs x topics behind the means: some seconds of work."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The grid: metrics, and the values of parameters by name. All values are combined."""
+
+    metrics: Sequence[str]
+    values: Mapping[str, Sequence[str]]
+    runs: Sequence[str] | None = None
+    qrels: VersionName = NEWEST
+    late: LateShown = "include"
+    topics: str | None = None
+    """The name of a topic group; None means all topics."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A metric of the grid: the expression that gave it, and its values from the grid, as its label writes them."""
+
+    asked: str
+    metric: BoundMetric
+    parameters: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SweptScores:
+    """The answer: `means` is float64 [points, runs], NaN if a run has none."""
+
+    collection: Collection
+    qrels: Qrels
+    points: Sequence[Point]
+    runs: Sequence[Run]
+    topics_scored: Sequence[int]
+    """The number of topics in the means of each point."""
+    means: NDArray[np.float64]
+    chosen: ChosenTopics | None = None
+    """The topic group that the means are about; None if they are about all topics."""
+
+
+def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> SweptScores:
+    """Score runs at every point of the grid, for principals who may see scores under any parameters."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_free_scores()
+        refuse_custom(list(grid.metrics), "query.metric", "A sweep varies parameters, and uploaded scores have none.")
+        points = _points(view.collection, grid)
+        version = select(tx, view, grid.qrels)
+        chosen = visible_runs(workspace, tx, view, grid.runs, grid.late)
+        group, topics = topics_of(workspace, tx, view, version, grid.topics)
+    metrics = [point.metric for point in points]
+    count = len(metrics) * len(chosen) * len(topics.topics)
+    if count > MOST_SWEPT:
+        message = (
+            f"These are means of {count:,} scores (points x runs x topics), but one sweep may have at most "
+            f"{MOST_SWEPT:,}. Give fewer values, or select runs: `run=NAME`."
+        )
+        raise InvalidRequest.at("query", "too-many", message)
+    # After the transaction, because `spend` may wait for a turn, and a transaction that is open holds a connection.
+    spend(count * SCORE_SECONDS)
+    means = mean_scores(workspace, view.collection, JudgedVersion(version, topics), chosen, metrics)
+    scored = len(topics.topics) - undefined(metrics, topics).sum(axis=1)
+    return SweptScores(view.collection, version, points, chosen, scored.tolist(), means, group)
+
+
+def _points(collection: Collection, grid: Grid) -> list[Point]:
+    """Return the distinct metrics in the order of the request, then of the values, the last parameter fastest."""
+    expressions = expand(grid.metrics or collection.metrics or DEFAULT_METRICS, collection.highest_level)
+    if (count := len(expressions) * prod(map(len, grid.values.values()))) > MOST_POINTS:
+        message = (
+            f"{len(expressions)} metrics under all combinations are {count:,} points, but one sweep may have at most "
+            f"{MOST_POINTS:,}. Give fewer metrics or values."
+        )
+        raise InvalidRequest.at("query", "too-many", message)
+    scale, defaults = scale_of(collection), {"gains": collection.gains}
+    points: dict[str, Point] = {}
+    for expression in expressions:
+        for combination in product(*grid.values.values()):
+            values = dict(zip(grid.values, combination, strict=True))
+            metric = resolve(expression, scale, defaults={**defaults, **values})
+            of_grid = [parameter for parameter in metric.metric.parameters if parameter.name in values]
+            written = {parameter.name: parameter.write(metric.parameters[parameter.name]) for parameter in of_grid}
+            points.setdefault(metric.label, Point(expression, metric, written))
+    return list(points.values())

@@ -27,8 +27,7 @@ from gainboard.evaluation.runs.join import JudgedTopics, judge, unpack_run
 from gainboard.evaluation.runs.stored_files import reread
 from gainboard.evaluation.scoring.binding import CustomMetric, customs_of, undefined
 from gainboard.evaluation.scoring.scores import ScoreArrays
-from gainboard.evaluation.scoring.turns import spend
-from gainboard.evaluation.workspace import Workspace, WorkspaceCache
+from gainboard.evaluation.workspace import Workspace, WorkspaceCache, spend
 from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, mean_all, score_all
 from gainboard.store import runs
 from gainboard.store.database import may_take_long

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gainboard.exhibits import csv_line
 from gainboard.metrics import BoundMetric, Scale, mean_all, notes_on_names, trec_eval_name
-from gainboard.notation.remarks import why_left_out
+from gainboard.notation.texts import why_left_out
 from gainboard.vocabulary import round_score
 
 Floats = NDArray[np.float64]

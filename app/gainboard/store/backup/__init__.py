@@ -16,18 +16,20 @@ from sqlalchemy import inspect
 from gainboard.errors import BadSetting, DatabaseUnusable
 from gainboard.store import machine
 from gainboard.store.backup import files
-from gainboard.store.backup.copying import (
+from gainboard.store.backup.files import (
+    NEWEST,
     Size,
     Told,
     copy,
     count_rows,
     in_words,
+    known_revision,
     read_manifest,
+    require_own_schema,
     set_sequences,
     tables,
     write_manifest,
 )
-from gainboard.store.backup.files import NEWEST, known_revision, require_own_schema
 from gainboard.store.blobs import include
 from gainboard.store.database import Database, exclude_others
 from gainboard.store.schema import upgrade
