@@ -7,12 +7,13 @@ import argparse
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import get_args
 
 import pytest
 from fastapi.dependencies.utils import get_flat_params
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
@@ -20,6 +21,7 @@ from gainboard.analyses.job_kinds import every_kind
 from gainboard.analyses.report_kinds import every_report_kind
 from gainboard.api.models.admin import NewToken
 from gainboard.api.models.collections import CollectionChange
+from gainboard.api.routes import CheckedRoute
 from gainboard.cli.parsing import parser
 from gainboard.dashboard.schema_forms import fields_of, read
 from gainboard.dashboard.sessions import Form
@@ -159,17 +161,32 @@ def refusals(model, name, value):
     return []
 
 
-def test_a_parameter_of_an_address_is_text_or_is_read_in_one_form():
-    wrong, read_as = [], set()
+def parameters():
+    """The parameters of addresses, each with a function that reads a text: those of FastAPI, and those of queries."""
     for route in routes():
         for param in get_flat_params(route.dependant):
             is_list = "list[" in str(param.field_info.annotation)
-            for text in TEXTS:
-                value, refused = param.validate([text] if is_list else text, loc=("query", param.alias))
-                value = value[0] if is_list and value else value
-                read_as.add(type(value))
-                if not refused and not is_as_written(text, value):
-                    wrong.append(f"{route.path_format} {param.alias}={text!r}: {value!r}")
+            yield f"{route.path_format} {param.alias}", is_list, partial(param.validate, loc=("query", param.alias))
+    for reader in {reader for route in routes() if isinstance(route, CheckedRoute) for reader in route.readers}:
+        for name, is_list in reader.may_repeat.items():
+            yield name, is_list, partial(read_by, reader, name)
+
+
+def read_by(reader, name, text):
+    with suppress(RequestValidationError):
+        return reader.validate({name: text}, "query")[name], None
+    return None, "refused"
+
+
+def test_a_parameter_of_an_address_is_text_or_is_read_in_one_form():
+    wrong, read_as = [], set()
+    for name, is_list, read_text in parameters():
+        for text in TEXTS:
+            value, refused = read_text([text] if is_list else text)
+            value = value[0] if is_list and value else value
+            read_as.add(type(value))
+            if not refused and not is_as_written(text, value):
+                wrong.append(f"{name}={text!r}: {value!r}")
     assert wrong == []
     assert read_as >= {str, int, float, bool, datetime}
 

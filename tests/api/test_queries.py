@@ -15,3 +15,9 @@ def test_a_metric_cannot_have_a_parameter_that_a_board_means_otherwise(name, mon
     monkeypatch.setattr(queries, "query_parameters", lambda: {**query_parameters(), **more})
     with pytest.raises(TypeError, match=f"'{name}'"):
         queries.asked_by(BoardQuery)
+
+
+def test_all_faults_of_a_query_are_told_at_once_also_those_of_the_page(shared):
+    answer = shared.organiser.get("/v1/jobs", params={"state": "lost", "kind": "verify", "limit": 0})
+    assert answer.status_code == 422
+    assert [fault["location"] for fault in answer.json()["errors"]] == ["query.state", "query.limit"]

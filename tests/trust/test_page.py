@@ -3,10 +3,8 @@
 import json
 import math
 import re
-from dataclasses import asdict
 
-from gainboard.evaluation.collection_settings import Policy, Quotas
-from gainboard.store.records import CollectionPolicy
+from gainboard.evaluation.collection_settings import Policy
 from tests.trust.attacks import ATTACKS
 from tests.world.pages import DOCS
 
@@ -20,12 +18,7 @@ def test_the_campaign_of_the_page_can_be_made(shared):
     assert answer.json()["policy"]["quotas"]["total"] == 20
 
 
-def test_the_policy_of_the_interface_has_all_fields():
-    times = {"phase", "opens_at", "closes_at", "releases_at"}
-    assert {*asdict(CollectionPolicy())} == Policy.model_fields.keys() - times - {"quotas"} | Quotas.model_fields.keys()
-
-
 def test_the_page_has_every_attack_and_the_bounds(shared):
     assert len(re.findall(r"^\| .* \| [0-9.]+ % \|", PAGE, re.MULTILINE)) == len(ATTACKS)
-    policy = CollectionPolicy()
+    policy = Policy()
     assert f"{policy.answers * math.log2(10**policy.decimals + 1):,.0f} bits" in PAGE

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from datetime import datetime
+from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.admin import AuditPage, EntryAnswer
-from gainboard.api.pages import PagingDep
+from gainboard.api.pages import Paging, PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.queries import asked_by
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import Forbidden
 from gainboard.evaluation import audit
-from gainboard.notation.types import Time
+from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.queries import AuditQuery
 from gainboard.store.audit import AuditWanted
 from gainboard.store.records import AuditEntry
-from gainboard.vocabulary import Action
 
 router = APIRouter(prefix="/v1", tags=["audit"], responses=documented(), route_class=CheckedRoute)
 
@@ -36,35 +39,19 @@ HOW = (
 )
 
 
-class _AuditQuery:
-    def __init__(
-        self,
-        request: Request,
-        action: Annotated[Action | None, Query(description="Only changes of this kind")] = None,
-        since: Annotated[Time | None, Query(description="Only changes at this time or later")] = None,
-        format: Annotated[
-            Literal["json", "ndjson"] | None,
-            Query(
-                description="`json` returns one page, `ndjson` returns all entries as JSON lines; overrides the "
-                "Accept header"
-            ),
-        ] = None,
-    ) -> None:
-        self.wanted = AuditWanted(action=action, since=since)
-        self.as_lines = format == "ndjson" or (format is None and accepts(request, LINES))
-
-
-AuditQueryDep = Annotated[_AuditQuery, Depends()]
+AuditQueryDep = Annotated[AuditQuery, asked_by(AuditQuery)]
 
 
 def _answer(
-    workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep, asked: _AuditQuery, name: str | None
+    request: Request, workspace: Workspace, principal: Principal, paging: Paging, asked: AuditQuery, name: str | None
 ) -> Response | AuditPage:
-    if asked.as_lines:
-        export = audit.export_entries(workspace, principal, name, asked.wanted)
+    form, since = asked.get("format"), cast("datetime | None", asked.get("since"))
+    wanted = AuditWanted(action=asked.get("action"), since=since)
+    if form == "ndjson" or (form is None and accepts(request, LINES)):
+        export = audit.export_entries(workspace, principal, name, wanted)
         lines = (audit.line(entry) for entry in export.entries)
         return StreamingResponse(lines, media_type=LINES, headers={"ETag": f'"{export.last}"'})
-    entries = audit.list_entries(workspace, principal, name, asked.wanted, paging.after_number, paging.wanted)
+    entries = audit.list_entries(workspace, principal, name, wanted, paging.after_number, paging.wanted)
     page = paging.page(entries, lambda entry: entry.number, _show)
     return AuditPage(items=page.items, next_cursor=page.next_cursor, verification=HOW)
 
@@ -74,18 +61,21 @@ def _show(entry: AuditEntry) -> EntryAnswer:
 
 
 @router.get("/audit", response_model=AuditPage, responses=documented(Forbidden, also=EXPORT))
-def list_changes(workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep, asked: AuditQueryDep) -> Any:
+def list_changes(
+    request: Request, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep, asked: AuditQueryDep
+) -> Any:
     """List every change, oldest first (organisers of the instance)."""
-    return _answer(workspace, principal, paging, asked, None)
+    return _answer(request, workspace, principal, paging, asked, None)
 
 
 @router.get("/collections/{collection}/audit", response_model=AuditPage, responses=documented(Forbidden, also=EXPORT))
 def list_collection_changes(
     collection: CollectionName,
+    request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     paging: PagingDep,
     asked: AuditQueryDep,
 ) -> Any:
     """List the changes to a collection and to what belongs to it, oldest first (organisers)."""
-    return _answer(workspace, principal, paging, asked, collection)
+    return _answer(request, workspace, principal, paging, asked, collection)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -12,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from gainboard.analyses.rejudge import RejudgeParams
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
-from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.idempotency import KeyedDep
 from gainboard.api.job_answers import JobContextDep
 from gainboard.api.models.collections import (
     ChangeableSettings,
@@ -41,12 +39,11 @@ from gainboard.errors import (
     UnsupportedMediaType,
 )
 from gainboard.evaluation import collections
-from gainboard.evaluation.collection_settings import Policy, Quotas
-from gainboard.evaluation.collections import TIMES, Described
+from gainboard.evaluation.collection_settings import OF_COLLECTION, Policy
+from gainboard.evaluation.collections import Described
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.submission import change_order
-from gainboard.store.records import Collection, CollectionPolicy
-from gainboard.vocabulary import Phase, RunOrder
+from gainboard.vocabulary import RunOrder
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented(), route_class=CheckedRoute)
 
@@ -60,6 +57,10 @@ def show(request: Request, described: Described) -> CollectionAnswer:
     """Return a collection as this principal may see it."""
     collection, qrels, relevant = described.collection, described.qrels, described.relevant
     workspace: Workspace = request.app.state.workspace
+    path = f"/v1/collections/{collection.name}"
+    paths = {name: f"{path}/{name}" for name in ("leaderboard", "scores", "runs", "teams", "qrels")}
+    paths |= {name: f"/v1/{name}?collection={collection.name}" for name in ("jobs", "reports")}
+    links = {name: address(request, path) for name, path in {"self": path, **paths}.items()}
     return CollectionAnswer(
         name=collection.name,
         title=collection.title,
@@ -71,30 +72,17 @@ def show(request: Request, described: Described) -> CollectionAnswer:
         intents=collection.intents,
         topics=collection.topics,
         metrics=collection.metrics,
-        policy=_shown_policy(collection, workspace.now()),
+        # The time of the release may have come.
+        policy=Policy.of(collection).model_copy(
+            update={"phase": "released" if collection.is_released(workspace.now()) else "hidden"}
+        ),
         public=collection.public,
         created_at=collection.created_at,
         qrels_version=qrels.version if qrels else None,
         relevant=Relevant(**relevant) if relevant else None,
         warnings=[WarningAnswer(**warning.as_json()) for warning in described.warnings],
-        links=_links(request, collection.name),
+        links=CollectionLinks(**links),
     )
-
-
-def _links(request: Request, name: str) -> CollectionLinks:
-    path = f"/v1/collections/{name}"
-    below = {each: f"{path}/{each}" for each in ("leaderboard", "scores", "runs", "teams", "qrels")}
-    work = {each: f"/v1/{each}?collection={name}" for each in ("jobs", "reports")}
-    return CollectionLinks(**{each: address(request, path) for each, path in {"self": path, **below, **work}.items()})
-
-
-def _shown_policy(collection: Collection, now: datetime) -> Policy:
-    policy = asdict(CollectionPolicy.of(collection))
-    quotas = Quotas(**{name: policy.pop(name) for name in Quotas.model_fields})
-    policy["presets"] = list(policy["presets"])
-    times = {name: getattr(collection, name) for name in TIMES}
-    phase: Phase = "released" if collection.is_released(now) else "hidden"
-    return Policy(**policy | times, phase=phase, quotas=quotas)
 
 
 def values_of(sent: NewCollection | ChangeableSettings) -> dict[str, Any]:
@@ -106,7 +94,7 @@ def values_of(sent: NewCollection | ChangeableSettings) -> dict[str, Any]:
             "highest_level": len(levels) if is_named else levels,
         }
     if (policy := values.pop("policy", None)) is not None:
-        values |= {name: policy.pop(name) for name in ("phase", *TIMES) if name in policy}
+        values |= {name: policy.pop(name) for name in OF_COLLECTION if name in policy}
         values["policy"] = policy | (policy.pop("quotas", None) or {})
     return values
 
@@ -119,20 +107,16 @@ def values_of(sent: NewCollection | ChangeableSettings) -> dict[str, Any]:
 )
 def create_collection(
     sent: NewCollection,
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-    fingerprint: FingerprintDep,
-    idempotency_key: IdempotencyKey = None,
+    keyed: KeyedDep,
 ) -> Response:
     """Create a collection (organisers of the instance)."""
 
     def act() -> Response:
-        made = collections.create(workspace, principal, values_of(sent))
-        return answer(show(request, made), 201, Location=address(request, f"/v1/collections/{made.collection.name}"))
+        made = collections.create(keyed.workspace, keyed.principal, values_of(sent))
+        location = address(keyed.request, f"/v1/collections/{made.collection.name}")
+        return answer(show(keyed.request, made), 201, Location=location)
 
-    permit = partial(collections.require_creator, principal)
-    return once(workspace, principal, request, idempotency_key, fingerprint, act, permit=permit)
+    return keyed.answer_once(act, permit=partial(collections.require_creator, keyed.principal))
 
 
 @router.get("", openapi_extra={"security": [{}]})  # besides that with a token

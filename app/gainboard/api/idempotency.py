@@ -6,13 +6,14 @@ import hashlib
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Event, Lock, Thread
 from typing import Annotated, Final
 
 from fastapi import Depends, Header, Request, Response
 
+from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.models.common import KEY_PATTERN
 from gainboard.errors import KeyInUse, KeyReused
 from gainboard.evaluation.access.principals import Principal
@@ -42,56 +43,76 @@ IdempotencyKey = Annotated[
 ]
 
 
-async def _fingerprint(request: Request) -> str:
-    return hashlib.sha256(request.url.query.encode() + b"\n" + await request.body()).hexdigest()
+@dataclass(frozen=True)
+class KeyedRequest:
+    """A request that is carried out once for its Idempotency-Key, however often it is sent."""
+
+    request: Request
+    workspace: Workspace
+    principal: Principal
+    key: str | None
+    fingerprint: str = ""
+    """A hash of the query and the body: the key of another request is refused."""
+
+    def answer_once(
+        self,
+        act: Callable[[], Response],
+        *,
+        permit: Callable[[], object],
+        kept: Callable[[Response], Response] = lambda answer: answer,
+        again: Callable[[Response], Response] = lambda answer: answer,
+    ) -> Response:
+        """Return the answer of `act`, or the stored answer of the first request with this key.
+
+        `permit` raises what the request itself would raise now for what its principal may not do: nobody gets a stored
+        answer before. `kept` turns the answer into the one that is stored, and `again` the stored one into what the
+        principal may still see, where these differ. After an error of `act` the key may be used again.
+        """
+        # A key belongs to a token, so a request without a token cannot have one.
+        if self.key is None or self.principal.token is None:
+            return act()
+        workspace, unstored = self.workspace, Unstored.of(self.workspace)
+        scope = Scope(self.principal.token.id, _route(workspace, self.request), self.key)
+        # The key is claimed in a transaction of its own, before `act` begins: of two equal requests only one may act.
+        now = workspace.now()
+        earlier = unstored.find(scope)
+        if earlier is None:
+            with workspace.database.writing() as tx:
+                unstored.release(tx, scope)
+                earlier = idempotency.claim(tx, scope, self.fingerprint, now)
+        if earlier is not None:
+            permit()
+            return again(_repeated(earlier, self.fingerprint))
+        try:
+            answer = act()
+            stored = kept(answer)
+        # Also if the request is cancelled: a key that stays claimed would refuse its repetitions for minutes.
+        except BaseException:
+            unstored.store(scope, End(now))
+            raise
+        # What was done is answered as done, whether its answer can be stored now or later.
+        headers = {name: stored.headers[name] for name in KEPT_HEADERS if name in stored.headers}
+        unstored.store(scope, End(now, Kept(self.fingerprint, stored.status_code, headers, bytes(stored.body))))
+        return answer
 
 
-FingerprintDep = Annotated[str, Depends(_fingerprint)]
+async def _read_key(
+    request: Request, workspace: WorkspaceDep, principal: PrincipalDep, idempotency_key: IdempotencyKey = None
+) -> KeyedRequest:
+    return KeyedRequest(request, workspace, principal, idempotency_key)
 
 
-def once(
-    workspace: Workspace,
-    principal: Principal,
-    request: Request,
-    key: str | None,
-    fingerprint: str,
-    act: Callable[[], Response],
-    *,
-    permit: Callable[[], object],
-    kept: Callable[[Response], Response] = lambda answer: answer,
-    again: Callable[[Response], Response] = lambda answer: answer,
-) -> Response:
-    """Return the answer of `act`, or the stored answer of the first request with this key.
+KeyedUploadDep = Annotated[KeyedRequest, Depends(_read_key)]
+"""The dependency of a route that takes a file: the fingerprint comes with the file."""
 
-    `permit` raises what the request itself would raise now for what its principal may not do: nobody gets a stored
-    answer before. `kept` turns the answer into the one that is stored, and `again` the stored one into what the
-    principal may still see, where these differ. After an error of `act` the key may be used again.
-    """
-    # A key belongs to a token, so a request without a token cannot have one.
-    if key is None or principal.token is None:
-        return act()
-    scope, unstored = Scope(principal.token.id, _route(workspace, request), key), Unstored.of(workspace)
-    # The key is claimed in a transaction of its own, before `act` begins: of two equal requests only one may act.
-    now = workspace.now()
-    earlier = unstored.find(scope)
-    if earlier is None:
-        with workspace.database.writing() as tx:
-            unstored.release(tx, scope)
-            earlier = idempotency.claim(tx, scope, fingerprint, now)
-    if earlier is not None:
-        permit()
-        return again(_repeated(earlier, fingerprint))
-    try:
-        answer = act()
-        stored = kept(answer)
-    # Also if the request is cancelled: a key that stays claimed would refuse its repetitions for minutes.
-    except BaseException:
-        unstored.store(scope, End(now))
-        raise
-    # What was done is answered as done, whether its answer can be stored now or later.
-    headers = {name: stored.headers[name] for name in KEPT_HEADERS if name in stored.headers}
-    unstored.store(scope, End(now, Kept(fingerprint, stored.status_code, headers, bytes(stored.body))))
-    return answer
+
+async def _read_fingerprint(keyed: KeyedUploadDep) -> KeyedRequest:
+    sent = keyed.request.url.query.encode() + b"\n" + await keyed.request.body()
+    return replace(keyed, fingerprint=hashlib.sha256(sent).hexdigest())
+
+
+KeyedDep = Annotated[KeyedRequest, Depends(_read_fingerprint)]
+"""The dependency that makes a route take an Idempotency-Key, and describes it."""
 
 
 def _route(workspace: Workspace, request: Request) -> str:

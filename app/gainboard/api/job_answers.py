@@ -11,7 +11,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, S
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, Union
 
-from fastapi import APIRouter, Body, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Depends, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ConfigDict, Field, StringConstraints, create_model
@@ -24,6 +24,7 @@ from gainboard.api.answers import PRIVATE, address, answer
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep, ask_again
 from gainboard.api.models.common import Model
 from gainboard.api.problems import documented
+from gainboard.api.queries import asked_by
 from gainboard.api.uploads import until_left
 from gainboard.errors import Forbidden, Refused, Unavailable
 from gainboard.evaluation.access.principals import Principal
@@ -33,17 +34,17 @@ from gainboard.jobs.derived_files import ask_for_derived_files, require_done
 from gainboard.jobs.engine import Engine
 from gainboard.jobs.job_events import Watch
 from gainboard.jobs.report_planning import MOST_COLLECTIONS
-from gainboard.notation.types import NUMBER, JsonBody
+from gainboard.notation.queries import LONGEST_WAIT, WaitQuery
+from gainboard.notation.types import JsonBody
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.vocabulary import DerivedKind
 
 T = TypeVar("T")
 W = TypeVar("W", StoredJob, StoredReport)
 
-MOST_SECONDS = 30
+MOST_SECONDS = LONGEST_WAIT
 ASKED_AGAIN_SECONDS = 3
 """Seconds between two looks at whether a follower may still see the work: a stream ends within 5 after that."""
-Wait = Annotated[float, Query(ge=0, le=MOST_SECONDS, description="Seconds to wait for the end of the work"), NUMBER]
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,14 @@ class JobContext:
         find_again(self.workspace, ask_again(self.request), work)
 
 
-async def _context(
+async def read_context(
     request: Request, workspace: WorkspaceDep, principal: PrincipalDep, engine: EngineDep, watch: WatchDep
 ) -> JobContext:
+    """Return what the answers about work of a request need."""
     return JobContext(request, workspace, principal, engine, watch)
 
 
-JobContextDep = Annotated[JobContext, Depends(_context)]
+JobContextDep = Annotated[JobContext, Depends(read_context)]
 
 
 def exhibits(work: StoredWork) -> dict[str, Any] | None:
@@ -179,8 +181,10 @@ class WorkAnswers(Generic[W]):
             description=f"Return one {noun}. With `wait`, answer as soon as the {noun} is over, or when the time is "
             "up.",
         )
-        async def read(context: JobContextDep, seen: Seen[Any] = seen_work, wait: Wait = 0) -> Response:
-            return await self.read(context, seen, wait)
+        async def read(
+            context: JobContextDep, seen: Seen[Any] = seen_work, *, asked: Annotated[WaitQuery, asked_by(WaitQuery)]
+        ) -> Response:
+            return await self.read(context, seen, asked.get("wait", 0))
 
         @router.get(
             f"{path}/events",

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 from typing import Annotated, Any, Literal, Union
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import Field
@@ -20,7 +20,7 @@ from gainboard.analyses.job_kinds import every_kind, find_kind, schema_of
 from gainboard.analyses.verify import VerifyResult
 from gainboard.api.answers import takes_gzip
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.idempotency import KeyedDep
 from gainboard.api.job_answers import JobContext, JobContextDep, KindName, NewJob, WorkAnswers, exhibits, finished
 from gainboard.api.models.common import Page
 from gainboard.api.models.jobs import (
@@ -38,6 +38,7 @@ from gainboard.api.models.jobs import (
 )
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.queries import asked_by
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import (
     BadExpression,
@@ -65,10 +66,9 @@ from gainboard.jobs.files import find_file, packed_file, read_file
 from gainboard.jobs.results import PairsWanted, content, find_pairs, require_current, require_result
 from gainboard.jobs.submission import admit, launch
 from gainboard.jobs.verification import DependedJob, DependedOn, dependencies, verify
-from gainboard.notation.types import NUMBER
+from gainboard.notation.queries import JobResultQuery, JobsQuery, PairsQuery
 from gainboard.store.files import GZIP
 from gainboard.store.job_records import StoredFile, StoredJob, StoredReport, StoredWork
-from gainboard.vocabulary import JobState
 
 CSV = "text/csv"
 LATEX = "application/x-tex"
@@ -295,8 +295,7 @@ def ask_for_job(
     collection: CollectionName,
     sent: NewJob,
     context: JobContextDep,
-    fingerprint: FingerprintDep,
-    idempotency_key: IdempotencyKey = None,
+    keyed: KeyedDep,
 ) -> Response:
     """Ask for an analysis of stored runs (principals who may see the judgments), or for a pool or another order of the
     documents (organisers). An equal request returns the job that exists; a failed or cancelled job is queued again.
@@ -306,16 +305,8 @@ def ask_for_job(
         job = launch(context.workspace, context.principal, collection, find_kind(sent.kind), sent.params)
         return ANSWERS.asked(context, job.id)
 
-    return once(
-        context.workspace,
-        context.principal,
-        context.request,
-        idempotency_key,
-        fingerprint,
-        act,
-        permit=partial(admit, context.workspace, context.principal, collection, find_kind(sent.kind)),
-        again=partial(ANSWERS.again, context),
-    )
+    permit = partial(admit, context.workspace, context.principal, collection, find_kind(sent.kind))
+    return keyed.answer_once(act, permit=permit, again=partial(ANSWERS.again, context))
 
 
 @router.get("/jobs", responses=documented(JudgmentsHidden))
@@ -323,14 +314,11 @@ def list_jobs(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
+    asked: Annotated[JobsQuery, asked_by(JobsQuery, kind=KindName | Literal["verify"])],
     paging: PagingDep,
-    collection: Annotated[str | None, Query(description="Only jobs about this collection")] = None,
-    kind: Annotated[KindName | Literal["verify"] | None, Query(description="Only jobs of this kind")] = None,
-    state: Annotated[JobState | None, Query(description="Only jobs in this state")] = None,
 ) -> Page[JobAnswer]:
     """List the jobs that this token may see, newest first, without their tables and figures."""
-    wanted = JobsWanted(collection, kind, state)
-    listed = list_seen_jobs(workspace, principal, wanted, paging.after_number, paging.wanted)
+    listed = list_seen_jobs(workspace, principal, JobsWanted(**asked), paging.after_number, paging.wanted)
     return paging.page(listed, lambda seen: seen.work.number, lambda seen: show(request, seen, None))
 
 
@@ -345,10 +333,7 @@ ANSWERS.add_routes(router, JobAnswer, _seen_job)
 async def read_job_result(
     seen: SeenJobDep,
     context: JobContextDep,
-    format: Annotated[Literal["json", "csv", "latex"] | None, Query(description="Overrides the Accept header")] = None,
-    table: Annotated[
-        str | None, Query(description="Name of the table for CSV or LaTeX; the first table by default")
-    ] = None,
+    asked: Annotated[JobResultQuery, asked_by(JobResultQuery)],
 ) -> Response:
     """Return the result, or one of its tables as CSV or LaTeX. Equal requests on equal data have equal results."""
     accepted: Literal["json", "csv", "latex"] = "json"
@@ -356,7 +341,7 @@ async def read_job_result(
         accepted = "csv"
     elif accepts(context.request, LATEX):
         accepted = "latex"
-    form = format or accepted
+    form, table = asked.get("format") or accepted, asked.get("table")
     if form == "json" and table is not None:
         raise InvalidRequest.at(
             "query.table",
@@ -372,23 +357,12 @@ async def read_job_result(
 def read_job_pairs(
     seen: SeenJobDep,
     workspace: WorkspaceDep,
+    asked: Annotated[PairsQuery, asked_by(PairsQuery)],
     paging: PagingDep,
-    metric: Annotated[str | None, Query(description="Only under this metric, given by its label in the result")] = None,
-    run: Annotated[str | None, Query(description="Only pairs with this run")] = None,
-    significant: Annotated[
-        float | None,
-        Query(
-            gt=0,
-            le=1,
-            description="Only pairs whose significance level is below this value; the corrected level, if there is one",
-        ),
-        NUMBER,
-    ] = None,
 ) -> Page[PairAnswer]:
     """List the pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric."""
     require_result(seen.work)
-    wanted = PairsWanted(metric, run, significant)
-    page = find_pairs(workspace, seen.work, wanted, paging.after_number, paging.limit)
+    page = find_pairs(workspace, seen.work, PairsWanted(**asked), paging.after_number, paging.limit)
     shown = [
         PairAnswer(metric=numbered.metric, **numbered.pair.as_json(numbered.is_corrected)) for numbered in page.pairs
     ]

@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, TypeVar
 from urllib.parse import urlencode
 
-from fastapi import Depends, Query, Request, Response
+from fastapi import Depends, Request, Response
 
 from gainboard.api.models.common import ItemT, Page
+from gainboard.api.queries import asked_by
 from gainboard.errors import InvalidRequest
+from gainboard.notation.queries import PageQuery, completed
 from gainboard.notation.texts import is_slug
-from gainboard.notation.types import INTEGER
 
 T = TypeVar("T")
 
@@ -21,17 +22,20 @@ T = TypeVar("T")
 class Paging:
     """The page that a request asks for. Routes take it as a dependency and answer with its methods."""
 
-    def __init__(
-        self,
-        request: Request,
-        response: Response,
-        limit: Annotated[int, Query(ge=1, le=500, description="Items per page"), INTEGER] = 50,
-        cursor: Annotated[str | None, Query(description="`next_cursor` of the previous page")] = None,
-    ) -> None:
+    def __init__(self, request: Request, response: Response, asked: Annotated[PageQuery, asked_by(PageQuery)]) -> None:
         self._request, self._response = request, response
-        self.limit = limit
-        self.after = _read_cursor(cursor) if cursor is not None else None
+        self.limit: int = completed(PageQuery, asked)["limit"]
+        self.after: str | None = None
         """The key after which this page begins."""
+        if (cursor := asked.get("cursor")) is not None:
+            try:
+                self.after = base64.urlsafe_b64decode(cursor.encode("ascii")).decode()
+            except (binascii.Error, UnicodeError) as error:
+                raise _bad_cursor() from error
+            # Every key is a name or a number. The decoder ignores characters outside base64, so decoding alone proves
+            # nothing: only a cursor that we would spell in the same way is valid.
+            if not is_slug(self.after) or _cursor(self.after) != cursor:
+                raise _bad_cursor()
 
     @property
     def wanted(self) -> int:
@@ -63,18 +67,6 @@ class Paging:
 
 
 PagingDep = Annotated[Paging, Depends()]
-
-
-def _read_cursor(cursor: str) -> str:
-    try:
-        key = base64.urlsafe_b64decode(cursor.encode("ascii")).decode()
-    except (binascii.Error, UnicodeError) as error:
-        raise _bad_cursor() from error
-    # Every key is a name or a number. The decoder ignores characters outside base64, so decoding alone proves nothing:
-    # only a cursor that we would spell in the same way is valid.
-    if not is_slug(key) or _cursor(key) != cursor:
-        raise _bad_cursor()
-    return key
 
 
 def _cursor(key: object) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from gainboard.analyses.rejudge import JudgeParams, JudgingRuns
@@ -36,8 +36,8 @@ from gainboard.evaluation.judgments import publication, qrels
 from gainboard.evaluation.runs.receipts import QRELS, receipt_of
 from gainboard.jobs.pools import find_pool, pool_warnings
 from gainboard.jobs.submission import launch
-from gainboard.notation.queries import QrelsUploadQuery, completed
-from gainboard.notation.types import INTEGER, Slug
+from gainboard.notation.queries import JudgmentsQuery, QrelsUploadQuery, completed
+from gainboard.notation.types import INTEGER
 from gainboard.store.records import Qrels, VersionName, Warnings
 from gainboard.vocabulary import OFFICIAL
 
@@ -47,7 +47,13 @@ router = APIRouter(
 surveys = APIRouter(tags=["qrels"], responses=documented(), route_class=CheckedRoute)
 
 Version = Annotated[int, Path(ge=1, le=2**31 - 1), INTEGER]  # the largest integer of the column
-JudgmentsDep = Annotated[Slug, Query(description="Name of a judgment set")]
+
+
+async def _read_name(asked: Annotated[JudgmentsQuery, asked_by(JudgmentsQuery)]) -> str:
+    return asked.get("judgments") or OFFICIAL
+
+
+JudgmentsDep = Annotated[str, Depends(_read_name)]
 QUEUED = "Judging all runs takes a job, to which `Location` leads. Until it ends, the version is a draft."
 
 
@@ -159,8 +165,8 @@ def list_qrels(
     collection: CollectionName,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
+    judgments: JudgmentsDep,
     paging: PagingDep,
-    judgments: JudgmentsDep = OFFICIAL,
 ) -> Page[QrelsAnswer]:
     """List the versions of a judgment set by number; only organisers see drafts. One has `in_use`: it answers requests
     that name no version.
@@ -184,7 +190,7 @@ def read_qrels(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    judgments: JudgmentsDep = OFFICIAL,
+    judgments: JudgmentsDep,
 ) -> Response:
     """Return one version; with `Accept: text/plain` the file as it was uploaded."""
     found = qrels.find_version(workspace, principal, collection, VersionName(judgments, version))
@@ -200,7 +206,7 @@ def read_qrels(
     responses=documented(Forbidden, Conflict, TooManyJobs, also={202: {"model": QrelsAnswer, "description": QUEUED}}),
 )
 def publish_qrels(
-    collection: CollectionName, version: Version, context: JobContextDep, judgments: JudgmentsDep = OFFICIAL
+    collection: CollectionName, version: Version, context: JobContextDep, judgments: JudgmentsDep
 ) -> Response:
     """Publish a draft or an earlier version: from now on its judgments are used.
 
@@ -220,7 +226,7 @@ def discard_qrels(
     version: Version,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    judgments: JudgmentsDep = OFFICIAL,
+    judgments: JudgmentsDep,
 ) -> None:
     """Discard a draft and the jobs about it. Its number is not used again."""
     publication.discard(workspace, principal, collection, VersionName(judgments, version))

@@ -7,6 +7,7 @@ fields, so this is a plain dependency. The route of a function adds the descript
 # Without `from __future__ import annotations`: FastAPI finds the names in annotations of functions alone.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cache
 from typing import Annotated, Any, Final, Required, cast, get_args, get_origin
 
@@ -26,7 +27,7 @@ from gainboard.notation.queries import (
     fields_of,
     parameters_type,
 )
-from gainboard.notation.types import BOOLEAN, INTEGER, NUMBER
+from gainboard.notation.types import BOOLEAN, INTEGER, NUMBER, Time
 from gainboard.store.records import VersionName
 from gainboard.vocabulary import OFFICIAL
 
@@ -37,12 +38,14 @@ class QueryReader:
     """A reader of one query. FastAPI calls it for each request, and gives its function what was sent, by name.
 
     Fields that were not sent are absent. With `is_form`, so are those that a form sent empty: a browser sends each
-    field of a form, whether or not anybody has filled it in.
+    field of a form, whether or not anybody has filled it in. `narrower` are the types of fields whose values a
+    catalogue knows, which the query cannot name.
     """
 
-    def __init__(self, query: type, *, is_form: bool) -> None:
+    def __init__(self, query: type, *, is_form: bool = False, **narrower: Any) -> None:
         of_metrics = _parameters_of_metrics(query)
         fields = [*map(_with_text, fields_of(query).values()), *of_metrics]
+        fields = [replace(field, type=narrower.get(field.name, field.type)) for field in fields]
         self._is_form = is_form
         self._of_metrics = {field.name for field in of_metrics if not field.is_list}
         self._said = {field.name: field.said for field in fields}
@@ -54,10 +57,23 @@ class QueryReader:
         self._adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(typed_dict(query.__name__, types, total=False))
 
     async def __call__(self, request: Request) -> Any:
+        try:
+            return self._read(request)
+        except RequestValidationError as error:
+            faults = [*error.errors()]
+            # FastAPI asks no other reader of the route any more, and a client wants to know all faults at once.
+            for reader in request.scope["route"].readers:
+                try:
+                    reader is self or reader._read(request)
+                except RequestValidationError as more:
+                    faults += more.errors()
+            raise RequestValidationError(faults, body=error.body) from error
+
+    def _read(self, request: Request) -> dict[str, Any]:
         sent: dict[str, Any] = {}
         for name, text in request.query_params.multi_items():
-            # The route has refused names that are not here, before anything was looked up for the request.
-            if text or not self._is_form:
+            # The route has refused names that no reader of it has, before anything was looked up for the request.
+            if name in self.may_repeat and (text or not self._is_form):
                 if self.may_repeat[name]:
                     sent.setdefault(name, []).append(text)
                 else:
@@ -87,18 +103,18 @@ class QueryReader:
         return parameters
 
 
-def asked_by(query: type, *, is_form: bool = False) -> Any:
+def asked_by(query: type, **options: Any) -> Any:
     """Return the dependency that reads a query. With `is_form`, fields that a form sends empty count as not sent.
 
     A metric's parameter must not have the name of a field: TypeError says so when the module is imported.
     """
-    return Depends(reader_of(query, is_form=is_form))
+    return Depends(reader_of(query, **options))
 
 
 @cache  # the route of an upload and the form in its body have the same reader, which takes milliseconds to make
-def reader_of(query: type, *, is_form: bool = False) -> QueryReader:
+def reader_of(query: type, **options: Any) -> QueryReader:
     """Return the reader of a query."""
-    return QueryReader(query, is_form=is_form)
+    return QueryReader(query, **options)
 
 
 def _with_text(field: QueryField) -> QueryField:
@@ -130,7 +146,7 @@ def _parameters_of_metrics(query: type) -> list[QueryField]:
 
 def _type_of(field: QueryField) -> Any:
     """Return the type of a field as Pydantic validates it."""
-    said, kind, annotated = field.said, field.type, cast(Any, Annotated)
+    said, kind, annotated = field.said, Time if field.type is datetime else field.type, cast(Any, Annotated)
     limits = {
         **{"ge": said.least, "le": said.most, "gt": said.above, "lt": said.below, "pattern": said.pattern},
         **{"min_length": said.shortest, "max_length": said.longest},

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Response
 
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, SenderDep, WorkspaceDep
-from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.idempotency import KeyedDep
 from gainboard.api.models.common import Page
 from gainboard.api.models.releases import NewRelease, ReleaseAnswer, WholeRelease
 from gainboard.api.pages import PagingDep
@@ -53,24 +53,20 @@ def show(collection: Collection, release: Release) -> ReleaseAnswer:
 def make_release(
     collection: CollectionName,
     sent: NewRelease,
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
+    keyed: KeyedDep,
     sender: SenderDep,
-    fingerprint: FingerprintDep,
-    idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Make a release of the collection as it is now (organisers, once the judgments are released). It never changes. A
     later one names it as what it corrects. What it holds can no longer be withdrawn or deleted.
     """
 
     def act() -> Response:
-        found, release = freeze(workspace, principal, sender, collection, Wanted(**sent.model_dump()))
-        location = address(request, f"/v1/collections/{collection}/releases/{release.number}")
+        wanted = Wanted(**sent.model_dump())
+        found, release = freeze(keyed.workspace, keyed.principal, sender, collection, wanted)
+        location = address(keyed.request, f"/v1/collections/{collection}/releases/{release.number}")
         return answer(show(found, release), 201, Location=location)
 
-    permit = partial(require_freezer, workspace, principal, collection)
-    return once(workspace, principal, request, idempotency_key, fingerprint, act, permit=permit)
+    return keyed.answer_once(act, permit=partial(require_freezer, keyed.workspace, keyed.principal, collection))
 
 
 @router.get("", name="list_releases", responses=documented(JudgmentsHidden))

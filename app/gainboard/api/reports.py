@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from gainboard.analyses.job_kinds import schema_of
@@ -13,7 +13,7 @@ from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.analyses.result_models import ReportResult
 from gainboard.api.answers import address
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.idempotency import KeyedDep
 from gainboard.api.job_answers import JobContextDep, NewReport, ReportName, WorkAnswers, finished
 from gainboard.api.jobs import (
     LATEX,
@@ -40,6 +40,7 @@ from gainboard.api.models.jobs import (
 )
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.queries import asked_by
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import JobNotFinished, JudgmentsHidden, NoResult, ResultOutdated
 from gainboard.jobs.access import REPORTS, Seen, find_work
@@ -48,6 +49,7 @@ from gainboard.jobs.derived_files import REPORT_LATEX
 from gainboard.jobs.report_planning import admit, launch
 from gainboard.jobs.results import require_result
 from gainboard.jobs.verification import DependedOn, DependedReport, report_dependencies
+from gainboard.notation.queries import ReportResultQuery, ReportsQuery
 from gainboard.store.job_records import Chapter, StoredReport
 
 router = APIRouter(prefix="/v1", tags=["reports"], responses=documented(), route_class=CheckedRoute)
@@ -136,8 +138,7 @@ def list_report_kinds() -> ReportKindsAnswer:
 def ask_for_report(
     sent: NewReport,
     context: JobContextDep,
-    fingerprint: FingerprintDep,
-    idempotency_key: IdempotencyKey = None,
+    keyed: KeyedDep,
 ) -> Response:
     """Ask for a paper's tables and figures for one or several collections (principals who may see the judgments of all
     of them). Jobs that the report needs are queued unless they exist. An equal request returns the report that exists.
@@ -149,16 +150,8 @@ def ask_for_report(
         )
         return ANSWERS.asked(context, report.id)
 
-    return once(
-        context.workspace,
-        context.principal,
-        context.request,
-        idempotency_key,
-        fingerprint,
-        act,
-        permit=partial(admit, context.workspace, context.principal, sent.collections),
-        again=partial(ANSWERS.again, context),
-    )
+    permit = partial(admit, context.workspace, context.principal, sent.collections)
+    return keyed.answer_once(act, permit=permit, again=partial(ANSWERS.again, context))
 
 
 @router.get("/reports", responses=documented(JudgmentsHidden))
@@ -166,11 +159,11 @@ def list_reports(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
+    asked: Annotated[ReportsQuery, asked_by(ReportsQuery, name=ReportName)],
     paging: PagingDep,
-    collection: Annotated[str | None, Query(description="Only reports about this collection")] = None,
-    name: Annotated[ReportName | None, Query(description="Only reports of this name")] = None,
 ) -> Page[ReportAnswer]:
     """List the reports that this token may see, newest first, without their tables and figures."""
+    collection, name = asked.get("collection"), asked.get("name")
     listed = list_seen_reports(workspace, principal, collection, name, paging.after_number, paging.wanted)
     return paging.page(listed, lambda seen: seen.work.number, lambda seen: show(request, seen, None))
 
@@ -186,14 +179,11 @@ ANSWERS.add_routes(router, ReportAnswer, _seen_report)
 async def read_report_result(
     seen: SeenReportDep,
     context: JobContextDep,
-    format: Annotated[
-        Literal["json", "latex"] | None,
-        Query(description="Overrides the Accept header; LaTeX contains only the tables"),
-    ] = None,
+    asked: Annotated[ReportResultQuery, asked_by(ReportResultQuery)],
 ) -> Response:
     """Return every table and figure with its numbers, and what is missing and why; or all tables as LaTeX."""
     report = seen.work
-    form = format or ("latex" if accepts(context.request, LATEX) else "json")
+    form = asked.get("format") or ("latex" if accepts(context.request, LATEX) else "json")
     if form == "latex":
         require_result(report)
         return await file_answer(context, report, REPORT_LATEX, LATEX)

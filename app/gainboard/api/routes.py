@@ -157,14 +157,14 @@ class CheckedRoute(APIRoute):
         super().__init__(path, endpoint, **options)
         # FastAPI describes what it reads itself. Queries and tokens are read by dependencies that are quicker.
         described = dict(self.openapi_extra or {})
-        if parameters := [each for reader in self._readers for each in reader.described()]:
+        if parameters := [each for reader in self.readers for each in reader.described()]:
             described["parameters"] = parameters
         if any(each.call is read_sender for each in _parts(self.dependant)):
             described["security"] = [{TOKEN_SCHEME: []}, *described.get("security", ())]
         self.openapi_extra = described or None
 
     @property
-    def _readers(self) -> list[QueryReader]:
+    def readers(self) -> list[QueryReader]:
         """The readers of the query of a request."""
         return [each.call for each in _parts(self.dependant) if isinstance(each.call, QueryReader)]
 
@@ -221,16 +221,11 @@ class CheckedRoute(APIRoute):
     def query_names(self) -> Mapping[str, bool]:
         """The names of the query's parameters, and whether each may be given several times."""
         fields = [field for each in _parts(self.dependant) for field in each.query_params]
-        # The few fields that FastAPI reads itself, such as those of a page of a list.
+        # The few fields of pages that FastAPI reads itself.
         names = {field.alias: "list[" in str(field.field_info.annotation) for field in fields}
-        for reader in self._readers:
+        for reader in self.readers:
             names |= reader.may_repeat
         return names
-
-    @cached_property
-    def takes_key(self) -> bool:
-        """True if the request is done once for an Idempotency-Key, however often it is sent."""
-        return any(field.alias == "idempotency-key" for each in _parts(self.dependant) for field in each.header_params)
 
     @cached_property
     def body_schema(self) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -15,10 +15,9 @@ from fastapi.responses import RedirectResponse
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.idempotency import IdempotencyKey, once
+from gainboard.api.idempotency import KeyedUploadDep
 from gainboard.api.models.common import Page, ReceiptAnswer, WarningAnswer
 from gainboard.api.models.runs import (
-    LATE_QUERY,
     MetadataFileAnswer,
     RunAnswer,
     RunChange,
@@ -56,9 +55,8 @@ from gainboard.evaluation.runs.run_properties import MOST_METADATA, MetadataFile
 from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.runs.upload_quota import take_slot
 from gainboard.evaluation.workspace import Workspace
-from gainboard.notation.queries import RunUploadQuery
+from gainboard.notation.queries import RunsQuery, RunUploadQuery
 from gainboard.notation.types import INTEGER
-from gainboard.vocabulary import LateShown
 
 router = APIRouter(
     prefix="/v1/collections/{collection}", tags=["runs"], responses=documented(), route_class=CheckedRoute
@@ -121,14 +119,12 @@ def show(seen: SeenRun, receipt: Receipt | None = None) -> RunAnswer:
 )
 async def submit_run(
     collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
+    keyed: KeyedUploadDep,
     readers: ReadersDep,
     query: Annotated[RunUploadQuery, asked_by(RunUploadQuery)],
-    idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Submit a run file in TREC's format. It is stored whole or not at all; the answer lists all its faults."""
+    request, workspace, principal = keyed.request, keyed.workspace, keyed.principal
     # A form may have the team as a field, which comes with the body.
     may_follow, team = uploads.is_form(request), query.get("team")
     view = await run_in_threadpool(runs.admit, workspace, principal, collection, team, team_may_follow=may_follow)
@@ -159,8 +155,8 @@ async def submit_run(
             rest = shown.model_copy(update={"unjudged_share": None, "warnings": []})
             return answer(rest, earlier.status_code, Location=earlier.headers["location"])
 
-        asking = partial(once, workspace, principal, request, idempotency_key, sent.fingerprint, act)
-        return await run_in_threadpool(asking, permit=permit, again=again)
+        keyed = replace(keyed, fingerprint=sent.fingerprint)
+        return await run_in_threadpool(keyed.answer_once, act, permit=permit, again=again)
 
 
 @asynccontextmanager
@@ -186,10 +182,11 @@ def list_runs(
     collection: CollectionName,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
+    asked: Annotated[RunsQuery, asked_by(RunsQuery)],
     paging: PagingDep,
-    late: Annotated[LateShown, Query(description=LATE_QUERY)] = "include",
 ) -> Page[RunAnswer]:
     """List the runs that this token may see, by name."""
+    late = asked.get("late") or "include"
     seen_runs = runs.list_runs(workspace, principal, collection, paging.after, paging.wanted, late)
     return paging.page(seen_runs, lambda seen: seen.run.name, show)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse
 from numpy.typing import NDArray
@@ -30,8 +30,8 @@ from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.evaluation.runs.receipts import MATRIX, receipt_of
 from gainboard.evaluation.scoring import score_matrices
 from gainboard.evaluation.scoring.score_matrices import MatrixSettings, csv_of_matrix
-from gainboard.notation.queries import ScoreMatrixUploadQuery
-from gainboard.notation.types import INTEGER, Slug
+from gainboard.notation.queries import ScoreMatrixQuery, ScoreMatrixUploadQuery
+from gainboard.notation.types import Slug
 from gainboard.store.records import ScoreMatrix
 
 router = APIRouter(
@@ -128,14 +128,12 @@ def read_score_matrix(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    format: Annotated[Literal["json", "csv"] | None, Query(description="Overrides the Accept header")] = None,
-    version: Annotated[
-        int | None, Query(ge=1, lt=2**31, description="The number of a version; the newest by default"), INTEGER
-    ] = None,
+    asked: Annotated[ScoreMatrixQuery, asked_by(ScoreMatrixQuery)],
 ) -> Response:
     """Return a version of a score matrix, with its scores (principals who may see the judgments)."""
-    stored, scores = score_matrices.find_matrix(workspace, principal, collection, matrix, version)
-    if format == "csv" or (format is None and accepts(request, "text/csv")):
+    stored, scores = score_matrices.find_matrix(workspace, principal, collection, matrix, asked.get("version"))
+    form = asked.get("format")
+    if form == "csv" or (form is None and accepts(request, "text/csv")):
         return PlainTextResponse("".join(csv_of_matrix(stored, scores)), media_type="text/csv")
     return answer(show_whole(stored, scores))
 

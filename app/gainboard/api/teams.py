@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Response
 
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
-from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.idempotency import KeyedDep
 from gainboard.api.models.admin import NewTeam, TeamAnswer
 from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
@@ -39,21 +39,16 @@ def _show(team: CountedTeam, organises: bool) -> TeamAnswer:
 def create_team(
     collection: CollectionName,
     sent: NewTeam,
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-    fingerprint: FingerprintDep,
-    idempotency_key: IdempotencyKey = None,
+    keyed: KeyedDep,
 ) -> Response:
     """Create a team (organisers)."""
 
     def act() -> Response:
-        made = teams.create(workspace, principal, collection, sent.name)
-        location = address(request, f"/v1/collections/{collection}/teams/{made.name}")
+        made = teams.create(keyed.workspace, keyed.principal, collection, sent.name)
+        location = address(keyed.request, f"/v1/collections/{collection}/teams/{made.name}")
         return answer(_show(made, organises=True), 201, Location=location)
 
-    permit = partial(require_organiser, workspace, principal, collection)
-    return once(workspace, principal, request, idempotency_key, fingerprint, act, permit=permit)
+    return keyed.answer_once(act, permit=partial(require_organiser, keyed.workspace, keyed.principal, collection))
 
 
 @router.get("")

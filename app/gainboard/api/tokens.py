@@ -7,12 +7,12 @@ from dataclasses import asdict
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel
 
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
-from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.idempotency import KeyedDep, KeyedRequest
 from gainboard.api.models.admin import (
     CreatedOrganiser,
     CreatedToken,
@@ -29,10 +29,8 @@ from gainboard.api.problems import documented, problem
 from gainboard.api.routes import CheckedRoute
 from gainboard.errors import Conflict, Forbidden, KeyInUse, KeyReused, TeamRequired, UnsupportedMediaType
 from gainboard.evaluation.access import organisers, tokens
-from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.tokens import IssuedToken, Wish
 from gainboard.evaluation.access.visibility import require_organiser
-from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections
 from gainboard.store.records import Token
 
@@ -48,11 +46,7 @@ def _show(token: Token) -> TokenAnswer:
 
 
 def _show_once(
-    workspace: Workspace,
-    principal: Principal,
-    request: Request,
-    key: str | None,
-    fingerprint: str,
+    keyed: KeyedRequest,
     make: Callable[[], IssuedToken],
     model: type[BaseModel],
     path: str,
@@ -65,7 +59,7 @@ def _show_once(
         new = make()
         made.append(new.record.id)
         shown = model.model_validate(asdict(new.record) | {"token": new.token})
-        return answer(shown, 201, Location=address(request, f"{path}/{new.record.id}"))
+        return answer(shown, 201, Location=address(keyed.request, f"{path}/{new.record.id}"))
 
     def kept(answered: Response) -> Response:
         return problem(
@@ -76,7 +70,7 @@ def _show_once(
             )
         )
 
-    return once(workspace, principal, request, key, fingerprint, act, permit=permit, kept=kept)
+    return keyed.answer_once(act, permit=permit, kept=kept)
 
 
 @router.post(
@@ -88,21 +82,17 @@ def _show_once(
 def create_token(
     collection: CollectionName,
     sent: NewToken,
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-    fingerprint: FingerprintDep,
-    idempotency_key: IdempotencyKey = None,
+    keyed: KeyedDep,
 ) -> Response:
     """Create a token for the collection (organisers). The token is shown only this once; a repeated request never shows
     it.
     """
 
     def act() -> IssuedToken:
-        return tokens.create(workspace, principal, collection, Wish(**sent.model_dump()))
+        return tokens.create(keyed.workspace, keyed.principal, collection, Wish(**sent.model_dump()))
 
-    path, permit = f"/v1/collections/{collection}/tokens", partial(require_organiser, workspace, principal, collection)
-    return _show_once(workspace, principal, request, idempotency_key, fingerprint, act, CreatedToken, path, permit)
+    permit = partial(require_organiser, keyed.workspace, keyed.principal, collection)
+    return _show_once(keyed, act, CreatedToken, f"/v1/collections/{collection}/tokens", permit)
 
 
 @router.get("/collections/{collection}/tokens", responses=documented(Forbidden))
@@ -134,22 +124,17 @@ def read_token(
 def rotate_token(
     collection: CollectionName,
     token: TokenId,
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-    fingerprint: FingerprintDep,
+    keyed: KeyedDep,
     sent: Rotation | None = None,
-    idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Replace a token's secret; the old secret ends at once (organisers). The new secret is shown only this once."""
 
     def act() -> IssuedToken:
         expiry = sent.model_dump(exclude_unset=True) if sent else {}
-        return tokens.rotate(workspace, principal, collection, token, **expiry)
+        return tokens.rotate(keyed.workspace, keyed.principal, collection, token, **expiry)
 
-    permit = partial(tokens.find_live, workspace, principal, collection, token)
-    path = f"/v1/collections/{collection}/tokens"
-    return _show_once(workspace, principal, request, idempotency_key, fingerprint, act, CreatedToken, path, permit)
+    permit = partial(tokens.find_live, keyed.workspace, keyed.principal, collection, token)
+    return _show_once(keyed, act, CreatedToken, f"/v1/collections/{collection}/tokens", permit)
 
 
 @router.delete(
@@ -179,21 +164,14 @@ def _show_organiser(token: Token) -> OrganiserAnswer:
 @router.post("/tokens", status_code=201, response_model=CreatedOrganiser, responses=documented(*ON_SECRET))
 def create_organiser(
     sent: NewOrganiser,
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-    fingerprint: FingerprintDep,
-    idempotency_key: IdempotencyKey = None,
+    keyed: KeyedDep,
 ) -> Response:
     """Create a token for another organiser of the instance (its organisers). The token is shown only this once."""
 
     def act() -> IssuedToken:
-        return organisers.create(workspace, principal, sent.holder, sent.expires_at)
+        return organisers.create(keyed.workspace, keyed.principal, sent.holder, sent.expires_at)
 
-    permit = principal.require_instance_organiser
-    return _show_once(
-        workspace, principal, request, idempotency_key, fingerprint, act, CreatedOrganiser, "/v1/tokens", permit
-    )
+    return _show_once(keyed, act, CreatedOrganiser, "/v1/tokens", keyed.principal.require_instance_organiser)
 
 
 @router.get("/tokens", responses=documented(Forbidden))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
@@ -16,6 +16,7 @@ from gainboard.api.models.collections import TopicGroupAnswer, WholeTopicGroup
 from gainboard.api.models.common import Page
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.queries import asked_by
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
@@ -26,6 +27,7 @@ from gainboard.errors import (
 from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.evaluation.judgments import topic_groups
 from gainboard.evaluation.judgments.topic_groups import MOST_MEMBERS, SeenGroup
+from gainboard.notation.queries import TopicGroupsQuery
 from gainboard.notation.types import Slug
 
 router = APIRouter(
@@ -83,11 +85,12 @@ def list_topic_groups(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
+    asked: Annotated[TopicGroupsQuery, asked_by(TopicGroupsQuery)],
     paging: PagingDep,
-    format: Annotated[Literal["json", "csv"] | None, Query(description="Overrides the Accept header")] = None,
 ) -> Any:
     """List the topic groups by name; as CSV, all of them with their topics."""
-    if format == "csv" or (format is None and accepts(request, "text/csv")):
+    form = asked.get("format")
+    if form == "csv" or (form is None and accepts(request, "text/csv")):
         every = topic_groups.list_groups(workspace, principal, collection)
         text = topic_groups.csv_of_groups(each.group for each in every)
         return PlainTextResponse(text, media_type="text/csv")

@@ -256,7 +256,9 @@ def _parts(of: Callable[..., Any]) -> list[_Parameter]:
     for name, parameter in signature(of).parameters.items():
         hint = hints[name]
         if parameter.kind is Parameter.VAR_KEYWORD:
-            parts += _query_parts(get_args(hint)[0], {part.name for part in _leaves(parts)})
+            options = [option for leaf in _leaves(parts) for option in leaf.said if isinstance(option, Option)]
+            taken = {flag.strip("-") for option in options for flag in option.flags}
+            parts += _query_parts(get_args(hint)[0], taken | {leaf.name for leaf in _leaves(parts)})
             continue
         kind, *said = get_args(hint) if get_origin(hint) is Annotated else (hint,)
         of_group = _parts(hint) if is_dataclass(hint) and isinstance(hint, type) else []
@@ -276,7 +278,8 @@ def _query_parts(query: Any, taken: Set[str]) -> Iterator[_Parameter]:
             text += f" (default: {field.said.default})" if field.said.default and not field.said.option else ""
             text += "; may be repeated" if field.is_list else ""
             kind = Sequence[field.type] if field.is_list else field.type  # type: ignore[name-defined]
-            option = Option(text, metavar=field.said.metavar or None, read=_reader_within(field.type, field.said))
+            flags, metavar = filter(None, [field.said.flag]), field.said.metavar or None
+            option = Option(text, *flags, metavar=metavar, read=_reader_within(field.type, field.said))
             yield _Parameter(name, kind, [option], (), False)
     if (kind := parameters_type(query)) is not None:
         several = any(get_origin(alternative) is collections.abc.Sequence for alternative in get_args(kind))

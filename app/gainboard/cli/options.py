@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gainboard.cli.command import Option, Several, count, parameter_options, refuse
 from gainboard.errors import BadSetting
 from gainboard.notation.sources import as_utf8
-from gainboard.vocabulary import LateShown
 
 if TYPE_CHECKING:
     from gainboard.settings import Settings
@@ -117,10 +116,6 @@ Port = Annotated[
 Quiet = Annotated[bool, "no warnings and notes; faults are printed all the same"]
 PerTopic = Annotated[bool, Option("also the scores of each topic", "-q", "--per-topic")]
 RunNames = Annotated[Sequence[str], Option("a run; may be repeated", "--run", metavar="RUN")]
-JudgmentSet = Annotated[str | None, Option("a judgment set (default: the official one)", metavar="SET")]
-Late = Annotated[
-    LateShown | None, Option("exclude leaves out runs that came after the release (default: include)", "--late")
-]
 
 
 def metric_option(default: str) -> Option:

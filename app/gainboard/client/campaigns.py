@@ -27,7 +27,14 @@ from gainboard.client.requests import (
     read_text,
     save_file,
 )
-from gainboard.notation.queries import ImpactOptions, QrelsUploadQuery, ScoreMatrixUploadQuery
+from gainboard.notation.queries import (
+    ArchiveQuery,
+    ImpactOptions,
+    JudgmentsQuery,
+    QrelsUploadQuery,
+    ScoreMatrixOptions,
+    ScoreMatrixUploadQuery,
+)
 from gainboard.notation.sources import Source, Table, as_qrels
 from gainboard.vocabulary import OrderBy, Role, SetState
 
@@ -123,43 +130,43 @@ class CampaignCalls:
         With the id of the job that made the `pool`, warnings tell how the judgments differ from it.
         """
         path = api_path("collections", collection, "qrels")
-        return read_model(QrelsAnswer, Request("PUT", path, {**query}, upload=Upload.of(as_qrels(file))))
+        return read_model(QrelsAnswer, Request("PUT", path, query, upload=Upload.of(as_qrels(file))))
 
     @listing
-    def qrels(self, collection: str, *, judgments: str | None = None) -> Pages[QrelsAnswer]:
+    def qrels(self, collection: str, **query: Unpack[JudgmentsQuery]) -> Pages[QrelsAnswer]:
         """List the versions of a judgment set, by number; only organisers see drafts."""
-        return Pages(Page[QrelsAnswer], api_path("collections", collection, "qrels"), {"judgments": judgments})
+        return Pages(Page[QrelsAnswer], api_path("collections", collection, "qrels"), query)
 
     @call
-    def qrels_version(self, collection: str, version: int, *, judgments: str | None = None) -> Call[QrelsAnswer]:
+    def qrels_version(self, collection: str, version: int, **query: Unpack[JudgmentsQuery]) -> Call[QrelsAnswer]:
         """Return one version of the qrels."""
         path = api_path("collections", collection, "qrels", version)
-        return read_model(QrelsAnswer, Request("GET", path, {"judgments": judgments}))
+        return read_model(QrelsAnswer, Request("GET", path, query))
 
     @call
-    def qrels_file(self, collection: str, version: int, *, judgments: str | None = None) -> Call[bytes]:
+    def qrels_file(self, collection: str, version: int, **query: Unpack[JudgmentsQuery]) -> Call[bytes]:
         """Return a qrels file as it was uploaded, decompressed."""
         path = api_path("collections", collection, "qrels", version)
-        return read_bytes(Request("GET", path, {"judgments": judgments}, accept="text/plain"))
+        return read_bytes(Request("GET", path, query, accept="text/plain"))
 
     @call
     def save_qrels_file(
-        self, collection: str, version: int, to: str | PathLike[str], *, judgments: str | None = None
+        self, collection: str, version: int, to: str | PathLike[str], **query: Unpack[JudgmentsQuery]
     ) -> Call[Path]:
         """Write a qrels file to a path. The file appears when it is complete."""
         path = api_path("collections", collection, "qrels", version)
-        return save_file(Request("GET", path, {"judgments": judgments}, accept="text/plain", to=Path(to)))
+        return save_file(Request("GET", path, query, accept="text/plain", to=Path(to)))
 
     @call
-    def publish_qrels(self, collection: str, version: int, *, judgments: str | None = None) -> Call[QrelsAnswer]:
+    def publish_qrels(self, collection: str, version: int, **query: Unpack[JudgmentsQuery]) -> Call[QrelsAnswer]:
         """Publish a draft, or a version that another one has replaced (organisers)."""
         path = api_path("collections", collection, "qrels", version, "publish")
-        return read_model(QrelsAnswer, Request("POST", path, {"judgments": judgments}))
+        return read_model(QrelsAnswer, Request("POST", path, query))
 
     @call
-    def discard_qrels(self, collection: str, version: int, *, judgments: str | None = None) -> Call[None]:
+    def discard_qrels(self, collection: str, version: int, **query: Unpack[JudgmentsQuery]) -> Call[None]:
         """Discard a draft (organisers)."""
-        return delete(api_path("collections", collection, "qrels", version), {"judgments": judgments})
+        return delete(api_path("collections", collection, "qrels", version), query)
 
     @listing
     def judgment_sets(self, collection: str) -> Pages[JudgmentSetAnswer]:
@@ -279,14 +286,14 @@ class ReleaseCalls:
 
     @call
     def save_archive(
-        self, collection: str, number: int, to: str | PathLike[str], *, log: bool | None = None
+        self, collection: str, number: int, to: str | PathLike[str], **query: Unpack[ArchiveQuery]
     ) -> Call[Path]:
         """Write a release's folder, as a tar archive, to a path. The file appears when it is complete.
 
         With `log=False`, the folder has no audit log.
         """
         path = api_path("collections", collection, "releases", number, "archive")
-        return save_file(Request("GET", path, {"log": log}, accept="application/x-tar", to=Path(to)))
+        return save_file(Request("GET", path, query, accept="application/x-tar", to=Path(to)))
 
 
 class ScoreMatrixCalls:
@@ -301,7 +308,7 @@ class ScoreMatrixCalls:
         `missing` says what a missing score is: a number, `"zero"` or `"drop-topic"`. Without it, none may be missing.
         """
         path = api_path("collections", collection, "score-matrices", name)
-        return read_model(MatrixAnswer, Request("PUT", path, {**query}, upload=Upload.of(file)))
+        return read_model(MatrixAnswer, Request("PUT", path, query, upload=Upload.of(file)))
 
     @listing
     def score_matrices(self, collection: str) -> Pages[MatrixAnswer]:
@@ -309,16 +316,16 @@ class ScoreMatrixCalls:
         return Pages(Page[MatrixAnswer], api_path("collections", collection, "score-matrices"))
 
     @call
-    def score_matrix(self, collection: str, name: str, *, version: int | None = None) -> Call[WholeMatrix]:
+    def score_matrix(self, collection: str, name: str, **query: Unpack[ScoreMatrixOptions]) -> Call[WholeMatrix]:
         """Return a version of a score matrix, with its scores; without a number, the newest."""
         path = api_path("collections", collection, "score-matrices", name)
-        return read_model(WholeMatrix, Request("GET", path, {"version": version}))
+        return read_model(WholeMatrix, Request("GET", path, query))
 
     @call
-    def score_matrix_text(self, collection: str, name: str, *, version: int | None = None) -> Call[str]:
+    def score_matrix_text(self, collection: str, name: str, **query: Unpack[ScoreMatrixOptions]) -> Call[str]:
         """Return a version of a score matrix as CSV, with a row for each run; without a number, the newest."""
         path = api_path("collections", collection, "score-matrices", name)
-        return read_text(Request("GET", path, {"version": version}, accept="text/csv"))
+        return read_text(Request("GET", path, query, accept="text/csv"))
 
     @call
     def delete_score_matrix(self, collection: str, name: str) -> Call[None]:

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MethodType
-from typing import Any, BinaryIO, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Any, BinaryIO, Concatenate, Generic, ParamSpec, TypeVar, get_args, overload
 from urllib.parse import quote
 from uuid import uuid4
 from weakref import finalize
@@ -30,7 +30,7 @@ import anyio
 import anyio.to_thread
 import httpx
 
-from gainboard import __version__, children
+from gainboard import __version__, children, vocabulary
 from gainboard.client.attempts import Attempt, Outcome, Pause, steps
 from gainboard.client.errors import ClientError, Problem
 from gainboard.client.requests import Call, Pages, Request, media_type
@@ -389,6 +389,11 @@ def _like(define: Callable[..., Any], function: F, gives: str) -> F:
     return function
 
 
+MOST_WORDS = 10
+_LONG = {words: name for name, words in vars(vocabulary).items() if len(get_args(words)) > MOST_WORDS}
+"""The names of lists of words that are too long for a signature."""
+
+
 def _spelt_out(parameter: inspect.Parameter, define: Callable[..., Any]) -> Iterator[inspect.Parameter]:
     """Yield a parameter; for one that takes the fields of a query, a parameter for each of these."""
     # The annotation is a text, which names a class of the module of the call. Type checkers read it as it is, and
@@ -400,6 +405,8 @@ def _spelt_out(parameter: inspect.Parameter, define: Callable[..., Any]) -> Iter
         return
     for name, query_field in fields.items():
         default = () if query_field.is_list else query_field.said.default
-        yield inspect.Parameter(name, parameter.KEYWORD_ONLY, default=default, annotation=query_field.annotation)
+        named = [_LONG[kind] for kind in get_args(query_field.annotation) if kind in _LONG]
+        annotation = f"{named[0]} | None" if named else query_field.annotation
+        yield inspect.Parameter(name, parameter.KEYWORD_ONLY, default=default, annotation=annotation)
     if (kind := parameters_type(query)) is not None:
         yield parameter.replace(name="parameters", annotation=kind)

@@ -14,7 +14,8 @@ from gainboard.api.models.common import Page, ProblemPage
 from gainboard.api.models.service import Catalogue, DesignAnswer, Health, MyLimits, Ready
 from gainboard.client.connections import call, listing
 from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_model, read_text, save_file
-from gainboard.vocabulary import Action, DesignMethod
+from gainboard.notation.queries import AuditOptions
+from gainboard.vocabulary import DesignMethod
 
 
 class DesignParameters(TypedDict, total=False):
@@ -101,31 +102,20 @@ class InstanceCalls:
         return delete(api_path("tokens", token_id))
 
     @listing
-    def audit(
-        self,
-        collection: str | None = None,
-        *,
-        action: Action | None = None,
-        since: datetime | str | None = None,
-    ) -> Pages[EntryAnswer]:
+    def audit(self, collection: str | None = None, **query: Unpack[AuditOptions]) -> Pages[EntryAnswer]:
         """List changes, oldest first: those of a collection (its organisers), or all (organisers of the instance)."""
-        return Pages(AuditPage, _audit(collection), {"action": action, "since": since})
+        return Pages(AuditPage, _audit(collection), query)
 
     @call
     def save_audit(
-        self,
-        to: str | PathLike[str],
-        collection: str | None = None,
-        *,
-        action: Action | None = None,
-        since: datetime | str | None = None,
+        self, to: str | PathLike[str], collection: str | None = None, **query: Unpack[AuditOptions]
     ) -> Call[Path]:
         """Write the changes to a path as JSON lines, which `gainboard audit verify` reads.
 
         The file appears when it is complete.
         """
-        query = {"action": action, "since": since, "format": "ndjson"}
-        return save_file(Request("GET", _audit(collection), query, accept="application/x-ndjson", to=Path(to)))
+        sent = {**query, "format": "ndjson"}
+        return save_file(Request("GET", _audit(collection), sent, accept="application/x-ndjson", to=Path(to)))
 
 
 def _audit(collection: str | None) -> str:

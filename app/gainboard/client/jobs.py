@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Unpack
 
 from gainboard.api.models.common import Page
 from gainboard.api.models.jobs import (
@@ -22,13 +22,12 @@ from gainboard.client.connections import Awaited, Blocking, call, listing
 from gainboard.client.errors import NoAnswer, Problem, WorkFailed
 from gainboard.client.requests import Call, Pages, Request, api_path, read_mapping, read_model, read_text
 from gainboard.errors import BadInput
+from gainboard.notation.queries import LONGEST_WAIT, JobsQuery, PairsQuery, ReportsQuery
 from gainboard.vocabulary import JobState
 
 if TYPE_CHECKING:
     from gainboard.analyses.result_models import JobResult, ReportResult
 
-LONGEST_WAIT = 30.0
-"""Seconds that the service waits for the end before it returns the present state."""
 BETWEEN_PROGRESS = 1.0
 LATEX, SVG = "application/x-tex", "image/svg+xml"
 
@@ -80,7 +79,23 @@ class BackgroundWork(Generic[AnswerT]):
 
         Raise WorkFailed if it fails or is cancelled, and NoAnswer after `timeout` seconds.
         """
-        return self._wait(timeout, progress)
+        ends = time.monotonic() + timeout if timeout is not None else float("inf")
+        while not self.is_over:
+            if progress is not None:
+                progress(self.latest)
+            # Of the monotonic clock: the clock on the wall may be set back while we wait.
+            left = ends - time.monotonic()
+            if left <= 0:
+                raise NoAnswer(
+                    f"The {self._noun} is still {self.state} after {timeout:g} seconds. It goes on; wait again to "
+                    "see its end."
+                )
+            yield from self._read(min(left, LONGEST_WAIT if progress is None else BETWEEN_PROGRESS))
+        if progress is not None:
+            progress(self.latest)
+        if self.state != "succeeded":
+            raise WorkFailed(self._noun, self.state, self.latest.error)
+        return self.latest
 
     @call
     def cancel(self) -> Call[AnswerT]:
@@ -133,7 +148,15 @@ class BackgroundWork(Generic[AnswerT]):
     @call
     def table(self, name: str | None = None) -> Call[ResultTable]:
         """Return a table of the result, by default the first one; `latest.tables` lists them."""
-        return self._table(name)
+        if name is None and self.latest.tables is None:
+            yield from self._read()
+        if name is None and self.latest.tables is not None:
+            if not self.latest.tables:
+                raise BadInput(f"The {self._noun} has no table. Read its `result()`.")
+            name = self.latest.tables[0].name
+        # while there is no table, the service's error says why
+        path = self._path("tables", f"{name}.csv") if name is not None else self._path("result")
+        return ResultTable((yield from read_text(Request("GET", path, accept="text/csv"))))
 
     @call
     def latex(self, name: str | None = None) -> Call[str]:
@@ -165,36 +188,6 @@ class BackgroundWork(Generic[AnswerT]):
     def _update(self, request: Request) -> Call[AnswerT]:
         self.latest = yield from read_model(self._model(), request)
         return self.latest
-
-    def _wait(self, timeout: float | None, progress: Callable[[AnswerT], object] | None) -> Call[AnswerT]:
-        ends = time.monotonic() + timeout if timeout is not None else float("inf")
-        while not self.is_over:
-            if progress is not None:
-                progress(self.latest)
-            # Of the monotonic clock: the clock on the wall may be set back while we wait.
-            left = ends - time.monotonic()
-            if left <= 0:
-                raise NoAnswer(
-                    f"The {self._noun} is still {self.state} after {timeout:g} seconds. It goes on; wait again to "
-                    "see its end."
-                )
-            yield from self._read(min(left, LONGEST_WAIT if progress is None else BETWEEN_PROGRESS))
-        if progress is not None:
-            progress(self.latest)
-        if self.state != "succeeded":
-            raise WorkFailed(self._noun, self.state, self.latest.error)
-        return self.latest
-
-    def _table(self, name: str | None) -> Call[ResultTable]:
-        if name is None and self.latest.tables is None:
-            yield from self._read()
-        if name is None and self.latest.tables is not None:
-            if not self.latest.tables:
-                raise BadInput(f"The {self._noun} has no table. Read its `result()`.")
-            name = self.latest.tables[0].name
-        # while there is no table, the service's error says why
-        path = self._path("tables", f"{name}.csv") if name is not None else self._path("result")
-        return ResultTable((yield from read_text(Request("GET", path, accept="text/csv"))))
 
 
 class JobWork(BackgroundWork["JobAnswer"]):
@@ -283,23 +276,17 @@ class WorkCalls(Generic[JobT, ReportT]):
         return self._request_job(Request("GET", api_path("jobs", job_id)))
 
     @listing
-    def jobs(
-        self, *, collection: str | None = None, kind: str | None = None, state: JobState | None = None
-    ) -> Pages[JobT]:
+    def jobs(self, **query: Unpack[JobsQuery]) -> Pages[JobT]:
         """List the jobs that the token may see, newest first."""
-        query = {"collection": collection, "kind": kind, "state": state}
         page = Page[JobAnswer]
         return Pages(page, api_path("jobs"), query, lambda shown: self._job(self._connection, shown))
 
     @listing
-    def pairs(
-        self, job_id: str, *, metric: str | None = None, run: str | None = None, significant: float | None = None
-    ) -> Pages[PairAnswer]:
+    def pairs(self, job_id: str, **query: Unpack[PairsQuery]) -> Pages[PairAnswer]:
         """List the pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric.
 
         Give `metric` (a label of the result) or `run` for only their pairs, and `significant` for lower levels only.
         """
-        query = {"metric": metric, "run": run, "significant": significant}
         return Pages(Page[PairAnswer], api_path("jobs", job_id, "pairs"), query)
 
     @call
@@ -323,9 +310,8 @@ class WorkCalls(Generic[JobT, ReportT]):
         return self._request_report(Request("GET", api_path("reports", report_id)))
 
     @listing
-    def reports(self, *, collection: str | None = None, name: str | None = None) -> Pages[ReportT]:
+    def reports(self, **query: Unpack[ReportsQuery]) -> Pages[ReportT]:
         """List the reports that the token may see, newest first."""
-        query = {"collection": collection, "name": name}
         page = Page[ReportAnswer]
         return Pages(page, api_path("reports"), query, lambda shown: self._report(self._connection, shown))
 

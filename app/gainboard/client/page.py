@@ -43,6 +43,6 @@ def _signature(function: object) -> str:
     """Return the arguments with their types as the source has them, without modules."""
     found = inspect.signature(function)  # type: ignore[arg-type]
     kept = [each for name, each in found.parameters.items() if name != "self"]
-    shown = re.sub(r"\b(?:\w+\.)+(?=[A-Z])", "", str(found.replace(parameters=kept)))
+    shown = re.sub(r"\b(?:\w+\.)+(?=[A-Z])|\bdatetime\.(?=datetime)", "", str(found.replace(parameters=kept)))
     # An annotation that is still text is shown in quotes.
     return re.sub(r"""(: |-> )(['"])(.+?)\2(?=,|\)| =|$)""", r"\1\3", shown)

@@ -24,6 +24,7 @@ import httpx
 from gainboard import __version__
 from gainboard.client.errors import NotGainboard
 from gainboard.errors import BadInput
+from gainboard.notation.queries import MOST_ITEMS
 from gainboard.notation.sources import Source, as_utf8
 
 T = TypeVar("T")
@@ -33,7 +34,7 @@ Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
 Query: TypeAlias = "Mapping[str, object]"
 """Texts, numbers, truth values and times, lists of them, and None for what is left out."""
 
-PAGE = 500
+PAGE = MOST_ITEMS
 """The items per page: the most that the service gives."""
 
 

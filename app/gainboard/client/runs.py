@@ -34,6 +34,7 @@ from gainboard.notation.queries import (
     CompareOptions,
     LeaderboardOptions,
     RunProfileQuery,
+    RunsQuery,
     RunUploadQuery,
     ScoresOptions,
     ScoringOptions,
@@ -42,7 +43,6 @@ from gainboard.notation.queries import (
     VersionQuery,
 )
 from gainboard.notation.sources import Source, Table, as_run
-from gainboard.vocabulary import LateShown
 
 OneOrMore: TypeAlias = "str | Sequence[str]"
 """One name, or several."""
@@ -66,12 +66,12 @@ class RunCalls:
         """
         path = api_path("collections", collection, "runs")
         upload = Upload.of(as_run(file, query.get("name") or "run"))
-        return read_model(RunAnswer, Request("POST", path, {**query}, upload=upload, once=True))
+        return read_model(RunAnswer, Request("POST", path, query, upload=upload, once=True))
 
     @listing
-    def runs(self, collection: str, *, late: LateShown | None = None) -> Pages[RunAnswer]:
+    def runs(self, collection: str, **query: Unpack[RunsQuery]) -> Pages[RunAnswer]:
         """List the runs that the token may see, by name; without late runs if `late` is `"exclude"`."""
-        return Pages(Page[RunAnswer], api_path("collections", collection, "runs"), {"late": late})
+        return Pages(Page[RunAnswer], api_path("collections", collection, "runs"), query)
 
     @call
     def run(self, collection: str, name: str) -> Call[RunAnswer]:
@@ -236,19 +236,19 @@ class ScoreCalls:
     ) -> Call[TopicRankingsAnswer]:
         """Return the levels that each run found for a topic, by rank, and those of the ideal ranking."""
         path = api_path("collections", collection, "topics", topic, "rankings")
-        return read_model(TopicRankingsAnswer, Request("GET", path, {**query}))
+        return read_model(TopicRankingsAnswer, Request("GET", path, query))
 
     @call
     def run_profile(self, collection: str, run: str, **query: Unpack[RunProfileQuery]) -> Call[RunProfileAnswer]:
         """Return the curves of a run: judged share and gain by rank, interpolated precision by recall."""
         path = api_path("collections", collection, "runs", run, "profile")
-        return read_model(RunProfileAnswer, Request("GET", path, {**query}))
+        return read_model(RunProfileAnswer, Request("GET", path, query))
 
     @call
     def judged_shares(self, collection: str, **query: Unpack[VersionQuery]) -> Call[JudgedSharesAnswer]:
         """Return for each rank the share of judged documents down to it, of each run and in the mean."""
         path = api_path("collections", collection, "judged-shares")
-        return read_model(JudgedSharesAnswer, Request("GET", path, {**query}))
+        return read_model(JudgedSharesAnswer, Request("GET", path, query))
 
     @call
     def sweep(

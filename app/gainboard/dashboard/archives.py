@@ -17,7 +17,7 @@ from datetime import datetime
 from tempfile import TemporaryFile
 from typing import IO, Annotated, Any, Final, NamedTuple
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 from markupsafe import Markup
 from pydantic_core import to_json
@@ -29,6 +29,7 @@ from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDe
 from gainboard.api.jobs import show_dependencies
 from gainboard.api.models.jobs import Dependencies, ReportDependencies
 from gainboard.api.problems import documented
+from gainboard.api.queries import asked_by
 from gainboard.api.releases import ReleaseNumber
 from gainboard.api.reports import show_report_dependencies
 from gainboard.api.routes import CheckedRoute
@@ -53,7 +54,7 @@ from gainboard.jobs.importing import NO_LOG
 from gainboard.jobs.report_assembly import lay_out
 from gainboard.jobs.results import content, read_back
 from gainboard.jobs.verification import depended_on, report_depended_on
-from gainboard.notation.types import BOOLEAN
+from gainboard.notation.queries import ArchiveQuery
 from gainboard.store import blobs, files, jobs, reports, runs, score_matrices
 from gainboard.store.job_records import StoredJob, StoredReport
 from gainboard.store.records import Collection, Release
@@ -91,7 +92,7 @@ def read_release_archive(
     number: ReleaseNumber,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    log: Annotated[bool, Query(description="Whether the folder has the history of the release"), BOOLEAN] = True,
+    asked: Annotated[ArchiveQuery, asked_by(ArchiveQuery)],
 ) -> Response:
     """Return a release as a folder: a site that any browser shows without a service, and all data as plain files, with
     `SHA256SUMS` and RO-Crate metadata. It takes a token, because it takes seconds to make.
@@ -101,7 +102,7 @@ def read_release_archive(
     # Making the folder is dear, so one request waits for the other.
     spend(SECONDS)
     return StreamingResponse(
-        _read_pieces(Archive(workspace, here, release, log=HISTORY if log else None).write()),
+        _read_pieces(Archive(workspace, here, release, log=HISTORY if asked.get("log", True) else None).write()),
         media_type=TAR,
         headers={"Content-Disposition": f'attachment; filename="{here.name}-{number}.tar"'},
     )

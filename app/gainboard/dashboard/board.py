@@ -39,6 +39,7 @@ from gainboard.evaluation.access.disclosure import list_presets
 from gainboard.evaluation.access.teams import list_teams
 from gainboard.evaluation.boards.leaderboard import Board, Row, leaderboard
 from gainboard.evaluation.boards.setting_effects import SettingEffect, setting_effect
+from gainboard.evaluation.collection_settings import Policy
 from gainboard.evaluation.judgments.judged_shares import whole_shares
 from gainboard.evaluation.judgments.qrels import list_versions
 from gainboard.evaluation.judgments.versions import list_choices
@@ -46,7 +47,7 @@ from gainboard.evaluation.runs.runs import list_runs
 from gainboard.evaluation.scoring.requests import Question, bind, official_metrics
 from gainboard.metrics import every_metric, notes_on_names, query_parameters, short_labels
 from gainboard.notation.queries import BoardOptions, LeaderboardQuery, MetricsQuery, Said, completed
-from gainboard.store.records import Collection, CollectionPolicy
+from gainboard.store.records import Collection
 from gainboard.vocabulary import OFFICIAL
 
 MOST_LINES = 30
@@ -433,7 +434,7 @@ def _steps(place: Place) -> list[ChecklistStep]:
     versions = list_versions(workspace, principal, name, OFFICIAL, None, MOST_COUNTED)
     teams = list_teams(workspace, principal, name, None, MOST_COUNTED)[1]
     runs = list_runs(workspace, principal, name, None, MOST_COUNTED)
-    topics, presets_of_policy = collection.topics or [], CollectionPolicy.of(collection).presets
+    topics, presets_of_policy = collection.topics or [], Policy.of(collection).presets
     in_use = next((each.qrels for each in versions if each.in_use), None)
     judgments = f"{_count(len(versions), 'draft')}, and none is published" if versions else "none yet"
     if in_use is not None:

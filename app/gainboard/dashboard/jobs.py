@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, Literal
 
-from fastapi import Depends, Path, Request, Response
+from fastapi import Depends, Path, Response
 from pydantic import ValidationError
 
 from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, every_kind, find_kind, schema_of
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
-from gainboard.api.dependencies import EngineDep, WatchDep, WorkspaceDep
-from gainboard.api.job_answers import JobContext
+from gainboard.api.job_answers import JobContext, read_context
 from gainboard.dashboard.figures import FigureOnPage, TableOnPage
+from gainboard.dashboard.mount import by_session
 from gainboard.dashboard.rendering import lead_to, page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
 from gainboard.dashboard.sessions import FormDep, Place, PlaceDep, VisitorDep, enter
@@ -39,13 +39,7 @@ MOST_ROWS = 50
 """The most rows of a table on a page; the whole table is CSV."""
 
 
-async def _context(
-    request: Request, workspace: WorkspaceDep, visitor: VisitorDep, engine: EngineDep, watch: WatchDep
-) -> JobContext:
-    return JobContext(request, workspace, visitor.principal, engine, watch)
-
-
-JobContextDep = Annotated[JobContext, Depends(_context)]
+JobContextDep = Annotated[JobContext, Depends(by_session(read_context))]
 """The services that the API's answers about work need, with the visitor as the principal."""
 
 

@@ -47,20 +47,24 @@ async def _scores_in_form(
     return {**asked, "format": form}
 
 
+async def _json() -> dict[str, str]:
+    return {"format": "json"}
+
+
+JSON = Depends(_json)
 MOUNTED: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("GET", "/c/{collection}/qrels.json", "list_qrels", {}),
     ("GET", "/c/{collection}/rankings.json", "read_topic_rankings", {"asked": RANKINGS, "topic": Depends(_topic)}),
     ("GET", "/c/{collection}/scores.{form}", "read_scores", {"asked": Depends(_scores_in_form)}),
     ("POST", "/c/{collection}/qrels", "put_qrels", {}),
-    # The script that sends a run has no key to send it once.
-    ("POST", "/c/{collection}/runs", "submit_run", {"idempotency_key": None}),
+    ("POST", "/c/{collection}/runs", "submit_run", {}),
     ("POST", "/c/{collection}/topic-groups", "put_topic_groups", {}),
     ("POST", "/new/qrels", "survey_qrels", {}),
     ("GET", "/jobs/{job}/events", "follow_job", {}),
-    ("GET", "/jobs/{job}/result.json", "read_job_result", {"format": "json", "table": None}),
+    ("GET", "/jobs/{job}/result.json", "read_job_result", {"asked": JSON}),
     ("GET", "/jobs/{job}/tables/{table}.csv", "read_job_table_as_csv", {}),
     ("GET", "/reports/{report}/events", "follow_report", {}),
-    ("GET", "/reports/{report}/result.json", "read_report_result", {"format": "json"}),
+    ("GET", "/reports/{report}/result.json", "read_report_result", {"asked": JSON}),
     ("GET", "/reports/{report}/tables/{table}.csv", "read_report_table_as_csv", {}),
 )
 """Method and address, the API's operation, and values of its parameters, or what reads them in place of the API's."""

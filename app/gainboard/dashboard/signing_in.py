@@ -6,6 +6,7 @@ from fastapi import Response
 
 from gainboard.api.dependencies import caller_of
 from gainboard.dashboard.rendering import PageLook, lead_to, page, page_of, pages
+from gainboard.dashboard.schema_forms import Field, fields_of
 from gainboard.dashboard.sessions import (
     FormDep,
     OpenFormDep,
@@ -25,7 +26,8 @@ from gainboard.evaluation.access import invitations
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.sessions import list_sessions, sign_in, sign_out
 from gainboard.evaluation.access.visibility import require_participation
-from gainboard.store.records import CollectionPolicy
+from gainboard.evaluation.collection_settings import Policy, Quotas
+from gainboard.store.records import Collection
 
 router = pages()
 
@@ -114,9 +116,15 @@ def look_at(visitor: VisitorDep, form: OpenFormDep) -> Response:
         invitation = invitations.look_at(visitor.workspace, code, caller_of(visitor.request.scope))
     except NotFound as error:
         return _show_no_invitation(visitor, error.message)
-    policy = CollectionPolicy.of(invitation.collection)
+    quotas = _show_quotas(invitation.collection)
     look = PageLook(f"Invitation to {invitation.collection.title or invitation.collection.name}")
-    return page(visitor, "join.html", look, invitation=invitation, code=code, policy=policy, fault="")
+    return page(visitor, "join.html", look, invitation=invitation, code=code, quotas=quotas, fault="")
+
+
+def _show_quotas(collection: Collection) -> list[Field]:
+    """Return the quotas that the collection has, with their titles, as its settings show them."""
+    fields = fields_of(Quotas.model_json_schema(), Policy.of(collection).quotas.model_dump())
+    return [field for field in fields if field.value]
 
 
 @router.post("/join/accept")
@@ -138,7 +146,7 @@ def accept(visitor: VisitorDep, form: OpenFormDep) -> Response:
 def show_joined(place: PlaceDep) -> Response:
     """Show the new token, what may be sent until when, and how to use the token in a terminal."""
     require_participation(place.view)
-    policy, secret = CollectionPolicy.of(place.view.collection), shown_once(place.request)
-    answer = page_of(place, "joined.html", f"Welcome to {place.title}", secret=secret, policy=policy)
+    quotas, secret = _show_quotas(place.view.collection), shown_once(place.request)
+    answer = page_of(place, "joined.html", f"Welcome to {place.title}", secret=secret, quotas=quotas)
     forget_once(place.request, answer)
     return answer

@@ -14,22 +14,20 @@ from gainboard.errors import BadGains, Forbidden, GainboardError, InvalidRequest
 from gainboard.evaluation import audit
 from gainboard.evaluation.access import visibility
 from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.collection_settings import OF_COLLECTION, TIMES, Policy, Quotas
 from gainboard.evaluation.judgments.versions import judged_topics, select
 from gainboard.evaluation.releases.releases import held_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.store import collections, jobs, qrels, runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import FIXED_BY_DATA, NEWEST, Collection, CollectionPolicy, Qrels
+from gainboard.store.records import FIXED_BY_DATA, NEWEST, Collection, Qrels
 from gainboard.trec import FileWarning
 from gainboard.trec.findings import RESERVED_TOPIC
 from gainboard.vocabulary import FROM_QRELS, Action, RunOrder
 
-TIMES = ("opens_at", "closes_at", "releases_at")
 CHECKED = ("gains", "metrics", "policy", *TIMES, *FIXED_BY_DATA)
 """The settings that are checked together if any of them changes."""
-QUOTAS = ("per_day", "total", "concurrent", "bytes")
-"""The settings of the policy that the API has under `quotas`."""
 
 
 @dataclass(frozen=True)
@@ -94,19 +92,17 @@ def change(
 
 def merged_policy(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stored form of a policy with new values. Values that are not named stay."""
-    defaults = asdict(CollectionPolicy())
-    values = {**(old or {}), **new}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in (defaults | values).items()}
+    return {**Policy().stored, **(old or {}), **new}
 
 
 def setting_name(setting: str) -> str:
     """Return the name that the API gives a stored setting: times and the phase are of the policy, quotas of a part."""
     name = setting.removeprefix("policy.")
-    if setting in ("phase", "opens_at", "closes_at", "releases_at"):
+    if setting in OF_COLLECTION:
         return f"policy.{name}"
     if setting in ("level_names", "highest_level"):
         return "levels"
-    return f"policy.quotas.{name}" if setting != name and name in QUOTAS else setting
+    return f"policy.quotas.{name}" if setting != name and name in Quotas.model_fields else setting
 
 
 def _own_changes(old: Collection, values: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,7 +186,7 @@ def _warnings(collection: Collection, now: datetime) -> list[FileWarning]:
     """Return what the organisers should mend: damaged settings, and teams that are promised scores and get none."""
     if collection.damage:
         return [FileWarning("damaged", visibility.damage_of(collection))]
-    has_presets = bool(CollectionPolicy.of(collection).presets)
+    has_presets = bool(Policy.of(collection).presets)
     hides_scores = has_presets and not collection.topics and not collection.is_released(now)
     return [visibility.unscorable(collection)] if hides_scores else []
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Generic, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
@@ -19,8 +20,10 @@ from typing_extensions import TypedDict, get_type_hints
 from gainboard.notation.texts import LONGEST_TEXT, SLUG_PATTERN, TEXT_PATTERN
 from gainboard.vocabulary import (
     OFFICIAL,
+    Action,
     Columns,
     Direction,
+    JobState,
     LateShown,
     MatrixForm,
     Names,
@@ -28,6 +31,10 @@ from gainboard.vocabulary import (
     TiesAsked,
 )
 
+MOST_ITEMS: Final = 500
+"""The most items of a page of a list."""
+LONGEST_WAIT: Final = 30
+"""The longest time, in seconds, that a request may wait for the end of a job or report."""
 MOST_METRICS: Final = 200
 """The largest number of expressions in one request."""
 MOST_IMPACT_METRICS: Final = 10
@@ -69,6 +76,8 @@ class Said:
     metavar: str = ""
     option: str = ""
     """The help of a command's option, where the description speaks of names that a command writes in another way."""
+    flag: str = ""
+    """The flag of that option, where it is not that of the name."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +109,8 @@ def fields_of(query: type) -> Mapping[str, QueryField]:
 def _field(name: str, written: Any, said: Said) -> QueryField:
     alternatives = get_args(written) if get_origin(written) in (Union, UnionType) else (written,)
     kinds = [each for each in alternatives if each is not NoneType]
-    kind = kinds[0] if len(kinds) == 1 else str  # a query has text, so whatever has several types is one
+    # A query has text, so whatever has several types is one. Python callers may give a time as a text, too.
+    kind = kinds[0] if len(kinds) == 1 else datetime if datetime in kinds else str
     is_list = get_origin(kind) is Sequence
     is_optional = NoneType in alternatives and said.default is None
     return QueryField(name, get_args(kind)[0] if is_list else kind, written, said, is_list, is_optional)
@@ -175,10 +185,15 @@ CHOSEN_RUNS: Final = Said(
 FORMAT: Final = Said(description="Overrides the Accept header")
 
 
-class VersionQuery(TypedDict, total=False):
-    """The part of every query about scores that names a qrels version."""
+class JudgmentsQuery(TypedDict, total=False):
+    """The query of a request about the versions of a judgment set."""
 
     judgments: JudgmentsName
+
+
+class VersionQuery(JudgmentsQuery, total=False):
+    """The part of every query about scores that names a qrels version."""
+
     qrels: Annotated[
         int | None,
         Said(
@@ -460,6 +475,122 @@ class ImpactQuery(ImpactOptions, total=False):
     format: Annotated[Literal["json", "csv"] | None, FORMAT]
 
 
+class PageQuery(TypedDict, total=False):
+    """The query of a request for a page of a list."""
+
+    limit: Annotated[int, Said(description="Items per page", default=50, least=1, most=MOST_ITEMS)]
+    cursor: Annotated[str | None, Said(description="`next_cursor` of the previous page")]
+
+
+class RunsQuery(TypedDict, total=False):
+    """The query of a request for the runs of a collection."""
+
+    late: LateRuns
+
+
+class TopicGroupsQuery(TypedDict, total=False):
+    """The query of a request for the topic groups of a collection."""
+
+    format: Annotated[Literal["json", "csv"] | None, FORMAT]
+
+
+class JobsQuery(TypedDict, total=False):
+    """The query of a request for jobs."""
+
+    collection: Annotated[str | None, Said(description="Only jobs about this collection")]
+    kind: Annotated[str | None, Said(description="Only jobs of this kind")]
+    state: Annotated[JobState | None, Said(description="Only jobs in this state", metavar="STATE")]
+
+
+class ReportsQuery(TypedDict, total=False):
+    """The query of a request for reports."""
+
+    collection: Annotated[str | None, Said(description="Only reports about this collection")]
+    name: Annotated[
+        str | None,
+        Said(
+            description="Only reports of this name", flag="--kind", metavar="KIND", option="only reports of this kind"
+        ),
+    ]
+
+
+class WaitQuery(TypedDict, total=False):
+    """The query of a request for a job or report that may wait for its end."""
+
+    wait: Annotated[
+        float, Said(description="Seconds to wait for the end of the work", default=0, least=0, most=LONGEST_WAIT)
+    ]
+
+
+class JobResultQuery(TypedDict, total=False):
+    """The query of a request for the result of a job."""
+
+    format: Annotated[Literal["json", "csv", "latex"] | None, FORMAT]
+    table: Annotated[str | None, Said(description="Name of the table for CSV or LaTeX; the first table by default")]
+
+
+class ReportResultQuery(TypedDict, total=False):
+    """The query of a request for the result of a report."""
+
+    format: Annotated[
+        Literal["json", "latex"] | None, Said(description=f"{FORMAT.description}; LaTeX contains only the tables")
+    ]
+
+
+class PairsQuery(TypedDict, total=False):
+    """The query of a request for the pairs of runs that a job has tested."""
+
+    metric: Annotated[str | None, Said(description="Only under this metric, given by its label in the result")]
+    run: Annotated[str | None, Said(description="Only pairs with this run")]
+    significant: Annotated[
+        float | None,
+        Said(
+            description="Only pairs whose significance level is below this value; the corrected level, if there is one",
+            above=0,
+            most=1,
+        ),
+    ]
+
+
+class AuditOptions(TypedDict, total=False):
+    """The options of a request for entries of the audit log, besides its format."""
+
+    action: Annotated[
+        Action | None,
+        Said(
+            description="Only changes of this kind",
+            metavar="ACTION",
+            option="only changes of this kind, for example run-uploaded",
+        ),
+    ]
+    since: Annotated[
+        datetime | str | None,
+        Said(
+            description="Only changes at this time or later",
+            metavar="TIME",
+            option="only changes from this time, for example 2026-12-01T12:00:00Z",
+        ),
+    ]
+
+
+class AuditQuery(AuditOptions, total=False):
+    """The query of a request for entries of the audit log in a format."""
+
+    format: Annotated[
+        Literal["json", "ndjson"] | None,
+        Said(
+            description="`json` returns one page, `ndjson` returns all entries as JSON lines; overrides the Accept "
+            "header"
+        ),
+    ]
+
+
+class ArchiveQuery(TypedDict, total=False):
+    """The query of a request for the folder of a release."""
+
+    log: Annotated[bool | None, Said(description="Whether the folder has the history of the release", default=True)]
+
+
 TEXT: Final = Said(pattern=TEXT_PATTERN, longest=LONGEST_TEXT)
 
 
@@ -492,10 +623,18 @@ class QrelsUploadQuery(TypedDict, total=False):
 
     columns: Annotated[
         Columns | None,
-        Said(description="How to read the columns of the file, if they can be read in several ways"),
+        Said(
+            description="How to read the columns of the file, if they can be read in several ways",
+            option="the layout (default: guessed from the lines)",
+        ),
     ]
     draft: Annotated[
-        bool | None, Said(description="Keep the version unpublished: only organisers see it", default=False)
+        bool | None,
+        Said(
+            description="Keep the version unpublished: only organisers see it",
+            default=False,
+            option="do not publish it yet",
+        ),
     ]
     judgments: Annotated[
         str | None,
@@ -505,6 +644,7 @@ class QrelsUploadQuery(TypedDict, total=False):
             default=OFFICIAL,
             pattern=SLUG_PATTERN,
             metavar="SET",
+            option="a judgment set (default: the official one)",
         ),
     ]
     pool: Annotated[
@@ -514,6 +654,7 @@ class QrelsUploadQuery(TypedDict, total=False):
             "which judged ones are not in it",
             pattern=SLUG_PATTERN,
             metavar="JOB",
+            option="warn how the judgments differ from the pool that this job made",
         ),
     ]
 
@@ -535,9 +676,17 @@ class ScoreMatrixUploadQuery(TypedDict, total=False):
             description="What a missing score is: a number, `zero` (direction up only), or `drop-topic`, which leaves "
             "out the topic. Without it, a missing score is a fault",
             longest=32,
+            metavar="VALUE",
         ),
     ]
-    format: Annotated[MatrixForm | None, Said(description="The form of the file; guessed by default")]
+    format: Annotated[
+        MatrixForm | None,
+        Said(
+            description="The form of the file; guessed by default",
+            flag="--as",
+            option="the form of the file (default: guessed)",
+        ),
+    ]
     measure: Annotated[
         str | None, Said(description="The measure to read, if the file has several", longest=128, metavar="MEASURE")
     ]
@@ -545,6 +694,20 @@ class ScoreMatrixUploadQuery(TypedDict, total=False):
         str | None,
         Said(description="The run of a file of trec_eval, which may lack `runid`", longest=128, metavar="RUN"),
     ]
+
+
+class ScoreMatrixOptions(TypedDict, total=False):
+    """The options of a request for a score matrix, besides its format."""
+
+    version: Annotated[
+        int | None, Said(description="The number of a version; the newest by default", least=1, most=LAST_VERSION)
+    ]
+
+
+class ScoreMatrixQuery(ScoreMatrixOptions, total=False):
+    """The query of a request for a score matrix in a format."""
+
+    format: Annotated[Literal["json", "csv"] | None, FORMAT]
 
 
 def completed(query: type, asked: Mapping[str, Any]) -> dict[str, Any]:

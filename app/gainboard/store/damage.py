@@ -21,7 +21,6 @@ from gainboard.store import tables
 from gainboard.store.job_records import Chapter, StoredFile, StoredJob, StoredReport, damage_text
 from gainboard.store.records import (
     Collection,
-    CollectionPolicy,
     Damage,
     JudgmentSet,
     Qrels,
@@ -57,7 +56,7 @@ LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _STAND_INS: Mapping[str, Any] = {
     **dict.fromkeys(("deleted_at", "revoked_at", "expires_at", "cancelled_at"), LONG_AGO),
     **{"state": "damaged", "origin": "imported", "order_by": "score", "phase": "hidden", "direction": "up"},
-    **{"role": "reader", "columns": "trec"},
+    **{"role": "reader", "columns": "trec", "policy": None},
 }
 """The values in place of damaged ones. Every other is the first of `_USUAL` that its type allows."""
 _PLAIN = (str, str | None, int, int | None, bool)
@@ -90,7 +89,6 @@ _NARROWER: Mapping[str, Callable[[Any], object]] = {
     "columns": TypeAdapter(Columns).validate_python,
     "exhibits": TypeAdapter(_Exhibits | None).validate_python,
     "left_out": TypeAdapter(list[_LeftOut]).validate_python,
-    "policy": TypeAdapter(CollectionPolicy | None).validate_python,
     "warnings": TypeAdapter(list[_Warning]).validate_python,
 }
 """The members that readers of these JSON columns need; the annotations of the records allow any."""
@@ -99,7 +97,7 @@ _CHECKS: dict[type[Any], Mapping[str, Callable[[Any], object]]] = {}
 
 
 def add_rule(record: type[Any], name: str, is_valid: Callable[[Any], bool]) -> None:
-    """Let outer rings say which texts are valid: only they know the names of kinds."""
+    """Let outer rings say which values are valid: only they know the names of kinds, and the rules of a policy."""
     _RULES[record, name] = is_valid
     _CHECKS.pop(record, None)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from gainboard.vocabulary import OFFICIAL, Direction, Late, OrderBy, Parameters, Phase, Role, RunOrder, ScoresShown
+from gainboard.vocabulary import OFFICIAL, Direction, OrderBy, Phase, Role, RunOrder
 
 Warnings = list[dict[str, Any]]
 FIXED_BY_DATA = ("highest_level", "level_names", "depth", "intents")
@@ -58,58 +58,6 @@ class ScoreMatrix:
     created_at: datetime
     deleted_at: datetime | None
     damage: tuple[Damage, ...] = ()
-
-
-MOST_PRESETS: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionPolicy:
-    """The rules for participants while judgments are hidden. Organisers are not bound by them.
-
-    Scores with free parameters over hidden judgments are a way to download the judgments: with free gains and cut-offs,
-    one ordinary run and a few hundred requests reveal the level of every document that the run retrieves. So until the
-    judgments are released, a participant sees only rounded means of its own runs, under the few expressions that the
-    organisers choose, and only a limited number of them. If the organisers choose none, it sees no score. The default
-    is safe.
-
-    `scores` says whose scores are shown; `parameters`, under presets or any; `decimals`, how exactly; `coverage`, the
-    share of the declared topics that a run must have; `answers`, the number of distinct scores (of an expression and
-    a run) for a team's runs. The quotas limit a team's runs per day (UTC), in total, and at the same
-    time, and the decompressed bytes that the team stores (None: no limit). `late` says whether runs are accepted after
-    the release.
-    """
-
-    scores: ScoresShown = "own-mean"
-    parameters: Parameters = "preset"
-    presets: tuple[str, ...] = ()
-    decimals: int = 3
-    coverage: float = 0.9
-    answers: int = 200
-    per_day: int | None = None
-    total: int | None = None
-    concurrent: int | None = None
-    bytes: int | None = 2 << 30
-    late: Late = "closed"
-
-    @classmethod
-    def of(cls, collection: Collection) -> CollectionPolicy:
-        """Return the policy of a collection. One that cannot be read, as earlier imports stored, is the default."""
-        try:
-            stored = dict(collection.policy or {})
-            return cls(**stored | {"presets": tuple(stored.get("presets", ()))})
-        except (TypeError, ValueError):
-            return cls()
-
-    @property
-    def is_free(self) -> bool:
-        """Return whether scores are shown under any parameters."""
-        return self.parameters == "free"
-
-    @property
-    def is_open(self) -> bool:
-        """Return whether every score under any parameters is shown; the judgments are then almost public."""
-        return self.scores == "all" and self.is_free
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +116,7 @@ class Collection:
     @property
     def late_from(self) -> datetime | None:
         """The time from which stored runs are late; None if no run of the collection is late."""
-        return None if CollectionPolicy.of(self).late == "open" else self.release
+        return None if (self.policy or {}).get("late") == "open" else self.release
 
     def is_late(self, run: Run) -> bool:
         """Return whether the run came after the release, so that its authors may have known the judgments."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Literal
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field
 
 from gainboard.api.models.common import Model, WarningAnswer
 from gainboard.evaluation.collection_settings import Depth, LevelCount, LevelNames, Metrics, Policy, Topics
@@ -118,22 +118,6 @@ class CollectionAnswer(Model):
     relevant: Relevant | None = None
     warnings: list[WarningAnswer] = Field(default=[], description="What its organisers should mend; only they see it")
     links: CollectionLinks
-
-
-TOPICS_QUERY: Final = (
-    "`all`, or the name of a topic group: scores are then over its topics alone. Only principals who may see scores "
-    "under any parameters may name a group"
-)
-BY_GROUP_QUERY: Final = (
-    "Names of topic groups, each of which adds the means over its topics; `all` names all groups. Only principals who "
-    "may see scores under any parameters get them"
-)
-TopicsAsked = Annotated[str, StringConstraints(min_length=1, max_length=128)]
-
-
-def group_of(topics: str | None) -> str | None:
-    """Return the name of the group that a query asks for; None for all topics."""
-    return None if topics == "all" else topics
 
 
 class ChosenGroup(Model):

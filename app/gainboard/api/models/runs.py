@@ -12,8 +12,6 @@ from gainboard.notation.queries import MOST_PRIORITY
 from gainboard.notation.types import JsonBody
 from gainboard.vocabulary import Direction
 
-LATE_QUERY = "`exclude` leaves out late runs, which came after the release"
-
 
 class RunAnswer(Model):
     """A stored run. `unjudged_share` is null if the judgments are hidden or do not exist."""

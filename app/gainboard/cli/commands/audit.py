@@ -7,16 +7,15 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 from gainboard.cli.command import Argument, Example, Option, command
 from gainboard.cli.connecting import OneCollection
 from gainboard.cli.options import STANDARD_INPUT, readable
 from gainboard.errors import BadSetting
-from gainboard.vocabulary import Action
+from gainboard.notation.queries import AuditOptions
 
 
 @command(
@@ -28,13 +27,8 @@ def export(
     at: OneCollection,
     *,
     instance: Annotated[bool, "the log of the whole instance, not of a collection"] = False,
-    action: Annotated[
-        Action | None, Option("only changes of this kind, for example run-uploaded", metavar="ACTION")
-    ] = None,
-    since: Annotated[
-        datetime | None, Option("only changes from this time, for example 2026-12-01T12:00:00Z", metavar="TIME")
-    ] = None,
     output: Annotated[Path | None, Option("the file to write (default: standard output)", metavar="FILE")] = None,
+    **query: Unpack[AuditOptions],
 ) -> None:
     """Write the audit log of a collection (its organisers), or with --instance that of everything (organisers of the
     instance), as JSON lines that `gainboard audit verify` reads. A file appears when it is complete.
@@ -44,11 +38,11 @@ def export(
         # The beginning of a log verifies like a whole shorter log, so nothing is printed until all of it has arrived.
         file = output or Path(folder) / "audit.ndjson"
         with readable(file, "write"):
-            gainboard.save_audit(file, collection, action=action, since=since)
+            gainboard.save_audit(file, collection, **query)
         if output is None:
             with file.open("rb") as lines:
                 shutil.copyfileobj(lines, sys.stdout.buffer)
-    gaps = " --gaps" if collection or action or since else ""
+    gaps = " --gaps" if collection or query else ""
     print(f"to verify it: gainboard audit verify{gaps} {output or STANDARD_INPUT}", file=sys.stderr)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Unpack
 
-from gainboard.cli.command import Example, Option, command
+from gainboard.cli.command import Example, command
 from gainboard.cli.connecting import OneCollection
 from gainboard.cli.jobs import Kind, Noun, ResultForm, Wait, WorkParameters, print_work, run_work
 from gainboard.cli.jobs import kinds as describe_kinds
@@ -14,7 +14,7 @@ from gainboard.cli.options import metric_option
 from gainboard.cli.printing import Format
 from gainboard.client import Gainboard, Job
 from gainboard.errors import BadSetting
-from gainboard.vocabulary import JobState
+from gainboard.notation.queries import JobsQuery
 
 JOB = Noun(
     "job",
@@ -63,15 +63,15 @@ def run(
 def list_(
     at: OneCollection,
     *,
-    kind: Annotated[str | None, "only jobs of this kind"] = None,
-    state: Annotated[JobState | None, Option("only jobs in this state", metavar="STATE")] = None,
     format: Format = "table",
+    **query: Unpack[JobsQuery],
 ) -> None:
     """List those that you may see, newest first. A table shows the first characters of each id, which are enough to
     name it; without a token, whole ids.
     """
+    query["collection"] = at.some_collection
     with at.connect() as gainboard:
-        print_work(JOB, at, gainboard.jobs(collection=at.some_collection, kind=kind, state=state), format)
+        print_work(JOB, at, gainboard.jobs(**query), format)
 
 
 show, wait, result, cancel = JOB.commands_on_one()

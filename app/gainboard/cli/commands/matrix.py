@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Unpack
 
-from gainboard.cli.command import Argument, Example, Option, command
+from gainboard.cli.command import Argument, Example, command
 from gainboard.cli.connecting import OneCollection, uploading
 from gainboard.cli.printing import Format, print_many, print_utf8
-from gainboard.vocabulary import Direction
+from gainboard.notation.queries import ScoreMatrixUploadQuery
 
 COLUMNS = ("metric", "version", "direction", "low", "high", "runs", "topics", "filled", "created_at")
 MatrixName = Annotated[str, Argument("its name, without custom:")]
@@ -18,35 +18,13 @@ def put(
     at: OneCollection,
     name: MatrixName,
     file: Annotated[str, Argument("the scores; - is standard input")],
-    *,
-    direction: Annotated[Direction | None, "which scores are better (default: up, the higher)"] = None,
-    low: Annotated[float | None, "the lowest score that is possible"] = None,
-    high: Annotated[float | None, "the highest score that is possible"] = None,
-    missing: Annotated[
-        str | None, Option("what a missing score is: a number, zero or drop-topic", metavar="VALUE")
-    ] = None,
-    form: Annotated[
-        Literal["json", "csv", "trec_eval"] | None, Option("the form of the file (default: guessed)", "--as")
-    ] = None,
-    measure: Annotated[str | None, "the measure to read, if the file has several"] = None,
-    run: Annotated[str | None, "the run of a file of trec_eval that names none"] = None,
+    **query: Unpack[ScoreMatrixUploadQuery],
 ) -> None:
     """Upload scores of stored runs as the next version of a score matrix (organisers). The file is CSV with a header,
     the text of `trec_eval -q`, or JSON. From then on `custom:NAME` is a metric.
     """
     with at.connect() as gainboard, uploading(file) as source:
-        matrix = gainboard.put_score_matrix(
-            at.collection,
-            name,
-            source,
-            direction=direction,
-            low=low,
-            high=high,
-            missing=missing,
-            format=form,
-            measure=measure,
-            run=run,
-        )
+        matrix = gainboard.put_score_matrix(at.collection, name, source, **query)
     filled = f", {matrix.filled:,} missing scores filled" if matrix.filled else ""
     dropped = f", topics left out: {', '.join(matrix.dropped)}" if matrix.dropped else ""
     print(f"{matrix.label}: {matrix.runs:,} runs, {matrix.topics:,} topics{filled}{dropped}")

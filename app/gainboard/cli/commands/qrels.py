@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from gainboard.cli.command import Argument, Example, Option, Told, command
 from gainboard.cli.connecting import OneCollection, tell_of_refusal, tell_of_warnings, uploading
-from gainboard.cli.options import JudgmentSet, Metrics, RunNames, require_one_input
+from gainboard.cli.options import Metrics, RunNames, require_one_input
 from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, Format, print_json, print_many, print_rows
 from gainboard.errors import BadSetting, GainboardError
-from gainboard.notation.queries import ImpactOptions
-from gainboard.vocabulary import Columns
+from gainboard.notation.queries import ImpactOptions, JudgmentsQuery, QrelsUploadQuery
 
 if TYPE_CHECKING:
     from gainboard.api.models.judgments import QrelsAnswer
@@ -44,15 +43,10 @@ def put(
     at: OneCollection,
     file: Annotated[str, Argument("the judgments; - is standard input")],
     *,
-    columns: Annotated[Columns | None, "the layout (default: guessed from the lines)"] = None,
     iprob: Annotated[
         str | None, Option("the probabilities of intents: topic, intent, probability", metavar="FILE")
     ] = None,
-    draft: Annotated[bool, "do not publish it yet"] = False,
-    pool: Annotated[
-        str | None, Option("warn how the judgments differ from the pool that this job made", metavar="JOB")
-    ] = None,
-    judgments: JudgmentSet = None,
+    **query: Unpack[QrelsUploadQuery],
 ) -> None:
     """Upload judgments in TREC's or NTCIR's layout as the next version; all stored runs are judged by it (organisers).
     Only organisers see a draft until it is published.
@@ -72,8 +66,7 @@ def put(
             tell_of_refusal(file, error)
             raise Told from error
     with at.connect() as gainboard:
-        job = None
-        if pool is not None:
+        if pool := query.get("pool"):
             pools = gainboard.jobs(collection=at.collection, kind="pool")
             matching = [work.id for work in pools if work.id.startswith(pool)]
             if len(matching) != 1:
@@ -81,27 +74,20 @@ def put(
                     f"--pool {pool}: {len(matching)} pools of {at.collection!r} have an id that begins so. To see the "
                     "ids: gainboard job list --kind pool -f json"
                 )
-            job = matching[0]
+            query["pool"] = matching[0]
         with uploading(file, located) as source:
-            version = gainboard.put_qrels(
-                at.collection,
-                source if both is None else both,
-                columns=columns,
-                draft=draft or None,
-                judgments=judgments,
-                pool=job,
-            )
+            version = gainboard.put_qrels(at.collection, source if both is None else both, **query)
     tell_of_warnings(file, version.warnings)
     _tell(version, at.collection)
 
 
 @command("list the versions", Example("gainboard qrels list -c web"))
-def list_(at: OneCollection, *, judgments: JudgmentSet = None, format: Format = "table") -> None:
+def list_(at: OneCollection, *, format: Format = "table", **query: Unpack[JudgmentsQuery]) -> None:
     """List the versions of the judgments, and say which one is in use: it answers requests that name no version. Only
     organisers see drafts.
     """
     with at.connect() as gainboard:
-        print_many(gainboard.qrels(at.collection, judgments=judgments), COLUMNS, format)
+        print_many(gainboard.qrels(at.collection, **query), COLUMNS, format)
 
 
 @command(
@@ -114,35 +100,35 @@ def get(
     version: Annotated[int | None, Argument("(default: the published one)")] = None,
     *,
     output: Annotated[Path | None, Option("the file to write (default: standard output)", metavar="FILE")] = None,
-    judgments: JudgmentSet = None,
+    **query: Unpack[JudgmentsQuery],
 ) -> None:
     """Print a version of the judgments as it was uploaded, or write it into a file. The file appears when it is
     complete.
     """
     with at.connect() as gainboard:
-        if version is None and judgments is None:
+        if version is None and "judgments" not in query:
             version = gainboard.collection(at.collection).qrels_version
         elif version is None:
             sets = {
                 judgment_set.name: judgment_set.qrels_version for judgment_set in gainboard.judgment_sets(at.collection)
             }
-            version = sets.get(str(judgments))
+            version = sets.get(str(query["judgments"]))
         if version is None:
             raise BadSetting(
                 f"{at.collection} has no judgments that you may see. Organisers upload them: gainboard qrels put "
                 f"FILE -c {at.collection}"
             )
         if output is None:
-            sys.stdout.buffer.write(gainboard.qrels_file(at.collection, version, judgments=judgments))
+            sys.stdout.buffer.write(gainboard.qrels_file(at.collection, version, **query))
         else:
-            gainboard.save_qrels_file(at.collection, version, output, judgments=judgments)
+            gainboard.save_qrels_file(at.collection, version, output, **query)
 
 
 @command("publish a version")
-def publish(at: OneCollection, version: Version, *, judgments: JudgmentSet = None) -> None:
+def publish(at: OneCollection, version: Version, **query: Unpack[JudgmentsQuery]) -> None:
     """Publish a draft, or return to an earlier version: from then on its judgments are used (organisers)."""
     with at.connect() as gainboard:
-        _tell(gainboard.publish_qrels(at.collection, version, judgments=judgments), at.collection)
+        _tell(gainboard.publish_qrels(at.collection, version, **query), at.collection)
 
 
 def _tell(version: QrelsAnswer, collection: str) -> None:
@@ -157,10 +143,10 @@ def _tell(version: QrelsAnswer, collection: str) -> None:
 
 
 @command("discard a draft")
-def discard(at: OneCollection, version: Version, *, judgments: JudgmentSet = None) -> None:
+def discard(at: OneCollection, version: Version, **query: Unpack[JudgmentsQuery]) -> None:
     """Discard a draft and the jobs about it (organisers)."""
     with at.connect() as gainboard:
-        gainboard.discard_qrels(at.collection, version, judgments=judgments)
+        gainboard.discard_qrels(at.collection, version, **query)
     print(f"version {version}: discarded")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Unpack
 
 from gainboard.cli.command import Example, Option, command
 from gainboard.cli.connecting import OneCollection
@@ -14,6 +14,7 @@ from gainboard.cli.loading import CampaignOrFiles
 from gainboard.cli.printing import Format
 from gainboard.client import Gainboard, Report
 from gainboard.errors import BadSetting
+from gainboard.notation.queries import ReportsQuery
 
 REPORT = Noun(
     "report",
@@ -66,14 +67,13 @@ def run(at: Campaigns, kind: Kind, *, parameters: WorkParameters = (), wait: Wai
 
 
 @command("list the reports that you may see, newest first")
-def list_(
-    at: OneCollection, *, kind: Annotated[str | None, "only reports of this kind"] = None, format: Format = "table"
-) -> None:
+def list_(at: OneCollection, *, format: Format = "table", **query: Unpack[ReportsQuery]) -> None:
     """List those that you may see, newest first. A table shows the first characters of each id, which are enough to
     name it; without a token, whole ids.
     """
+    query["collection"] = at.some_collection
     with at.connect() as gainboard:
-        print_work(REPORT, at, gainboard.reports(collection=at.some_collection, name=kind), format)
+        print_work(REPORT, at, gainboard.reports(**query), format)
 
 
 show, wait, result, cancel = REPORT.commands_on_one()

@@ -10,11 +10,13 @@ from datetime import datetime
 
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, NotFound, RowDamaged
 from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.collection_settings import Policy, is_readable
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections
+from gainboard.store.damage import add_rule
 from gainboard.store.database import Transaction, machine_of
-from gainboard.store.records import FIXED_BY_DATA, Collection, CollectionPolicy, Run
+from gainboard.store.records import FIXED_BY_DATA, Collection, Run
 from gainboard.trec import FileWarning
 from gainboard.vocabulary import ScoresShown
 
@@ -31,7 +33,7 @@ class View:
     """True if qrels and everything that depends on the judgments are shown without limits."""
     scores: ScoresShown
     """The teams whose scores are shown, and which scores."""
-    policy: CollectionPolicy
+    policy: Policy
 
     @property
     def sees_free_scores(self) -> bool:
@@ -52,7 +54,7 @@ class View:
     @property
     def counts_uploads(self) -> bool:
         """Return whether the policy limits how many files the principal's team sends at the same time."""
-        return self.own_team is not None and self.policy.concurrent is not None
+        return self.own_team is not None and self.policy.quotas.concurrent is not None
 
     def sees_run(self, run: Run) -> bool:
         """Return whether this run exists for the principal."""
@@ -104,7 +106,7 @@ def look(principal: Principal, collection: Collection, now: datetime) -> View | 
     if not belongs and not (released and collection.public):
         return None
     visible = organises or released
-    policy = CollectionPolicy.of(collection)
+    policy = Policy.of(collection)
     shares_all = policy.scores == "all"
     scores: ScoresShown = "all" if visible or shares_all else policy.scores
     # A token of another collection may look at a public one, but has no role in it.
@@ -203,3 +205,6 @@ def require_participation(view: View) -> None:
         raise Forbidden(
             "Only participants and organisers have runs here. Ask the organisers for a token of a participant."
         )
+
+
+add_rule(Collection, "policy", is_readable)

@@ -10,6 +10,7 @@ from functools import partial
 from gainboard.evaluation import audit
 from gainboard.evaluation.access import visibility
 from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.collection_settings import Policy
 from gainboard.evaluation.judgments import publication
 from gainboard.evaluation.judgments.publication import Rows, after_all, list_unjudged, store_judged, with_all_judged
 from gainboard.evaluation.judgments.versions import INDEXES, judged_topics, require_set, select
@@ -20,7 +21,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.sources import MOST_LEVELS
 from gainboard.store import blobs, collections, qrels
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, CollectionPolicy, Qrels, VersionName
+from gainboard.store.records import Collection, Qrels, VersionName
 from gainboard.trec import FileLimits, FileWarning, QrelsFile
 from gainboard.vocabulary import OFFICIAL, Action, RunOrder
 
@@ -167,7 +168,7 @@ def _topic_warnings(collection: Collection, judged: Sequence[str], now: datetime
     Participants send runs for the declared topics, so others are probably a mistake.
     """
     if collection.topics is None:
-        if CollectionPolicy.of(collection).presets and not collection.is_released(now):
+        if Policy.of(collection).presets and not collection.is_released(now):
             yield visibility.unscorable(collection)
         return
     declared, with_judgments = set(collection.topics), set(judged)

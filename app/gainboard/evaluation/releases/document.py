@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, StringConstraints, create_model
 
-from gainboard.evaluation.collection_settings import Depth, LevelNames, Metrics, Policy, Quotas, Topics
+from gainboard.evaluation.collection_settings import OF_COLLECTION, Depth, LevelNames, Metrics, Policy, Quotas, Topics
 from gainboard.notation.texts import read_time
 from gainboard.notation.types import JsonBody, LevelName, Slug, Text
 from gainboard.vocabulary import Direction, OrderBy
@@ -76,7 +76,7 @@ FrozenPolicy = create_model(
         name: (field.annotation, field)
         for model in (Policy, Quotas)
         for name, field in model.model_fields.items()
-        if name not in ("phase", "opens_at", "closes_at", "releases_at", "quotas")
+        if name not in (*OF_COLLECTION, "quotas")
     },  # type: ignore[call-overload]
 )
 

@@ -67,7 +67,7 @@ def _closed(view: View, message: str) -> SubmissionsClosed:
 
 def of_team(tx: Transaction, workspace: Workspace, view: View, team_id: int, now: datetime) -> dict[str, Quota]:
     """Return the team's use of its quotas, by name."""
-    concurrent = Quota(view.policy.concurrent, workspace.upload_slots.count(tx, team_id))
+    concurrent = Quota(view.policy.quotas.concurrent, workspace.upload_slots.count(tx, team_id))
     return {**_of_runs(tx, view, [team_id], now)[team_id], "concurrent": concurrent}
 
 
@@ -84,11 +84,11 @@ def fewest_left(quotas: Iterable[Quota]) -> int | None:
 def _of_runs(tx: Transaction, view: View, team_ids: Sequence[int], now: datetime) -> dict[int, dict[str, Quota]]:
     # A day of UTC, wherever teams and server are.
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    policy, sent_today, sent = view.policy, runs.count_sent(tx, team_ids, today), runs.count_sent(tx, team_ids)
+    quotas, sent_today, sent = view.policy.quotas, runs.count_sent(tx, team_ids, today), runs.count_sent(tx, team_ids)
     return {
         team: {
-            "per_day": Quota(policy.per_day, sent_today[team], today + timedelta(days=1)),
-            "total": Quota(policy.total, sent[team]),
+            "per_day": Quota(quotas.per_day, sent_today[team], today + timedelta(days=1)),
+            "total": Quota(quotas.total, sent[team]),
         }
         for team in team_ids
     }
@@ -97,7 +97,7 @@ def _of_runs(tx: Transaction, view: View, team_ids: Sequence[int], now: datetime
 def of_bytes(tx: Transaction, view: View, team_id: int) -> Quota:
     """Return the team's quota of stored bytes."""
     # With withdrawn runs, or a team could store any number of them by sending and withdrawing in turn.
-    return Quota(view.policy.bytes, runs.stored_bytes(tx, team_id))
+    return Quota(view.policy.quotas.bytes, runs.stored_bytes(tx, team_id))
 
 
 def require_room(tx: Transaction, view: View, now: datetime, size: int) -> None:
@@ -152,7 +152,7 @@ def take_slot(workspace: Workspace, view: View) -> str:
         with workspace.database.writing() as tx:
             # Counted under the lock: of two uploads that begin together, only one may have the last slot.
             locked = open_locked(tx, view.principal, view.collection.name)
-            quota = Quota(locked.policy.concurrent, slots.count(tx, team_id))
+            quota = Quota(locked.policy.quotas.concurrent, slots.count(tx, team_id))
             if quota.left == 0:
                 raise _exceeded("concurrent", quota)
             slot = slots.take(tx, team_id)

@@ -17,6 +17,7 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.disclosure import Disclosure, charge, limit, list_presets
 from gainboard.evaluation.access.principals import Principal, Sender, identify, is_use_noted
 from gainboard.evaluation.access.visibility import View, look, open_collection
+from gainboard.evaluation.collection_settings import Policy
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, topics_of
 from gainboard.evaluation.judgments.versions import JudgedVersion, open_for_reading, require, require_newest, select
 from gainboard.evaluation.runs.join import JudgedTopics
@@ -40,7 +41,7 @@ from gainboard.evaluation.workspace import Workspace, spend
 from gainboard.metrics import BoundMetric, Names, expand, resolve
 from gainboard.notation.queries import MOST_METRICS, MOST_POINTS
 from gainboard.store.database import may_take_long
-from gainboard.store.records import NEWEST, Collection, CollectionPolicy, Qrels, Run, VersionName
+from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 from gainboard.store.snapshots import Standing
 from gainboard.vocabulary import OFFICIAL, LateShown
 
@@ -197,7 +198,7 @@ def official_metrics(collection: Collection) -> Sequence[str]:
     """Return the metrics that organisers have chosen, the official one first: those of the collection, else of the
     policy. None are chosen if there are none.
     """
-    return collection.metrics or CollectionPolicy.of(collection).presets
+    return collection.metrics or Policy.of(collection).presets
 
 
 def bind(
