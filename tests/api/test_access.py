@@ -80,7 +80,7 @@ TABLE = {
     **_all(_returning("201", ORGANISER), f"POST {C}", "/tokens", "/tokens/{token}/rotate", "/teams"),
     **_all(_returning("204", ORGANISER), f"DELETE {C}", "", "/qrels/{version}", "/judgments/{judgments}"),
     **_all(_returning("204", ORGANISER), f"DELETE {C}", "/tokens/{token}", "/score-matrices/{matrix}"),
-    f"DELETE {C}/topic-groups/{{group}}": _returning("204", ORGANISER),
+    **_all(_returning("204", ORGANISER), f"DELETE {C}", "/topic-groups/{group}", "/teams/{team}"),
     f"POST {C}/releases": (_returning("409", ORGANISER)[0], *_returning("201", ORGANISER)[1:]),
     f"POST {C}/runs": (
         "401 401 403 201 404 201 404 201",
@@ -164,6 +164,10 @@ class Scene:
         """The name of something that is put, and may be deleted."""
         self.campaign.organiser.put(f"{self.campaign.path}/{path}", **sent).raise_for_status()
         return path.partition("/")[2]
+
+    def new_team(self):
+        sent = {"name": f"t-{uuid4().hex}"}
+        return str(self.campaign.organiser.post(f"{self.campaign.path}/teams", json=sent).json()["name"])
 
     def organisers_id(self):
         return str(self.service.organiser.post("/v1/tokens", json={}).json()["id"])
@@ -249,7 +253,7 @@ def _prepared(scene, route):
         "judgments": scene.new_set,
         "run": scene.own_run,
         "token": scene.organisers_id if of_instance else lambda: scene.campaign.new_token()["id"],
-        "team": lambda: "own",
+        "team": scene.new_team if is_removed else lambda: "own",
         "group": lambda: scene.put("topic-groups/half", json=["1"]),
         "matrix": matrix if route.method != "PUT" else lambda: f"m{uuid4().hex}",
         "number": scene.release,
