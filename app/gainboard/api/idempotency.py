@@ -20,7 +20,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections, idempotency
 from gainboard.store.database import Transaction
-from gainboard.store.idempotency import ABANDONED, Kept, Scope
+from gainboard.store.idempotency import Kept, Scope
 
 KEPT_HEADERS = ("location", "content-type", "retry-after")
 FIRST_SECONDS: Final = 0.5
@@ -77,7 +77,7 @@ def once(
     if earlier is None:
         with workspace.database.writing() as tx:
             unstored.release(tx, scope)
-            earlier = idempotency.claim(tx, scope, fingerprint, now)
+            earlier = idempotency.claim(tx, scope, fingerprint, now, workspace.lease.id)
     if earlier is not None:
         permit()
         return again(_repeated(earlier, fingerprint))
@@ -186,8 +186,7 @@ class Unstored:
         """Try to store what is not stored yet. Forget what another request may have claimed since."""
         for scope, end in list(self.ends.items()):
             with suppress(Exception):  # the next try comes
-                if self.workspace.now() - end.claimed_at < ABANDONED:
-                    _keep(self.workspace, scope, end)
+                _keep(self.workspace, scope, end)
                 with self.guard:
                     if self.ends.get(scope) is end:  # and not that of a later request
                         del self.ends[scope]

@@ -2,7 +2,7 @@
 
 Tickets call the workers of a fleet: Procrastinate's tables in a PostgreSQL database. A ticket says that there is work,
 and nothing else: jobs, chunks, claims and results are in our own tables. So a ticket that is lost, or given twice, does
-no harm. `fleet.sweep` puts out new ones.
+no harm: a worker that has nothing to do looks for chunks by itself now and then.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ QUEUE = "gainboard"
 """The name of the queue of tickets, and of the task that a ticket stands for."""
 MOST_TICKETS = 64
 """The most tickets of one job that wait. Whichever ticket a worker gets, it works on all jobs."""
+TICKETS_LOST_AFTER = 100.0
+"""Seconds until Procrastinate forgets who had a ticket and tells nothing more. Who lives is said by `processes`."""
 
 _HAS_TICKETS = text("SELECT to_regclass('procrastinate_jobs') IS NOT NULL")
 _TICKETS_MADE_BY = text("SELECT obj_description(to_regclass('procrastinate_jobs'))")
@@ -51,6 +53,7 @@ _PUT_OUT_TICKETS = text(
     "ON CONFLICT DO NOTHING"
 )
 # Procrastinate takes the name of a dead worker off its tickets. It would keep them as tickets under way.
+_PRUNE_TICKETS = text("SELECT procrastinate_prune_stalled_workers_v1(:seconds)")
 _FORGET_LOST_TICKETS = text(
     "DELETE FROM procrastinate_jobs WHERE queue_name = :queue AND status <> 'todo' AND worker_id IS NULL"
 )
@@ -278,4 +281,5 @@ def put_out_tickets(tx: Transaction, job_number: int, count: int) -> None:
 
 def forget_lost_tickets(tx: Transaction) -> None:
     """Delete the tickets that dead workers had."""
+    tx.execute(_PRUNE_TICKETS, {"seconds": TICKETS_LOST_AFTER})
     tx.execute(_FORGET_LOST_TICKETS, {"queue": QUEUE})
