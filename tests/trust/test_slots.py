@@ -82,7 +82,8 @@ def test_a_server_that_starts_frees_the_slots_of_one_that_was_killed(migrated_ur
             process.kill()
     with served(migrated_url) as (_, second):
         until(lambda: _used(second, token) == 0, FREE_WITHIN)
-        assert len(list(tmp_path.glob("*-process-*"))) == 1
+        if migrated_url.startswith("sqlite"):
+            assert len(list(tmp_path.glob("*-process-*"))) == 1
         assert campaign.submit(WORSE, second.client(token)).status_code == 201
 
 
