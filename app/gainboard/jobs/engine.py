@@ -53,7 +53,7 @@ class Engine:
         self._workspace, self._changed, self._kind, self._idle_seconds = workspace, changed, kind, idle_seconds
         self._news, self._stop = Event(), Event()
         self._deadline = 0.0
-        self._is_first = self._is_troubled = False
+        self._may_run = self._is_troubled = False
         self._looking = Condition()
         self._turns = self._last_in_vain = 0
         self._thread: Thread | None = None
@@ -61,20 +61,15 @@ class Engine:
 
     @property
     def works(self) -> Literal["here", "elsewhere", "off"]:
-        """Whether this process runs jobs, leaves them to others (perhaps for a moment only), or never runs any."""
+        """Where jobs run for this process: here, elsewhere (perhaps for a moment only), or never here."""
         if not self._processes:
             return "off"
-        return "here" if self._is_first else "elsewhere"
+        return "here" if self._may_run else "elsewhere"
 
     @property
     def slots(self) -> int:
         """The number of processes in which this one may run jobs."""
         return len(self._processes)
-
-    @property
-    def running(self) -> int:
-        """The number of chunks under way."""
-        return len(self._processes.claimed())
 
     def start(self) -> None:
         """Enter the register of living processes, and start to run jobs, unless there are no slots."""
@@ -95,13 +90,14 @@ class Engine:
             # A look that had begun before this call may have missed the chunk.
             self._looking.wait_for(lambda: self._last_in_vain > turn or self._stop.is_set())
 
-    def drain(self, seconds: float = 0) -> None:
-        """Begin no more chunks, and end those under way that are not done in time."""
+    def drain(self, seconds: float = 0) -> int:
+        """Begin no more chunks, and end those under way that are not done in time. Return their number."""
         self._deadline = time.monotonic() + seconds
         self._stop.set()
         self._news.set()
         with self._looking:
             self._looking.notify_all()
+        return len(self._processes.claimed())
 
     def stop(self) -> None:
         """Stop, at once unless it drains, and leave the register. No chunk that is begun again counts as a failure."""
@@ -166,8 +162,8 @@ class Engine:
         if not idle or self._stop.is_set():
             return
         with database.reading() as tx:
-            self._is_first = lease.is_held and self.find_rival(tx) is None
-            startable = sum(claims.ready(tx).values()) if self._is_first else 0
+            self._may_run = lease.is_held and self.find_rival(tx) is None
+            startable = sum(claims.ready(tx).values()) if self._may_run else 0
         while idle and startable and processes.begin(idle[-1]):
             idle.pop()
             startable -= 1

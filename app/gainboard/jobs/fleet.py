@@ -22,26 +22,21 @@ from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import TROUBLE_SECONDS, Engine
 from gainboard.jobs.worker_process import JobTelemetry
-from gainboard.store.jobs import QUEUE, TICKETS_LOST_AFTER, install_tickets
+from gainboard.store.jobs import QUEUE, install_tickets
 
 LOOK_SECONDS = 30.0
 """Seconds between two looks for chunks and tickets while none come: a ticket or its notice may be lost."""
-DRAIN_SECONDS = 30.0
-"""Seconds for the chunks under way once a worker was told to stop, unless it is set otherwise."""
 
 log = logging.getLogger("gainboard")
 
 
 class FleetWorker:
-    """A worker with some slots. It runs in the main thread of its process until it is told to stop."""
+    """A worker with some slots. It runs in the main thread of its process until it is told to stop.
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        slots: int,
-        drain_seconds: float = DRAIN_SECONDS,
-        measures: JobTelemetry | None = None,
-    ) -> None:
+    The chunks under way have `drain_seconds` then.
+    """
+
+    def __init__(self, workspace: Workspace, slots: int, drain_seconds: float, measures: JobTelemetry | None) -> None:
         self._database, self._drain_seconds = workspace.database, drain_seconds
         self._engine = Engine(workspace, slots, measures, kind="worker", idle_seconds=LOOK_SECONDS)
         # A thread waits for each ticket, and one for the end.
@@ -101,8 +96,8 @@ class FleetWorker:
             self._engine.drain()
             return
         self._stopping.set()
-        log.info("the worker finishes %d chunks and ends; a second signal ends it at once", self._engine.running)
-        self._engine.drain(self._drain_seconds)
+        count = self._engine.drain(self._drain_seconds)
+        log.info("the worker finishes %d chunks and ends; a second signal ends it at once", count)
         if self._dispatcher is not None:
             self._dispatcher.stop()  # type: ignore[no-untyped-call]
 
@@ -125,7 +120,5 @@ class FleetWorker:
                 fetch_job_polling_interval=LOOK_SECONDS,
                 delete_jobs="always",  # a ticket that was followed says nothing any more
                 install_signal_handlers=False,  # signals outlast a connection
-                update_heartbeat_interval=TICKETS_LOST_AFTER / 3,
-                stalled_worker_timeout=TICKETS_LOST_AFTER,
             )
             await self._dispatcher.run()  # type: ignore[no-untyped-call]

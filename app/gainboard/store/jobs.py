@@ -41,8 +41,6 @@ QUEUE = "gainboard"
 """The name of the queue of tickets, and of the task that a ticket stands for."""
 MOST_TICKETS = 64
 """The most tickets of one job that wait. Whichever ticket a worker gets, it works on all jobs."""
-TICKETS_LOST_AFTER = 100.0
-"""Seconds until Procrastinate forgets who had a ticket and tells nothing more. Who lives is said by `processes`."""
 
 _HAS_TICKETS = text("SELECT to_regclass('procrastinate_jobs') IS NOT NULL")
 _TICKETS_MADE_BY = text("SELECT obj_description(to_regclass('procrastinate_jobs'))")
@@ -52,8 +50,7 @@ _PUT_OUT_TICKETS = text(
     "SELECT :queue, :queue, CAST(:job AS text) || '/' || slot FROM generate_series(1, :count) AS slot "
     "ON CONFLICT DO NOTHING"
 )
-# Procrastinate takes the name of a dead worker off its tickets. It would keep them as tickets under way.
-_PRUNE_TICKETS = text("SELECT procrastinate_prune_stalled_workers_v1(:seconds)")
+# As a worker starts, Procrastinate takes the names of the dead off their tickets, but keeps these as under way.
 _FORGET_LOST_TICKETS = text(
     "DELETE FROM procrastinate_jobs WHERE queue_name = :queue AND status <> 'todo' AND worker_id IS NULL"
 )
@@ -281,5 +278,4 @@ def put_out_tickets(tx: Transaction, job_number: int, count: int) -> None:
 
 def forget_lost_tickets(tx: Transaction) -> None:
     """Delete the tickets that dead workers had."""
-    tx.execute(_PRUNE_TICKETS, {"seconds": TICKETS_LOST_AFTER})
     tx.execute(_FORGET_LOST_TICKETS, {"queue": QUEUE})

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import ColumnElement, delete, func, insert, literal, literal_column, select, update
@@ -59,13 +59,6 @@ class Process:
     silent: float
 
 
-class Swept(NamedTuple):
-    """The findings of a sweep: the ids of dead processes, and the number of chunks that they had."""
-
-    died: Sequence[str]
-    freed: int
-
-
 def _clock(tx: Transaction, seconds: int = 0) -> ColumnElement[Any]:
     # A transaction may have waited for a lock, so on PostgreSQL the time at which it began is too early.
     now = {
@@ -77,11 +70,8 @@ def _clock(tx: Transaction, seconds: int = 0) -> ColumnElement[Any]:
 
 def _list_unlocked(tx: Transaction, path: Path | None) -> list[str]:
     """Return the ids of the processes on a SQLite file whose own files nobody has locked, because they have ended."""
-    if path is None:
-        return []
-    return [
-        identity for identity in tx.execute(select(table.c.id)).scalars() if not _is_locked(_path_of(path, identity))
-    ]
+    ids = tx.execute(select(table.c.id)).scalars() if path is not None else ()
+    return [identity for identity in ids if path is not None and not _is_locked(_path_of(path, identity))]
 
 
 def is_dead(tx: Transaction, path: Path | None) -> ColumnElement[bool]:
@@ -93,10 +83,7 @@ def list_processes(tx: Transaction, path: Path | None) -> list[Process]:
     """Return the living processes in the order in which they registered."""
     living = select(table, _clock(tx).label("now")).where(~is_dead(tx, path))
     return [
-        Process(
-            *(row.id, row.kind, row.host, row.pid, row.release, row.slots, row.started_at),
-            silent=LEASE_SECONDS - (row.leased_until - row.now).total_seconds(),
-        )
+        Process(*row[:7], silent=LEASE_SECONDS - (row.leased_until - row.now).total_seconds())
         for row in tx.execute(living.order_by(table.c.started_at, table.c.id))
     ]
 
@@ -110,11 +97,12 @@ def list_work(tx: Transaction) -> dict[str, list[str]]:
     return kinds
 
 
-def sweep(tx: Transaction, dead: ColumnElement[bool]) -> Swept:
+def sweep(tx: Transaction, dead: ColumnElement[bool]) -> tuple[Sequence[str], int]:
     """Forget the processes that meet the condition, and free everything that no process of the register holds.
 
-    Chunks are started again, and a late result is refused, because its claim is gone. An import that was under way is
-    deleted, so that its last transaction finds nothing (`imports`). Jobs with chunks to start get tickets.
+    Return the ids of these processes, and the number of chunks that were freed. Chunks are started again, and a late
+    result is refused, because its claim is gone. An import that was under way is deleted, so that its last transaction
+    finds nothing (`imports.hold`). Jobs with chunks to start get tickets.
     """
     # One sweep at a time: a second one could free what was freed and is held again.
     exclude_others(tx, _SWEEP_LOCK)
@@ -134,7 +122,7 @@ def sweep(tx: Transaction, dead: ColumnElement[bool]) -> Swept:
         # The other workers may be idle.
         for number, count in claims.ready(tx).items():
             put_out_tickets(tx, number, count)
-    return Swept(died, freed)
+    return died, freed
 
 
 class Lease:
@@ -171,13 +159,14 @@ class Lease:
         """
         self._row = {"kind": kind, "host": socket.gethostname(), "pid": os.getpid(), "release": release, "slots": slots}
         self._note_freed = note_freed
+        self._stop.clear()
         with suppress(Unavailable):
             self._register()
         self._thread = Thread(target=self._renew_repeatedly, name="lease", daemon=True)
         self._thread.start()
 
     def end(self) -> None:
-        """Leave the register, and return everything that this process holds. No chunk counts as interrupted."""
+        """Release everything that this process holds, and its row. No chunk counts as interrupted."""
         self._stop.set()
         if self._thread is not None:
             # It may be waiting for the database. It is a daemon, so the stop need not wait for its end.
@@ -200,7 +189,7 @@ class Lease:
             # Only by files: after an outage of the database, the others need a moment to renew their leases.
             swept = sweep(tx, table.c.id.in_(_list_unlocked(tx, self._path)))
         self._until = until
-        self._tell(swept)
+        self._tell(*swept)
 
     def _renew_repeatedly(self) -> None:
         pause, is_troubled = RENEW_SECONDS, False
@@ -244,7 +233,7 @@ class Lease:
         if is_any_dead:
             with self._database.writing() as tx:
                 swept = sweep(tx, is_dead(tx, self._path))
-            self._tell(swept)
+            self._tell(*swept)
 
     def _begin_anew(self) -> None:
         self._until = None
@@ -253,13 +242,13 @@ class Lease:
         self.id = _new_id()
         self._register()
 
-    def _tell(self, swept: Swept) -> None:
-        for identity in swept.died:
+    def _tell(self, died: Sequence[str], freed: int) -> None:
+        for identity in died:
             log.warning("process %s has died; its chunks are started again", identity)
             if self._path is not None:
                 _path_of(self._path, identity).unlink(missing_ok=True)
-        if swept.freed:
-            self._note_freed(swept.freed)
+        if freed:
+            self._note_freed(freed)
 
     def _unlock(self) -> None:
         if self._path is not None and self._file is not None:
