@@ -31,7 +31,7 @@ from gainboard.errors import UnsupportedMediaType
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.boards.design import DesignQuestion, design_topics, pool
 from gainboard.metrics import Metric, every_metric, every_preset
-from gainboard.store import processes
+from gainboard.store import claims, processes
 
 router = APIRouter(responses=documented(), route_class=CheckedRoute)
 doors = APIRouter(responses=documented(), route_class=DoorRoute)
@@ -58,7 +58,7 @@ def read_readiness(workspace: WorkspaceDep, engine: EngineDep, response: Respons
     workspace.database.require_room()
     response.headers["Cache-Control"] = NEVER
     with workspace.database.reading() as tx:
-        living, work = processes.list_processes(tx, workspace.database.path), processes.list_work(tx)
+        living, work = processes.list_processes(tx, workspace.database.path), claims.list_work(tx)
     workers = [process for process in living if process.kind == "worker"]
     return Ready(
         jobs=engine.works,

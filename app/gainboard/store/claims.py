@@ -132,6 +132,15 @@ def count(tx: Transaction) -> tuple[int, int]:
     return sum(job.startable for job in opened if job.is_ready), sum(job.running for job in opened)
 
 
+def list_work(tx: Transaction) -> dict[str, list[str]]:
+    """Return the kinds of the jobs whose chunks each process has, a kind for each chunk, by id of the process."""
+    kinds: dict[str, list[str]] = {}
+    claimed = select(chunks.c.claim, table.c.kind).join(table, table.c.number == chunks.c.job_number)
+    for name, kind in tx.execute(claimed.where(chunks.c.claim.is_not(None))):
+        kinds.setdefault(name.partition("/")[0], []).append(kind)
+    return kinds
+
+
 def claim(tx: Transaction, owner: str, now: datetime, turns: Turns | None = None) -> Claim | None:
     """Claim a chunk that can be started now, and return the claim; None if there is no such chunk.
 

@@ -27,7 +27,7 @@ from gainboard.store import claims
 from gainboard.store.collections import IMPORTING
 from gainboard.store.database import Database, Transaction, exclude_others, machine_of
 from gainboard.store.jobs import forget_lost_tickets, has_tickets, put_out_tickets
-from gainboard.store.tables import UtcTime, collections, idempotency_keys, job_chunks, jobs, uploads
+from gainboard.store.tables import UtcTime, collections, idempotency_keys, uploads
 from gainboard.store.tables import processes as table
 from gainboard.vocabulary import ProcessKind
 
@@ -44,10 +44,7 @@ log = logging.getLogger("gainboard")
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A living process: where it runs, since when, and in how many slots it may run jobs.
-
-    `silent` is the time in seconds since it renewed its lease.
-    """
+    """A living process: where it runs, since when, and in how many slots it may run jobs."""
 
     id: str
     kind: ProcessKind
@@ -56,7 +53,13 @@ class Process:
     release: str
     slots: int
     started_at: datetime
-    silent: float
+    leased_until: datetime
+    now: datetime
+
+    @property
+    def silent(self) -> float:
+        """The time in seconds since the last renewal of the lease."""
+        return LEASE_SECONDS - (self.leased_until - self.now).total_seconds()
 
 
 def _clock(tx: Transaction, seconds: int = 0) -> ColumnElement[Any]:
@@ -82,19 +85,7 @@ def is_dead(tx: Transaction, path: Path | None) -> ColumnElement[bool]:
 def list_processes(tx: Transaction, path: Path | None) -> list[Process]:
     """Return the living processes in the order in which they registered."""
     living = select(table, _clock(tx).label("now")).where(~is_dead(tx, path))
-    return [
-        Process(*row[:7], silent=LEASE_SECONDS - (row.leased_until - row.now).total_seconds())
-        for row in tx.execute(living.order_by(table.c.started_at, table.c.id))
-    ]
-
-
-def list_work(tx: Transaction) -> dict[str, list[str]]:
-    """Return the kinds of the jobs whose chunks each process has, a kind for each chunk, by id of the process."""
-    kinds: dict[str, list[str]] = {}
-    claimed = select(job_chunks.c.claim, jobs.c.kind).join(jobs, jobs.c.number == job_chunks.c.job_number)
-    for claim, kind in tx.execute(claimed.where(job_chunks.c.claim.is_not(None))):
-        kinds.setdefault(claim.partition("/")[0], []).append(kind)
-    return kinds
+    return [Process(*row) for row in tx.execute(living.order_by(table.c.started_at, table.c.id))]
 
 
 def sweep(tx: Transaction, dead: ColumnElement[bool]) -> tuple[Sequence[str], int]:
@@ -133,7 +124,7 @@ class Lease:
     """
 
     def __init__(self, database: Database) -> None:
-        self.id = _new_id()
+        self.id = uuid4().hex[:12]
         """The name under which this process holds things; another one once it has begun anew."""
         self.chores: list[Callable[[], None]] = []
         """Functions that are called after each renewal."""
@@ -182,7 +173,17 @@ class Lease:
 
     def _register(self) -> None:
         if self._path is not None and self._file is None:
-            self._file = _lock(_path_of(self._path, self.id))
+            import fcntl  # noqa: PLC0415 (not on Windows, where all else may work)
+
+            try:
+                self._file = os.open(_path_of(self._path, self.id), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            except OSError as error:
+                raise DatabaseBusy(
+                    f"The lock file beside the database cannot be opened: {error.strerror}. Check the rights of the "
+                    "data folder."
+                ) from error
+            # This waits at most for somebody who looks at the lock (`_is_locked`).
+            fcntl.flock(self._file, fcntl.LOCK_EX)
         with self._database.writing() as tx:
             row = self._row | {"id": self.id, "started_at": _clock(tx), "leased_until": _clock(tx, LEASE_SECONDS)}
             until = tx.execute(insert(table).values(**row).returning(table.c.leased_until)).scalar_one()
@@ -239,7 +240,7 @@ class Lease:
         self._until = None
         self._unlock()
         # Also after a registration without an answer, because nobody knows whether it was stored.
-        self.id = _new_id()
+        self.id = uuid4().hex[:12]
         self._register()
 
     def _tell(self, died: Sequence[str], freed: int) -> None:
@@ -252,7 +253,7 @@ class Lease:
 
     def _unlock(self) -> None:
         if self._path is not None and self._file is not None:
-            import fcntl  # noqa: PLC0415 (not on Windows, where all else may work)
+            import fcntl  # noqa: PLC0415 (as above)
 
             _path_of(self._path, self.id).unlink(missing_ok=True)
             # Closing is not enough: a child that was just forked has the file open until it becomes another program.
@@ -261,27 +262,8 @@ class Lease:
             self._file = None
 
 
-def _new_id() -> str:
-    return uuid4().hex[:12]
-
-
 def _path_of(database: Path, identity: str) -> Path:
     return database.with_name(f"{database.name}-process-{identity}")
-
-
-def _lock(path: Path) -> int:
-    import fcntl  # noqa: PLC0415 (as above)
-
-    try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise DatabaseBusy(
-            f"The lock file beside the database cannot be opened: {error.strerror}. Check the rights of the data "
-            "folder."
-        ) from error
-    # This waits at most for somebody who looks at the lock (`_is_locked`).
-    fcntl.flock(file, fcntl.LOCK_EX)
-    return file
 
 
 def _is_locked(path: Path) -> bool:

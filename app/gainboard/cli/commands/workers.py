@@ -17,14 +17,14 @@ def workers(*, data: Data = None, format: Format = "table") -> None:
     """List the servers and workers of a database that live: where they run, how many chunks of jobs they work on, of
     which kinds, and how many seconds ago they renewed their lease.
     """
-    from gainboard.store import processes  # noqa: PLC0415
+    from gainboard.store import claims, processes  # noqa: PLC0415
     from gainboard.store.database import Database  # noqa: PLC0415
     from gainboard.store.inspection import require_current  # noqa: PLC0415
 
     with closing(Database(read_settings(data).url)) as database:
         require_current(database)
         with database.reading() as tx:
-            living, work = processes.list_processes(tx, database.path), processes.list_work(tx)
+            living, work = processes.list_processes(tx, database.path), claims.list_work(tx)
     headings = ("id", "kind", "host", "pid", "release", "slots", "working", "jobs", "since", "silent")
     rows = []
     for process in living:
