@@ -188,13 +188,13 @@ def few_trials():
 
 
 @contextmanager
-def scene(kind, packed):
+def scene(kind, packed, postgres):
     with TemporaryDirectory() as folder, ExitStack() as stack:
         if kind == "sqlite":
             (Path(folder) / "gainboard.db").write_bytes(migrated())
             url = f"sqlite:///{folder}/gainboard.db"
         else:
-            url = stack.enter_context(new_database(os.environ["GAINBOARD_TEST_POSTGRES"], is_migrated=True))
+            url = stack.enter_context(new_database(postgres, is_migrated=True))
         yield Scene(stack, url, Path(folder) / "told", packed)
 
 
@@ -210,15 +210,15 @@ def packed_release():
 class Proof:
     """The kills of all streams, which go on at the same time, until there were enough."""
 
-    def __init__(self, kills):
-        self.packed, self.kills = packed_release(), kills
+    def __init__(self, kills, postgres=None):
+        self.packed, self.kills, self.postgres = packed_release(), kills, postgres
         self.counts, self.wrong, self.lock = Counter(), [], Lock()
         few_trials()
 
     def kill_once(self, stream, number):
         """Return whether this party has so many writes."""
         kind, party, moment = stream
-        with scene(kind, self.packed) as played:
+        with scene(kind, self.packed, self.postgres) as played:
             was_killed = played.play(party, number, moment, kind == "postgresql")
         with self.lock:
             self.counts[f"{kind}: {party}, {moment} a commit"] += was_killed
@@ -227,7 +227,7 @@ class Proof:
         return was_killed
 
     def kill_in(self, stream):
-        """Kill at each write in turn, and begin again, until there were enough kills in all."""
+        """Kill at each write in turn, until there were enough kills in all."""
         for number in count(1):
             with self.lock:
                 if self.counts.total() >= self.kills:
@@ -235,14 +235,20 @@ class Proof:
             if not self.kill_once(stream, number):
                 return
 
+    def run(self, streams):
+        """Kill at each write of each party, again and again until there were enough kills."""
+        while self.counts.total() < self.kills:
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                list(pool.map(self.kill_in, streams))
+
 
 def main():
     parsed = asked(__doc__, kills=200, only=None)
-    kinds = {"sqlite", "postgresql"} if os.environ.get("GAINBOARD_TEST_POSTGRES") else {"sqlite"}
+    postgres = os.environ.get("GAINBOARD_TEST_POSTGRES")
+    kinds = {"sqlite", "postgresql"} if postgres else {"sqlite"}
     streams = [stream for stream in STREAMS if stream[0] in kinds and parsed.only in (None, stream[0])]
-    began, proof = time.monotonic(), Proof(parsed.kills)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(proof.kill_in, streams))
+    began, proof = time.monotonic(), Proof(parsed.kills, postgres)
+    proof.run(streams)
     print(*(f"{number:6}  {what}" for what, number in sorted(proof.counts.items())), sep="\n")
     print(*proof.wrong[:50], sep="\n")
     print(f"{proof.counts.total()} kills, {len(proof.wrong)} wrong, in {time.monotonic() - began:.0f} s")

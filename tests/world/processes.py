@@ -34,20 +34,20 @@ class Started:
 
 
 class Server(Started):
-    def __init__(self, database_url, slots=1, host="127.0.0.1"):
+    def __init__(self, database_url, slots=1, host="127.0.0.1", prefix=()):
         port = free_port(host)
         self.url = f"http://{host}:{port}"
         settings = {"DATABASE_URL": database_url, "ADMIN_TOKEN": ADMIN, "JOB_SLOTS": str(slots)}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "gainboard", "serve", "--host", host, "--port", str(port)],
+            [*prefix, sys.executable, "-m", "gainboard", "serve", "--host", host, "--port", str(port)],
             env=outside(**{f"GAINBOARD_{name}": value for name, value in settings.items()}),
             stderr=subprocess.DEVNULL,
         )
 
 
-def server(database_url, slots=1, host="127.0.0.1"):
+def server(database_url, slots=1, host="127.0.0.1", prefix=()):
     """A server that is killed in the end, and the processes that it leaves behind have ended."""
-    return _killed_in_the_end(Server(database_url, slots, host))
+    return _killed_in_the_end(Server(database_url, slots, host, prefix))
 
 
 @contextmanager

@@ -61,7 +61,7 @@ class Engine:
 
     @property
     def works(self) -> Literal["here", "elsewhere", "off"]:
-        """Where jobs run for this process: here, elsewhere (perhaps for a moment only), or never here."""
+        """The place where jobs run: here, elsewhere (perhaps for a moment only), or never here."""
         if not self._processes:
             return "off"
         return "here" if self._may_run else "elsewhere"
