@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from anyio import CapacityLimiter
 from anyio.to_thread import current_default_thread_limiter
@@ -50,7 +50,7 @@ from gainboard.api.telemetry import IS_INSTALLED, AccessLog, Telemetry
 from gainboard.api.uploads import Readers
 from gainboard.dashboard import archives
 from gainboard.dashboard import installing as dashboard
-from gainboard.errors import BadSetting, Unavailable
+from gainboard.errors import BadSetting
 from gainboard.evaluation.access.organisers import ensure_organiser
 from gainboard.evaluation.runs.pruning import Pruner
 from gainboard.evaluation.workspace import MOST_WAITING, DearRequests, Workspace
@@ -176,19 +176,14 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
         current_default_thread_limiter().total_tokens += MOST_WAITING
         engine.start()
         pruner.start()
-        with suppress(Unavailable):
-            # If the database is busy now, the next upload does it.
-            workspace.upload_slots.free_dead()
         if access:
             access.start()
         yield
         await watch.ended()
+        # Before this process leaves the register, which releases the keys of requests without an end.
+        Unstored.of(workspace).close()
         engine.stop()
         pruner.stop()
-        with suppress(Unavailable):
-            # If the database is busy now, the slots are free as soon as the other servers see that this one is dead.
-            workspace.upload_slots.close()
-        Unstored.of(workspace).close()
         standings.close()
         workspace.database.close()
         if access:

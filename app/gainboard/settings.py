@@ -72,7 +72,7 @@ class Settings(BaseModel):
         "runs no jobs",
     )
     worker_timeout: Annotated[float, Field(ge=1, le=3600), NUMBER] = Field(
-        30, description="Seconds without a sign of life after which a worker counts as dead, and its chunks start anew"
+        30, description="Seconds that a worker has to finish its chunks once it was told to stop"
     )
     fast: Literal["on", "off"] = Field(
         "on",

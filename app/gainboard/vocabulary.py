@@ -51,6 +51,7 @@ Action = Literal[
     "first-token-made",
 ]
 Phase = Literal["hidden", "released"]
+ProcessKind = Literal["server", "worker"]
 Direction = Literal["up", "down"]
 Columns = Literal[
     "trec", "topic-document-level", "topic-level-document", "topic-document", "topic-intent-document-level"

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import false, text
 
 from gainboard.store import idempotency
 from gainboard.store.database import Database
 from gainboard.store.idempotency import Scope
-from gainboard.store.tables import idempotency_keys
+from gainboard.store.processes import sweep
 from tests.world.campaigns import RUN, WORSE, Campaign, refused
 from tests.world.laboratories import REPORT, SHORT, Laboratory, qrels_text, rotated
 
@@ -53,16 +53,17 @@ def test_the_same_key_of_another_principal_or_route_is_another_key(shared):
     assert campaign.organiser.post(f"{campaign.path}/tokens", **sent).status_code == 201
 
 
-def test_a_key_whose_request_is_under_way_is_in_use_until_it_is_abandoned(service, migrated_url):
+def test_a_key_whose_request_is_under_way_is_in_use_until_its_process_is_dead(service, migrated_url):
     campaign = Campaign(service)
     _submit(campaign, RUN)
     database = Database(migrated_url)
     with database.writing() as tx:
         tx.execute(text("UPDATE idempotency_keys SET status = NULL"))
+        sweep(tx, false())
     assert refused(_submit(campaign, RUN)) == (409, "idempotency-key-in-use")
-    before = datetime.now(UTC).replace(tzinfo=None) - idempotency.ABANDONED - timedelta(seconds=1)
     with database.writing() as tx:
-        tx.execute(idempotency_keys.update().values(created_at=before.replace(tzinfo=UTC)))
+        tx.execute(text("UPDATE idempotency_keys SET process = 'dead'"))
+        sweep(tx, false())
     assert _submit(campaign, RUN).status_code == 200
     database.close()
 
@@ -71,12 +72,12 @@ def test_an_answer_is_kept_for_a_day(migrated_url, service):
     scope, now = Scope("who", "where", "key"), datetime.now(UTC)
     database = Database(migrated_url)
     with database.writing() as tx:
-        assert idempotency.claim(tx, scope, "print", now) is None
+        assert idempotency.claim(tx, scope, "print", now, "a process") is None
         idempotency.keep(tx, scope, 201, {}, b"answer")
-        kept = idempotency.claim(tx, scope, "print", now + timedelta(hours=23, minutes=59))
+        kept = idempotency.claim(tx, scope, "print", now + timedelta(hours=23, minutes=59), "another")
         assert kept is not None
         assert kept.body == b"answer"
-        assert idempotency.claim(tx, scope, "print", now + timedelta(hours=24, minutes=1)) is None
+        assert idempotency.claim(tx, scope, "print", now + timedelta(hours=24, minutes=1), "another") is None
     database.close()
 
 

@@ -98,7 +98,7 @@ def test_the_names_of_levels_are_counted(address, doctor):
 def test_waiting_jobs_and_a_schema_of_another_time_are_problems(address, doctor):
     with serving(Settings.read({}, database_url=address, admin_token=ADMIN, job_slots=0)) as service:
         assert Laboratory(service).ask(**LONG).status_code == 202
-        assert doctor.found()["jobs"][1] == ("problem", "jobs are waiting, and no server runs them")
+        assert doctor.found()["jobs"][1] == ("problem", "jobs are waiting, and no process runs them")
     for revision, advice in (("9999", "Install that version"), ("0004", LAST_COMMIT)):
         database = Database(address)
         with database.writing() as tx:

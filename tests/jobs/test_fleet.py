@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 
 from gainboard.settings import Settings
-from gainboard.store import fleet
+from gainboard.store.processes import LEASE_SECONDS, list_processes
 from tests import private_postgres
 from tests.cli.shells import Shell
 from tests.outside import ROOT
@@ -22,7 +22,6 @@ from tests.world.benches import Bench, undisturbed
 from tests.world.processes import all_end, fleet_worker, working
 from tests.world.servers import ADMIN, free_port, new_database, new_settings, serving
 
-DEAD_AFTER, LONG_ENOUGH = 3.0, 30.0
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
 LONG = {"metrics": [f"P@{cutoff}" for cutoff in range(1, 41)], "chunk_seconds": 0.05}
 
@@ -40,7 +39,7 @@ def workers(bench):
 
 
 def started(workers, bench, slots=1):
-    worker = workers.enter_context(fleet_worker(bench.url, slots, dead_after=DEAD_AFTER))
+    worker = workers.enter_context(fleet_worker(bench.url, slots))
     until(lambda: worker.process.poll() is not None or worker.process.pid in {each.pid for each in known(bench)})
     assert worker.process.poll() is None, worker.said
     return worker
@@ -48,7 +47,7 @@ def started(workers, bench, slots=1):
 
 def known(bench):
     with bench.workspace.database.reading() as tx:
-        return fleet.list_workers(tx)
+        return [process for process in list_processes(tx, None) if process.kind == "worker"]
 
 
 def test_the_chunks_of_a_worker_that_is_killed_are_started_again_by_another(bench, workers):
@@ -68,7 +67,7 @@ def test_a_worker_that_was_taken_for_dead_is_refused_and_begins_anew(bench, work
     job = bench.ask()
     bench.begun(job)
     claims = {chunk.claim.partition("/")[0] for chunk in bench.chunks(job) if chunk.claim}
-    pids = {each.pid for each in known(bench) if fleet.name_of_owner(each.id) in claims}
+    pids = {each.pid for each in known(bench) if each.id in claims}
     stopped = next(worker for worker in pair if worker.process.pid in pids)
     frozen = [stopped.process.pid, *stopped.computing()]
     for pid in frozen:
@@ -144,7 +143,7 @@ def test_tickets_that_are_lost_are_put_out_again(bench, workers):
 def test_a_worker_of_another_release_is_refused(bench, workers):
     worker = started(workers, bench)
     with bench.workspace.database.writing() as tx:
-        tx.execute(text("UPDATE workers SET release = '0.0.1'"))
+        tx.execute(text("UPDATE processes SET release = '0.0.1'"))
     refused = workers.enter_context(fleet_worker(bench.url))
     assert refused.process.wait(30) == 1
     refused.kill()
@@ -152,16 +151,30 @@ def test_a_worker_of_another_release_is_refused(bench, workers):
     assert worker.process.poll() is None
 
 
-def test_an_embedded_engine_and_a_fleet_never_work_at_once(bench, workers):
+def test_a_server_with_slots_and_a_worker_share_the_jobs(bench, workers):
+    worker = started(workers, bench)
     with working(bench) as embedded:
         until(lambda: embedded.works == "here")
-        waiting = workers.enter_context(fleet_worker(bench.url, dead_after=DEAD_AFTER))
-        until(lambda: any("--job-slots 0" in line for line in waiting.said))
+        job = bench.ask(**LONG)
+        sharing = set()
+
+        def both_work():
+            sharing.update(chunk.claim.partition("/")[0] for chunk in bench.chunks(job) if chunk.claim)
+            return len(sharing) == 2
+
+        until(both_work)
+        bench.cancel(job)
         assert bench.result(bench.ask()) == undisturbed(0)
-        assert known(bench) == []
-    until(lambda: len(known(bench)) == 1)
+    assert bench.result(bench.ask(seed=1)) == undisturbed(1)
+    assert worker.process.poll() is None
+
+
+def test_a_server_of_another_release_leaves_the_jobs_to_the_worker_that_came_first(bench, workers):
+    started(workers, bench)
+    with bench.workspace.database.writing() as tx:
+        tx.execute(text("UPDATE processes SET release = '0.0.1'"))
     with working(bench) as embedded:
-        assert bench.result(bench.ask(seed=1)) == undisturbed(1)
+        assert bench.result(bench.ask()) == undisturbed(0)
         assert embedded.works == "elsewhere"
 
 
@@ -193,16 +206,15 @@ def test_a_worker_measures_its_chunks(bench, workers):
 
 @pytest.mark.skipif(FAKETIME is None, reason="no libfaketime: install `faketime`")
 def test_a_host_whose_clock_is_wrong_lives_and_works(bench, workers):
-    # Long enough that a pause of a busy machine is no death, and short beside the 10 minutes.
-    workers.enter_context(fleet_worker(bench.url, dead_after=LONG_ENOUGH))
+    workers.enter_context(fleet_worker(bench.url))
     shifted = ["env", f"LD_PRELOAD={FAKETIME}", "FAKETIME=-10m"]
-    workers.enter_context(fleet_worker(bench.url, dead_after=LONG_ENOUGH, prefix=shifted))
+    workers.enter_context(fleet_worker(bench.url, prefix=shifted))
     until(lambda: len(known(bench)) == 2)
     pids = {each.pid for each in known(bench)}
     for seed in range(3):
         assert bench.result(bench.ask(seed=seed)) == undisturbed(seed)
     assert {each.pid for each in known(bench)} == pids
-    assert max(each.silent for each in known(bench)) < LONG_ENOUGH
+    assert max(each.silent for each in known(bench)) < LEASE_SECONDS
 
 
 def test_sqlite_is_refused(tmp_path):

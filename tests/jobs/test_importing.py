@@ -10,7 +10,6 @@ import resource
 import socket
 import tarfile
 from collections import Counter
-from datetime import UTC, datetime, timedelta
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -18,6 +17,7 @@ from sqlalchemy import text
 from starlette.requests import ClientDisconnect
 
 from gainboard.cli import main
+from gainboard.errors import DatabaseBusy
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Sender, authenticate
 from gainboard.evaluation.audit import verify
@@ -25,12 +25,13 @@ from gainboard.evaluation.runs import intake
 from gainboard.evaluation.runs.intake import Body
 from gainboard.evaluation.runs.pruning import prune
 from gainboard.evaluation.runs.run_files import NO_LIMITS
-from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs import folder_results
 from gainboard.jobs.folder_results import opened
 from gainboard.jobs.importing import Importing
 from gainboard.settings import Settings
 from gainboard.store.audit import digest
+from gainboard.store.processes import sweep
+from gainboard.store.tables import processes
 from tests.api.changes import log
 from tests.thorough import examples
 from tests.waiting import over, until
@@ -443,11 +444,6 @@ def test_archives_with_links_holes_huge_headers_or_depth_are_refused_at_once_and
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10, name
 
 
-class Later(Workspace):
-    def now(self):
-        return datetime.now(UTC) + timedelta(days=1, minutes=1)
-
-
 def counts(database):
     tables = ("collections", "qrels", "judgment_sets", "runs", "judged_runs", "run_metadata", "teams", "topic_groups")
     with database.reading() as tx:
@@ -455,7 +451,7 @@ def counts(database):
         return numbers | {"blob_parts": tx.execute(text("SELECT count(*) FROM blob_parts")).scalar_one()}
 
 
-def test_nothing_of_a_killed_import_is_seen_and_a_day_later_nothing_is_left(packed, migrated_url):
+def test_nothing_of_a_killed_import_is_seen_and_once_it_is_pruned_nothing_is_left(packed, migrated_url):
     with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
         workspace = service.application.state.workspace
         before = counts(workspace.database)
@@ -467,8 +463,14 @@ def test_nothing_of_a_killed_import_is_seen_and_a_day_later_nothing_is_left(pack
         assert service.organiser.delete(f"/v1/collections/{quote(made.name, safe='')}").status_code == 404
         prune(workspace)
         assert counts(workspace.database)["runs"] > 0, "it may still be under way"
-        prune(Later(workspace.database))
+        taken_for_dead = workspace.lease.id
+        with workspace.database.writing() as tx:
+            sweep(tx, processes.c.id == taken_for_dead)
+        with pytest.raises(DatabaseBusy, match="others ended it"):
+            killed._delete(made)
+        prune(workspace)
         assert counts(workspace.database) == before
+        until(lambda: workspace.lease.is_held and workspace.lease.id != taken_for_dead)
         assert send(service, packed).status_code == 201
 
 

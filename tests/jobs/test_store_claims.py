@@ -61,7 +61,7 @@ def test_a_chunk_that_the_database_failed_or_over_which_owners_died_twenty_times
         held = claimed(table)
         with table.workspace.database.writing() as tx:
             now = table.workspace.now()
-            claims.take_over(tx, now) if is_death else claims.put_back(tx, held, now)
+            claims.free_dead(tx, now) if is_death else claims.put_back(tx, held, now)
     assert table.job(job).state == "failed"
     assert ("died 20 times" if is_death else "The database failed") in table.job(job).error
 
@@ -76,13 +76,17 @@ def test_an_owner_puts_back_its_own_chunks_but_for_those_it_keeps(table):
     assert attempts(table, job)[:3] == [(1, 0), (0, 0), (1, 0)]
 
 
-def test_a_new_owner_begins_anew_what_others_had_begun_and_keeps_its_own(table):
+def test_what_the_dead_had_begun_is_begun_anew_and_a_process_of_the_register_keeps_its_own(table):
     job = table.add([1] * 3)
-    dead, own = claimed(table, "dead"), claimed(table, "new")
-    with table.workspace.database.writing() as tx:
-        claims.take_over(tx, table.workspace.now(), [own.name])
+    lease = table.workspace.lease
+    lease.begin("worker", "0.2.0", 1)
+    dead, own = claimed(table, "dead"), claimed(table, lease.id)
+    take_over(table)
     assert (is_lost(table, dead), is_lost(table, own)) == (True, False)
     assert attempts(table, job)[:2] == [(0, 1), (1, 0)]
+    lease.end()
+    assert is_lost(table, own)
+    assert attempts(table, job)[:2] == [(0, 1), (0, 0)]
 
 
 def test_deaths_of_owners_are_no_attempts(table):

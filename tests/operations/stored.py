@@ -47,12 +47,11 @@ def _leave_an_upload_and_a_file(url):
     with database.writing() as tx:
         team = tx.execute(select(tables.teams.c.id)).scalars().first()
         assert team is not None
-        lease = {"owner": "0" * 32, "leased_until": datetime.now(UTC)}
         at = datetime.now(UTC)
-        of_a_worker = {"host": "a host", "pid": 1, "release": "0.1.0", "slots": 1, "started_at": at}
-        tx.execute(tables.workers.insert().values(id=1, **of_a_worker))
+        of_a_process = {"host": "a host", "pid": 1, "release": "0.1.0", "slots": 1, "started_at": at}
+        tx.execute(tables.processes.insert().values(id="0" * 12, kind="worker", **of_a_process, leased_until=at))
         tx.execute(tables.objects.insert().values(name="00/an object that nothing refers to", created_at=at))
-        tx.execute(tables.uploads.insert().values(id="an upload", team_id=team, **lease))
+        tx.execute(tables.uploads.insert().values(id="an upload", team_id=team, process="0" * 12))
         job = tx.execute(select(tables.jobs.c.number)).scalars().first()
         assert job is not None
         files.add_part(tx, job, "tables/of-a-dead-worker.csv", 0, bytes(range(256)))

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from sqlalchemy import create_engine, text
 
-from gainboard.store import fleet
+from gainboard.store.processes import list_processes
 from tests import private_postgres
 from tests.proofs import asked
 from tests.waiting import until
@@ -49,7 +49,7 @@ def idle(workers, seconds):
 
 def _registered(bench):
     with bench.workspace.database.reading() as tx:
-        return len(fleet.list_workers(tx))
+        return sum(process.kind == "worker" for process in list_processes(tx, None))
 
 
 def _log_statements(url, which):

@@ -4,12 +4,14 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from threading import Thread
 
 import httpx
 
+from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.engine import Engine
+from gainboard.store.database import Database
 from tests.outside import outside
 from tests.waiting import until
 from tests.world.benches import computing, is_there, is_zombie
@@ -32,20 +34,20 @@ class Started:
 
 
 class Server(Started):
-    def __init__(self, database_url, slots=1, host="127.0.0.1"):
+    def __init__(self, database_url, slots=1, host="127.0.0.1", prefix=()):
         port = free_port(host)
         self.url = f"http://{host}:{port}"
         settings = {"DATABASE_URL": database_url, "ADMIN_TOKEN": ADMIN, "JOB_SLOTS": str(slots)}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "gainboard", "serve", "--host", host, "--port", str(port)],
+            [*prefix, sys.executable, "-m", "gainboard", "serve", "--host", host, "--port", str(port)],
             env=outside(**{f"GAINBOARD_{name}": value for name, value in settings.items()}),
             stderr=subprocess.DEVNULL,
         )
 
 
-def server(database_url, slots=1, host="127.0.0.1"):
+def server(database_url, slots=1, host="127.0.0.1", prefix=()):
     """A server that is killed in the end, and the processes that it leaves behind have ended."""
-    return _killed_in_the_end(Server(database_url, slots, host))
+    return _killed_in_the_end(Server(database_url, slots, host, prefix))
 
 
 @contextmanager
@@ -59,11 +61,10 @@ def _killed_in_the_end(running):
 
 
 class FleetWorker(Started):
-    def __init__(self, database_url, slots=1, dead_after=30, prefix=(), options=()):
-        settings = {"GAINBOARD_DATABASE_URL": database_url, "GAINBOARD_WORKER_TIMEOUT": str(dead_after)}
+    def __init__(self, database_url, slots=1, prefix=(), options=()):
         self.process = subprocess.Popen(
             [*prefix, sys.executable, "-m", "gainboard", "worker", "--job-slots", str(slots), *options],
-            env=outside(**settings),
+            env=outside(GAINBOARD_DATABASE_URL=database_url),
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -89,13 +90,15 @@ def fleet_worker(database_url, slots=1, **given):
 @contextmanager
 def working(bench, slots=1, changed=lambda: None):
     before = computing()
-    engine = Engine(bench.workspace, slots, changed=changed)
-    engine.start()
-    try:
-        yield engine
-    finally:
-        pids = [pid for pid in computing() if pid not in before]
-        engine.stop()
+    # A workspace of its own: several may be at work over the database of one bench.
+    with closing(Database(bench.url)) as database:
+        engine = Engine(Workspace(database), slots, changed=changed)
+        engine.start()
+        try:
+            yield engine
+        finally:
+            pids = [pid for pid in computing() if pid not in before]
+            engine.stop()
         assert [pid for pid in pids if is_there(pid) or is_zombie(pid)] == []
 
 

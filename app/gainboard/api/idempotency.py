@@ -21,7 +21,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import collections, idempotency
 from gainboard.store.database import Transaction
-from gainboard.store.idempotency import ABANDONED, Kept, Scope
+from gainboard.store.idempotency import Kept, Scope
 
 KEPT_HEADERS = ("location", "content-type", "retry-after")
 FIRST_SECONDS: Final = 0.5
@@ -79,7 +79,7 @@ class KeyedRequest:
         if earlier is None:
             with workspace.database.writing() as tx:
                 unstored.release(tx, scope)
-                earlier = idempotency.claim(tx, scope, self.fingerprint, now)
+                earlier = idempotency.claim(tx, scope, self.fingerprint, now, workspace.lease.id)
         if earlier is not None:
             permit()
             return again(_repeated(earlier, self.fingerprint))
@@ -207,8 +207,7 @@ class Unstored:
         """Try to store what is not stored yet. Forget what another request may have claimed since."""
         for scope, end in list(self.ends.items()):
             with suppress(Exception):  # the next try comes
-                if self.workspace.now() - end.claimed_at < ABANDONED:
-                    _keep(self.workspace, scope, end)
+                _keep(self.workspace, scope, end)
                 with self.guard:
                     if self.ends.get(scope) is end:  # and not that of a later request
                         del self.ends[scope]

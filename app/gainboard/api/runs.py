@@ -174,7 +174,7 @@ async def in_slot(workspace: Workspace, view: View) -> AsyncIterator[None]:
         # This needs no database and cannot be interrupted, so the slot is free however the upload ends.
         workspace.upload_slots.leave(slot)
         with suppress(Unavailable):
-            await run_in_threadpool(workspace.upload_slots.sweep)
+            await run_in_threadpool(workspace.upload_slots.delete_left)
 
 
 @router.get("/runs")

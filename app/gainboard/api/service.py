@@ -31,7 +31,7 @@ from gainboard.errors import UnsupportedMediaType
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.boards.design import DesignQuestion, design_topics, pool
 from gainboard.metrics import Metric, every_metric, every_preset
-from gainboard.store import fleet
+from gainboard.store import claims, processes
 
 router = APIRouter(responses=documented(), route_class=CheckedRoute)
 doors = APIRouter(responses=documented(), route_class=DoorRoute)
@@ -58,13 +58,15 @@ def read_readiness(workspace: WorkspaceDep, engine: EngineDep, response: Respons
     workspace.database.require_room()
     response.headers["Cache-Control"] = NEVER
     with workspace.database.reading() as tx:
-        alive = fleet.list_living_workers(tx)
+        living, work = processes.list_processes(tx, workspace.database.path), claims.list_work(tx)
+    workers = [process for process in living if process.kind == "worker"]
     return Ready(
         jobs=engine.works,
         job_slots=engine.slots,
-        workers=len(alive),
-        worker_slots=sum(worker.slots for worker in alive),
-        worker_slots_busy=sum(worker.working for worker in alive),
+        servers=len(living) - len(workers),
+        workers=len(workers),
+        worker_slots=sum(worker.slots for worker in workers),
+        worker_slots_busy=sum(len(work.get(worker.id, [])) for worker in workers),
         compiled=acceleration.loaded(),
     )
 

@@ -23,7 +23,7 @@ from gainboard.api.uploads import Readers
 from gainboard.errors import Forbidden, NotFound
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.worker_process import JobTelemetry
-from gainboard.store import audit, claims, fleet, jobs
+from gainboard.store import audit, claims, jobs, processes
 from gainboard.vocabulary import JobState
 
 try:
@@ -37,7 +37,8 @@ GAUGES = {
     "gainboard_oldest_open_job_seconds": "Time since the oldest job was asked for that is not over; 0 if all are",
     "gainboard_chunks_ready": "Chunks of jobs that wait for a process",
     "gainboard_chunks_running": "Chunks of jobs that processes work on",
-    "gainboard_workers": "Workers of the fleet that are alive",
+    "gainboard_servers": "Servers of the database that live",
+    "gainboard_workers": "Workers of the database that live",
     "gainboard_worker_slots": "Processes in which these workers may run jobs",
     "gainboard_last_backup_timestamp_seconds": "Time of the last `gainboard backup`, in seconds since 1970; 0: never",
     "gainboard_last_backup_bytes": "Size of the file that it wrote",
@@ -45,7 +46,7 @@ GAUGES = {
     "gainboard_readers": "Uploads that this process may read at once",
     "gainboard_readers_busy": "Uploads that this process reads now",
 }
-"""Numbers of now, with their meanings. The first seven are those of the database."""
+"""Numbers of now, with their meanings. The first eight are those of the database."""
 
 PROBES = ("/healthz", "/readyz", "/metrics")
 """The addresses that machines ask for all the time."""
@@ -96,15 +97,17 @@ class Telemetry:
         with workspace.database.reading() as tx:
             backup = audit.last(tx, audit.AuditWanted(action="backup-taken"))
             by_state, oldest = jobs.count_by_state(tx), jobs.oldest_open(tx)
-            (ready, running), alive = claims.count(tx), fleet.list_living_workers(tx)
+            (ready, running), living = claims.count(tx), processes.list_processes(tx, workspace.database.path)
+        workers = [process for process in living if process.kind == "worker"]
         for state in get_args(JobState):  # none is stored as damaged, so that is always 0
             self._jobs.labels(state).set(by_state.get(state, 0))
         self.note_now(
             gainboard_oldest_open_job_seconds=(workspace.now() - oldest).total_seconds() if oldest else 0,
             gainboard_chunks_ready=ready,
             gainboard_chunks_running=running,
-            gainboard_workers=len(alive),
-            gainboard_worker_slots=sum(worker.slots for worker in alive),
+            gainboard_servers=len(living) - len(workers),
+            gainboard_workers=len(workers),
+            gainboard_worker_slots=sum(worker.slots for worker in workers),
             gainboard_last_backup_timestamp_seconds=datetime.fromisoformat(backup.at).timestamp() if backup else 0,
             gainboard_last_backup_bytes=backup.details.get("bytes", 0) if backup else 0,
         )

@@ -32,6 +32,7 @@ from gainboard.store import audit, inspection, machine
 from gainboard.store.damage import damaged_rows
 from gainboard.store.database import Database, Transaction
 from gainboard.store.inspection import Schema, looking
+from gainboard.store.processes import list_processes
 from gainboard.store.records import AuditEntry
 from gainboard.store.schema import ADVICE, FOLDED
 
@@ -288,17 +289,18 @@ def rows(subject: Subject) -> Iterator[Finding]:
 
 @check
 def jobs(subject: Subject) -> Iterator[Finding]:
-    """Count the jobs in each state, and say which server runs them."""
+    """Count the jobs in each state, and say which processes live and run them."""
     if subject.current is None or subject.database is None or subject.settings is None:
         return
     states = inspection.jobs_by_state(subject.current)
-    owner = inspection.find_owner(subject.database, subject.current)
-    slots = subject.settings.slots
+    living = list_processes(subject.current, subject.database.path)
+    shown = ", ".join(f"{p.kind} on {p.host} (process {p.pid}, {p.slots} slots)" for p in living) or "no process"
     counted = ", ".join(f"{count:,} {state}" for state, count in sorted(states.items())) or "none yet"
-    yield Finding("ok", f"{counted}; run by {owner or 'no server'}; slots of a server here: {slots}")
-    if owner is None and (states.get("queued") or states.get("running")):
-        advice = "Start a server whose GAINBOARD_JOB_SLOTS is not 0."
-        yield Finding("problem", "jobs are waiting, and no server runs them", advice)
+    slots = subject.settings.slots
+    yield Finding("ok", f"{counted}; of this database live: {shown}; slots of a server here: {slots}")
+    if not any(process.slots for process in living) and (states.get("queued") or states.get("running")):
+        advice = "Start a server whose GAINBOARD_JOB_SLOTS is not 0, or a worker."
+        yield Finding("problem", "jobs are waiting, and no process runs them", advice)
 
 
 @check

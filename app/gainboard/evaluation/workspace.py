@@ -18,6 +18,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from gainboard.errors import NotAuthenticated, TooManyDearRequests
 from gainboard.store.database import Database, may_take_long
+from gainboard.store.processes import Lease
 from gainboard.store.uploads import UploadSlots
 from gainboard.trec import FileLimits
 
@@ -94,10 +95,13 @@ class Workspace:
     scoring_memory: int = SCORING_MEMORY
     """The memory for the judged rankings of runs, in bytes."""
     kept: dict[object, Any] = field(default_factory=dict, repr=False)
+    lease: Lease = field(init=False, repr=False)
+    """This process in the register of those that live, once it serves or runs jobs."""
     upload_slots: UploadSlots = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.upload_slots = UploadSlots(self.database)
+        self.lease = Lease(self.database)
+        self.upload_slots = UploadSlots(self.database, self.lease)
 
     def now(self) -> datetime:
         """Return the time of the server's clock, in UTC."""

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from tempfile import SpooledTemporaryFile, TemporaryFile
 from typing import Any, BinaryIO, cast
 from uuid import uuid4
@@ -17,7 +18,14 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.errors import CollectionExists, Conflict, GainboardError, InvalidRequest
+from gainboard.errors import (
+    CollectionExists,
+    Conflict,
+    DatabaseBusy,
+    GainboardError,
+    InvalidRequest,
+    NotFound,
+)
 from gainboard.evaluation import audit, collections
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
@@ -91,7 +99,11 @@ class Importing:
     folder: folder_results.Folder
     require_client: Callable[[], None] = lambda: None
     left_out: list[folder_results.NotImported] = field(default_factory=list)
-    hidden_name: str = field(default_factory=lambda: f"{stored_collections.IMPORTING}{uuid4()}")
+
+    @cached_property
+    def hidden_name(self) -> str:
+        """The name until the end. No request can have it, and it names this process (`store.processes`)."""
+        return f"{stored_collections.IMPORTING}{self.workspace.lease.id}/{uuid4()}"
 
     @property
     def importer(self) -> Principal:
@@ -150,7 +162,7 @@ class Importing:
             try:
                 self._upload(collection)
             except BaseException as error:
-                collections.delete(self.workspace, self.importer, collection.name)
+                self._delete(collection)
                 if isinstance(error, GainboardError) and not isinstance(error, InvalidRequest):
                     raise folder_results.unusable(error.message) from error
                 raise
@@ -158,7 +170,7 @@ class Importing:
             changed, release = self._finish(collection)
         except BaseException:
             with audit.as_one_change():
-                collections.delete(self.workspace, self.importer, collection.name)
+                self._delete(collection)
             raise
         return Imported(changed, release, self.left_out)
 
@@ -169,6 +181,15 @@ class Importing:
         hidden = {"title": "", "topics": None, "metrics": None, "phase": "hidden", "public": False}
         values = {"name": self.hidden_name, **{name: settings[name] for name in names}, **hidden}
         return collections.create(self.workspace, self.principal, values).collection
+
+    def _delete(self, collection: records.Collection) -> None:
+        """Delete what was imported. Raise DatabaseBusy if that is done already, because others took us for dead."""
+        try:
+            collections.delete(self.workspace, self.importer, collection.name)
+        except NotFound as gone:
+            raise DatabaseBusy(
+                "The server stood still during this import, and others ended it. Nothing was imported. Try again."
+            ) from gone
 
     def _upload(self, collection: records.Collection) -> None:
         for version in sorted(
@@ -239,6 +260,8 @@ class Importing:
                 for body in (document, log, *(result.body for result in results))
             ]
             tx = stack.enter_context(self.workspace.database.writing())
+            if not imports.hold(tx, collection.id):
+                raise NotFound("The collection of this import was deleted.")
             for content in contents:
                 blobs.put(tx, content)
             versions = self._set_versions(tx, collection)

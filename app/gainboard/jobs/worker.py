@@ -2,13 +2,26 @@
 
 The order of writes makes a kill harmless at any moment:
 
-1. A claim names chunk and owner in one transaction (`store.claims.claim`). Before it, the chunk is free.
+1. A claim names chunk and process in one transaction (`store.claims.claim`). Before it, the chunk is free.
 2. What a chunk has found is stored by the transaction that ends its claim, if the claim still holds. A kill before it
-   leaves a claim whose owner is gone: the next owner, or the fleet, frees it, and the chunk is computed again, to the
-   same bytes.
+   leaves a claim whose process is dead: a living one frees it, and the chunk is computed again, to the same bytes.
 3. The last chunk writes files piece by piece under its claim. Nobody sees them: the transaction that stores the result
    and ends the job also makes its files visible. Files of a claim that was lost are cleared.
 4. A change of the collection is made by that same transaction, so either both are there or neither.
+
+The lease says who lives (`store.processes`):
+
+5. A process holds things under its id in the register only: chunks, upload slots, idempotency keys and imports.
+6. A lease is renewed and judged by the clock of the database. No clocks of two hosts are compared.
+7. One transaction forgets the dead and frees all that they held. A forgotten id never comes back, because a renewal
+   finds no row: its process begins anew under another id.
+8. So what comes late from a process that was taken for dead is refused: `claims.holds`, `complete`, `finish` and
+   `give_back` name the claim, and the last transaction of an import finds no collection (`imports.hold`).
+9. A process that was late itself judges nobody at that renewal, because an outage of the database ends all leases.
+10. A chunk counts an attempt if its process died or raised an error while the engine lived, and else an interruption.
+
+Fairness is in the choice of the chunk alone (`store.claims.claim`), which is the same in each process: the principal
+of whom the fewest chunks run in all processes is next, and among equals whoever got none here for the longest time.
 """
 
 from __future__ import annotations

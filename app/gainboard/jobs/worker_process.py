@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Literal, get_args
 
 from gainboard import acceleration, children
@@ -209,22 +209,20 @@ class JobTelemetry:
 class WorkerProcesses:
     """The processes of one owner of claims, and all that an owner does with them, whoever wakes it.
 
-    The embedded engine calls `tend` and `begin` for each of them from one thread; a worker of a fleet has a thread for
-    each that has a ticket. Each raises Unavailable if the database does not answer. Then call it again: it loses
-    nothing.
+    The engine calls `tend` and `begin` for each of them, from one thread. Each raises Unavailable if the database does
+    not answer. Then call it again: it loses nothing.
     """
 
     def __init__(
         self, workspace: Workspace, wakes: Iterable[Callable[[], None]], measures: JobTelemetry | None = None
     ) -> None:
         self.owner = ""
-        """The name of the owner, which begins the names of its claims."""
+        """The id of the owner in the register (`store.processes`), which begins the names of its claims."""
         self.measures = measures or JobTelemetry()
         self._workspace = workspace
         self._processes = [WorkerProcess(workspace.database, wake) for wake in wakes]
         self._unstored: dict[WorkerProcess, tuple[Claim, Reply]] = {}
         self._turns = claims.Turns()
-        self._claiming = Lock()
         self._is_in_doubt = False
 
     def __iter__(self) -> Iterator[WorkerProcess]:
@@ -241,23 +239,16 @@ class WorkerProcesses:
     def begin(self, process: WorkerProcess) -> bool:
         """Give an idle process a chunk that is ready. Return False if there is none."""
         database = self._workspace.database
-        # One process at a time: a claim that no process has yet would look like one that nobody knows of.
-        with self._claiming:
-            if self._is_in_doubt:
-                with database.writing() as tx:
-                    claims.put_back_all(tx, self.owner, self.claimed())
-                self._is_in_doubt = False
-            # A writing transaction would block SQLite's other writers at every look.
-            with database.reading() as tx:
-                if not claims.ready(tx):
-                    return False
-            # Until the transaction has ended well, nobody knows whether the claim was stored.
-            self._is_in_doubt = True
+        if self._is_in_doubt:
             with database.writing() as tx:
-                claim = claims.claim(tx, self.owner, self._workspace.now(), self._turns)
-            if claim is not None:
-                process.give(claim)
-            self._is_in_doubt = False
+                claims.put_back_all(tx, self.owner, self.claimed())
+        # Until the transaction has ended well, nobody knows whether the claim was stored.
+        self._is_in_doubt = True
+        with database.writing() as tx:
+            claim = claims.claim(tx, self.owner, self._workspace.now(), self._turns)
+        if claim is not None:
+            process.give(claim)
+        self._is_in_doubt = False
         return claim is not None
 
     def tend(self, process: WorkerProcess) -> Outcome | Literal["lost", "idle"] | None:
@@ -290,7 +281,7 @@ class WorkerProcesses:
         return "lost"
 
     def drop(self) -> None:
-        """Stop all processes. Whoever ends the ownership returns their chunks."""
+        """Stop all processes. Whoever lives returns their chunks."""
         self._unstored.clear()
         for process in self._processes:
             process.drop()

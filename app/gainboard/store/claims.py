@@ -14,7 +14,6 @@ from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import (
-    ColumnElement,
     Row,
     Select,
     String,
@@ -34,12 +33,12 @@ from gainboard.store.job_records import Claim
 from gainboard.store.jobs import OPEN
 from gainboard.store.tables import job_chunks as chunks
 from gainboard.store.tables import jobs as table
-from gainboard.store.tables import tokens
+from gainboard.store.tables import processes, tokens
 
 ATTEMPTS = 3
 """The number of times that a chunk is started again after its process died or raised an error."""
 INTERRUPTIONS = 20
-"""The number of times that a chunk is started again after the owner of its process died, too."""
+"""The number of times that a chunk is started again after the process that had claimed it died, too."""
 
 
 _IS_LAST = chunks.c.first_part + chunks.c.parts == table.c.parts
@@ -131,6 +130,15 @@ def count(tx: Transaction) -> tuple[int, int]:
     """Return how many chunks can be started now, and how many are running."""
     opened = list(tx.execute(_OPEN_JOBS))
     return sum(job.startable for job in opened if job.is_ready), sum(job.running for job in opened)
+
+
+def list_work(tx: Transaction) -> dict[str, list[str]]:
+    """Return the kinds of the jobs whose chunks each process has, a kind for each chunk, by id of the process."""
+    kinds: dict[str, list[str]] = {}
+    claimed = select(chunks.c.claim, table.c.kind).join(table, table.c.number == chunks.c.job_number)
+    for name, kind in tx.execute(claimed.where(chunks.c.claim.is_not(None))):
+        kinds.setdefault(name.partition("/")[0], []).append(kind)
+    return kinds
 
 
 def claim(tx: Transaction, owner: str, now: datetime, turns: Turns | None = None) -> Claim | None:
@@ -262,20 +270,15 @@ def put_back_all(tx: Transaction, owner: str, but: Container[str] = ()) -> None:
     _free(tx, chunks.c.claim.startswith(f"{owner}/", autoescape=True) & chunks.c.claim.not_in(but))
 
 
-def take_over(tx: Transaction, now: datetime, but: Container[str] = ()) -> int:
-    """Return the chunks of all other owners, who are known to be dead. This does not count as a failed attempt.
+def free_dead(tx: Transaction, now: datetime) -> int:
+    """Return the chunks whose process is not in the register, and their number. This counts as no failed attempt.
 
-    Return their number. Claims in `but` are those of the new owner. A chunk over which many owners died fails, because
-    it may be the cause.
+    A chunk over which many processes died fails, because it may be the cause.
     """
-    return free_dead(tx, now, chunks.c.claim.not_in(but))
-
-
-def free_dead(tx: Transaction, now: datetime, is_dead: ColumnElement[bool]) -> int:
-    """Return the chunks whose claims are those of dead processes (see `take_over`)."""
+    lives = select(processes.c.id).where(chunks.c.claim.startswith(processes.c.id + "/")).exists()
     return _interrupt(
         tx,
-        chunks.c.claim.is_not(None) & is_dead,
+        chunks.c.claim.is_not(None) & ~lives,
         now,
         f"The service died {INTERRUPTIONS} times during this job, perhaps because memory ran out. Ask for a smaller "
         "job.",

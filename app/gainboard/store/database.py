@@ -113,6 +113,9 @@ class Database:
         self._reads = self.engine.execution_options(gainboard_machine=machine, **reads)
         self._writes = self.engine.execution_options(gainboard_machine=machine, **_WRITES)
         self._hurries = self.engine.execution_options(gainboard_machine=machine, **_HURRIES)
+        self._writes_once = self._writes
+        if self.engine.dialect.name == "postgresql":
+            self._writes_once = self._writes.execution_options(isolation_level="AUTOCOMMIT")
         # A separate engine, because listeners on transactions make each statement of an engine a quarter slower. It
         # must not share the pool: an engine's isolation level applies to every new connection of its pool.
         self._plain = _engine(url, 0, NullPool, isolation_level="AUTOCOMMIT")
@@ -149,6 +152,13 @@ class Database:
             yield connection
             for act in last:
                 act(connection)
+
+    @contextmanager
+    def writing_once(self) -> Iterator[Transaction]:
+        """Open a transaction of one statement, which PostgreSQL takes without those that begin and end it."""
+        self._require_file()
+        with self.translated(), self._writes_once.begin() as connection:
+            yield connection
 
     @contextmanager
     def hurrying(self) -> Iterator[Transaction]:

@@ -12,8 +12,6 @@ from gainboard.store.database import Transaction, insert_for
 from gainboard.store.tables import idempotency_keys as table
 
 KEPT = timedelta(hours=24)
-ABANDONED = timedelta(minutes=15)
-"""No request takes this long. The process that held the key has died, and the request may be sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +37,19 @@ def _of(scope: Scope) -> Any:
     return (table.c.principal == scope.principal) & (table.c.route == scope.route) & (table.c.key == scope.key)
 
 
-def claim(tx: Transaction, scope: Scope, fingerprint: str, now: datetime) -> Kept | None:
-    """Claim the key for a request that begins now, or return what an earlier request has stored."""
-    is_abandoned = table.c.status.is_(None) & (table.c.created_at < now - ABANDONED)
-    tx.execute(delete(table).where((table.c.created_at < now - KEPT) | is_abandoned))
-    query = insert_for(tx)(table).values(**asdict(scope), fingerprint=fingerprint, created_at=now)
+def claim(tx: Transaction, scope: Scope, fingerprint: str, now: datetime, process: str) -> Kept | None:
+    """Claim the key for a request that begins now in this process, or return what an earlier request has stored.
+
+    If the process dies before the request ends, the key is released (`processes.sweep`).
+    """
+    tx.execute(delete(table).where(table.c.created_at < now - KEPT))
+    query = insert_for(tx)(table).values(**asdict(scope), fingerprint=fingerprint, created_at=now, process=process)
     if tx.execute(query.on_conflict_do_nothing().returning(table.c.key)).first():
         return None
     kept = select(table.c.fingerprint, table.c.status, table.c.headers, table.c.body).where(_of(scope))
     row = tx.execute(kept).first()
     # the holder may have released the key in this moment
-    return Kept(*row) if row else claim(tx, scope, fingerprint, now)
+    return Kept(*row) if row else claim(tx, scope, fingerprint, now, process)
 
 
 def keep(

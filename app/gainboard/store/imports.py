@@ -92,23 +92,16 @@ def add_report(
     tx.execute(insert(report_jobs), rows)
 
 
-def find_abandoned(tx: Transaction, before: datetime) -> int | None:
-    """Return the id of a collection whose import has ended before its end; None if there is none.
+def hold(tx: Transaction, collection_id: int) -> bool:
+    """Return whether an import is still under way, and let nobody delete its collection before the transaction ends."""
+    under_way = select(collections.c.id).where(collections.c.id == collection_id, collections.c.deleted_at.is_(None))
+    return tx.execute(under_way.with_for_update()).first() is not None
 
-    An import has ended if it says so, or has stored nothing since this time.
-    """
-    identity = collections.c.id
-    # However long an import takes, it stores a run or a version again and again.
-    lives = (
-        (collections.c.created_at >= before)
-        | select(runs.c.id).where(runs.c.collection_id == identity, runs.c.created_at >= before).exists()
-        | select(qrels.c.id).where(qrels.c.collection_id == identity, qrels.c.created_at >= before).exists()
-    )
-    is_hidden = collections.c.name.startswith(IMPORTING)
-    query = (
-        select(identity).where(is_hidden, collections.c.deleted_at.is_not(None) | ~lives).order_by(identity).limit(1)
-    )
-    return tx.execute(query).scalar()
+
+def find_abandoned(tx: Transaction) -> int | None:
+    """Return the id of a collection whose import failed, or whose process died (`processes`); None if there is none."""
+    is_over = collections.c.name.startswith(IMPORTING) & collections.c.deleted_at.is_not(None)
+    return tx.execute(select(collections.c.id).where(is_over).order_by(collections.c.id).limit(1)).scalar()
 
 
 def delete_some(tx: Transaction, collection_id: int) -> list[str]:

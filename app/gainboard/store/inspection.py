@@ -19,7 +19,6 @@ from gainboard.store.blobs import HAS_CONTENT, IS_OUTSIDE, is_needed, is_whole, 
 from gainboard.store.database import Database
 from gainboard.store.files import GZIP
 from gainboard.store.job_records import DERIVED_KINDS
-from gainboard.store.ownership import LOCK_KEY, is_locked
 from gainboard.store.schema import require_known, revision_of, revisions
 from gainboard.store.tables import blob_parts, blobs, job_file_parts, job_files, jobs, read_json
 
@@ -114,20 +113,6 @@ def jobs_by_state(tx: Connection) -> Mapping[str, int]:
         select(jobs.c.state, func.count()).where(jobs.c.kind.not_in(DERIVED_KINDS)).group_by(jobs.c.state)
     ).all()
     return {state: count for state, count in rows}  # noqa: C416 (a row is no tuple to mypy)
-
-
-def find_owner(database: Database, tx: Connection) -> str | None:
-    """Return which server runs the database's jobs, as far as it can be seen from here; None if none does."""
-    if database.path is not None:
-        return "a server of this machine" if is_locked(database.path.with_name(f"{database.path.name}-jobs")) else None
-    # PostgreSQL shows a key of 64 bits as two halves, and marks it by objsubid 1.
-    query = (
-        "SELECT a.pid, coalesce(host(a.client_addr), 'a socket') FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
-        "WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database "
-        f"WHERE datname = current_database()) AND (l.classid::bigint << 32) | l.objid::bigint = {LOCK_KEY}"
-    )
-    row = tx.execute(text(query)).first()
-    return f"a server at {row[1]}, process {row[0]} of PostgreSQL" if row is not None else None
 
 
 def broken_files(database: Database, tx: Connection) -> Iterator[str]:

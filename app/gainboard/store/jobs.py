@@ -2,7 +2,7 @@
 
 Tickets call the workers of a fleet: Procrastinate's tables in a PostgreSQL database. A ticket says that there is work,
 and nothing else: jobs, chunks, claims and results are in our own tables. So a ticket that is lost, or given twice, does
-no harm. `fleet.sweep` puts out new ones.
+no harm: a worker that has nothing to do looks for chunks by itself now and then.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _PUT_OUT_TICKETS = text(
     "SELECT :queue, :queue, CAST(:job AS text) || '/' || slot FROM generate_series(1, :count) AS slot "
     "ON CONFLICT DO NOTHING"
 )
-# Procrastinate takes the name of a dead worker off its tickets. It would keep them as tickets under way.
+# As a worker starts, Procrastinate takes the names of the dead off their tickets, but keeps these as under way.
 _FORGET_LOST_TICKETS = text(
     "DELETE FROM procrastinate_jobs WHERE queue_name = :queue AND status <> 'todo' AND worker_id IS NULL"
 )

@@ -310,6 +310,7 @@ idempotency_keys = Table(
     Column("headers", JSON),
     Column("body", LargeBinary),
     Column("created_at", UtcTime, nullable=False),
+    Column("process", String(32)),  # the process that answers the request; null in rows of 0.2
 )
 
 answers = Table(  # scores that a team has received while scores are rationed; each is counted once
@@ -327,8 +328,7 @@ uploads = Table(  # uploads under way
     metadata,
     Column("id", String(36), primary_key=True),
     Column("team_id", ForeignKey("teams.id"), nullable=False, index=True),
-    Column("owner", String(32), nullable=False),  # the server that receives the file, by the id of its start
-    Column("leased_until", UtcTime),  # by the clock of PostgreSQL; null on SQLite, where an owner holds a lock
+    Column("process", String(32), nullable=False),  # the process that receives the file
 )
 
 releases = Table(  # a row never changes
@@ -415,7 +415,7 @@ job_chunks = Table(
     Column("parts", Integer, nullable=False),
     Column("parts_done", Integer, nullable=False),
     Column("done", Boolean, nullable=False),
-    Column("claim", String(128)),  # the owner and process that work on it, and the number of the attempt; or null
+    Column("claim", String(128)),  # the process that works on it, and what tells attempts apart; or null
     Column("attempts", Integer, nullable=False),
     Column("interruptions", Integer, nullable=False),
     Column("found", LargeBinary),
@@ -446,15 +446,17 @@ job_file_parts = Table(  # parts written before their file is complete; large on
     Column("data", LargeBinary, nullable=False),
 )
 
-workers = Table(  # the workers of a fleet; whether one lives is known from its heartbeat (`fleet`)
-    "workers",
+processes = Table(  # the processes that live
+    "processes",
     metadata,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", String(32), primary_key=True),
+    Column("kind", String(16), nullable=False),
     Column("host", Text, nullable=False),
     Column("pid", Integer, nullable=False),
     Column("release", String(64), nullable=False),
-    Column("slots", Integer, nullable=False),
-    Column("started_at", UtcTime, nullable=False),
+    Column("slots", Integer, nullable=False),  # in which it may run jobs
+    Column("started_at", UtcTime, nullable=False),  # both times are of the database's clock
+    Column("leased_until", UtcTime, nullable=False),
 )
 
 reports = Table(

@@ -26,12 +26,13 @@ class Ready(Model):
     status: str = "ok"
     database: str = "ok"
     jobs: Literal["here", "elsewhere", "off"] = Field(
-        description="Which server runs jobs: `here`, `elsewhere` (this server may take over soon), or `off`: this "
-        "server never does"
+        description="Whether this server runs jobs: `here`, `elsewhere` (it leaves them to another one, and may take "
+        "over soon), or `off`: it never does"
     )
     job_slots: int = Field(description="The number of processes in which this server may run jobs")
-    workers: int = Field(description="The number of workers of the fleet that are alive (`gainboard worker`)")
-    worker_slots: int = Field(description="The number of processes in which they may run jobs")
+    servers: int = Field(description="The number of servers of the database that live")
+    workers: int = Field(description="The number of workers of the database that live (`gainboard worker`)")
+    worker_slots: int = Field(description="The number of processes in which these workers may run jobs")
     worker_slots_busy: int = Field(description="The number of these that work now")
     compiled: dict[str, bool] = Field(
         description="What the `fast` extra can compile, and whether it is loaded; plain code runs otherwise"

@@ -35,9 +35,10 @@ def worker(
     ] = None,
     metrics_host: Annotated[str, "address for it (default: only this machine)"] = HOST,
 ) -> None:
-    """Run jobs of the servers of a PostgreSQL database, on this host. Start the servers with --job-slots 0, and any
-    number of workers with the same GAINBOARD_DATABASE_URL. A worker that is stopped finishes its chunks first; a second
-    signal ends it at once. If a worker dies, another one does its chunks again.
+    """Run jobs of the servers of a PostgreSQL database, on this host. Start any number of workers with the same
+    GAINBOARD_DATABASE_URL. Servers share the jobs with them, unless they were started with --job-slots 0. A worker that
+    is stopped finishes its chunks first; a second signal ends it at once. If a worker dies, another process does its
+    chunks again.
     """
     from gainboard import logs  # noqa: PLC0415
     from gainboard.errors import BadSetting  # noqa: PLC0415
@@ -48,7 +49,7 @@ def worker(
     from gainboard.store.machine import UMASK  # noqa: PLC0415
 
     try:
-        from gainboard.jobs.fleet import FleetEngine, Pace  # noqa: PLC0415
+        from gainboard.jobs.fleet import FleetWorker  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise BadSetting(
             f"A worker needs more ({error}). Install it, in the folder of Gainboard's source: pip install '.[cluster]'"
@@ -58,9 +59,9 @@ def worker(
     logs.configure()
     with closing(Database(settings.url, objects=settings.objects)) as database:
         require_current(database)
-        pace = Pace(settings.worker_timeout, settings.worker_timeout)
         measures = _start_telemetry(metrics_host, metrics_port) if metrics_port else None
-        FleetEngine(Workspace(database), job_slots or max(1, settings.slots), pace, measures).run()
+        slots = job_slots or max(1, settings.slots)
+        FleetWorker(Workspace(database), slots, settings.worker_timeout, measures).run()
 
 
 def _start_telemetry(host: str, port: int) -> JobTelemetry:

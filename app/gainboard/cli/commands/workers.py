@@ -1,4 +1,4 @@
-"""List the workers of a fleet, and what they work on."""
+"""List the processes that serve a database, and what they work on."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from gainboard.cli.printing import Format, print_rows
     Example("GAINBOARD_DATABASE_URL=postgresql+psycopg://user@host/name gainboard workers", "who works on what"),
 )
 def workers(*, data: Data = None, format: Format = "table") -> None:
-    """List the workers that were started on a PostgreSQL database with `gainboard worker`: where they run, how many
-    chunks of jobs they work on, of which kinds, and how many seconds ago they were heard of.
+    """List the servers and workers of a database that live: where they run, how many chunks of jobs they work on, of
+    which kinds, and how many seconds ago they renewed their lease.
     """
-    from gainboard.store import fleet  # noqa: PLC0415
+    from gainboard.store import claims, processes  # noqa: PLC0415
     from gainboard.store.database import Database  # noqa: PLC0415
     from gainboard.store.inspection import require_current  # noqa: PLC0415
 
     with closing(Database(read_settings(data).url)) as database:
         require_current(database)
         with database.reading() as tx:
-            members = fleet.list_workers(tx)
-    headings = ("id", "host", "pid", "release", "slots", "working", "jobs", "since", "silent")
-    rows = [
-        (w.id, w.host, w.pid, w.release, w.slots, w.working, " ".join(w.jobs), w.started_at.isoformat(), int(w.silent))
-        for w in members
-    ]
+            living, work = processes.list_processes(tx, database.path), claims.list_work(tx)
+    headings = ("id", "kind", "host", "pid", "release", "slots", "working", "jobs", "since", "silent")
+    rows = []
+    for process in living:
+        kinds, since = work.get(process.id, []), process.started_at.isoformat()
+        jobs = len(kinds), " ".join(sorted(set(kinds))), since, int(process.silent)
+        rows.append((process.id, process.kind, process.host, process.pid, process.release, process.slots, *jobs))
     print_rows(headings, rows, format)

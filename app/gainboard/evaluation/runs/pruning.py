@@ -19,8 +19,6 @@ from gainboard.store.database import exclude_others
 
 KEPT_DAYS = 30
 """The days for which the content of a withdrawn run is kept, unless somebody asks for fewer."""
-ABANDONED_AFTER = timedelta(days=1)
-"""The time after which an import that stores nothing more is over: an upload takes minutes at most."""
 _LOCK = 0x7072756E
 
 
@@ -66,14 +64,13 @@ def prune(workspace: Workspace, days: int = KEPT_DAYS, stop: Event | None = None
         # After the transaction, because a rollback must find all objects in their place.
         blobs.delete_forgotten(workspace.database, deleted)
         count, size = count + len(hashes), size + deleted.bytes
-    abandoned_before = workspace.now() - ABANDONED_AFTER
     while not (stop and stop.is_set()):
         with workspace.database.reading() as tx:
-            if imports.find_abandoned(tx, abandoned_before) is None:
+            if imports.find_abandoned(tx) is None:
                 break
         with workspace.database.writing() as tx:
             exclude_others(tx, _LOCK)
-            collection_id = imports.find_abandoned(tx, abandoned_before)
+            collection_id = imports.find_abandoned(tx)
             hashes = imports.delete_some(tx, collection_id) if collection_id is not None else []
             deleted = blobs.delete_unneeded(tx, sorted(set(hashes)))
         blobs.delete_forgotten(workspace.database, deleted)
