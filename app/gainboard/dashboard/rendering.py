@@ -110,6 +110,12 @@ async def read_asset(version: str, name: str, request: Request) -> Response:
     return Response(asset.packed if is_packed else asset.plain, headers=headers, media_type=asset.media_type)
 
 
+@router.get("/favicon.ico")
+async def read_icon(request: Request) -> Response:
+    """Return a redirect to the icon. Browsers ask for it where a document names none, such as a picture or JSON."""
+    return RedirectResponse(address(request, address_of("icon.svg")), 307)
+
+
 PLOT_STYLE = "'sha256-+TfQir1nvDucAdvE6XUQBt4ayUjpAWkbw2kCdSfekHM='"
 """The style that Plot puts into each drawing: the browser says its hash where it refuses it."""
 POLICY = (
