@@ -104,7 +104,9 @@ INK_AND_SHADOW = """() => [
 def test_without_scripts_a_figure_says_so_above_its_numbers(open_page, demo_service):
     watched = open_page(demo_service, java_script_enabled=False)
     watched.visit("/c/demo-small/compare")
-    expect(watched.page.locator("figure noscript p").first).to_have_text("JavaScript draws this figure. Its numbers are below.")
+    expect(watched.page.locator("figure noscript p").first).to_have_text(
+        "JavaScript draws this figure. Its numbers are below."
+    )
     expect(watched.page.locator("figure td").first).to_be_visible()
 
 
