@@ -95,6 +95,18 @@ def test_quick_steps_are_asked_one_at_a_time_and_the_last_wins(browser_page):
     assert len(asked) == 1
 
 
+def test_a_table_that_is_not_refreshed_says_so_until_it_is(browser_page):
+    page = browser_page.page
+    page.clock.install()
+    browser_page.visit("/c/demo-small")
+    page.route("**/c/demo-small", lambda route: route.abort())
+    page.clock.run_for(31_000)
+    expect(page.locator("#board .bar .fault")).to_have_text("Not refreshed: the server did not answer.")
+    page.unroute("**/c/demo-small")
+    page.clock.run_for(31_000)
+    expect(page.locator("#board .bar .fault")).to_have_count(0)
+
+
 @pytest.mark.parametrize("has_scripts", [True, False])
 def test_a_wrong_metric_stands_in_the_form_beside_the_fault(open_page, demo_service, has_scripts):
     watched = open_page(demo_service, java_script_enabled=has_scripts)

@@ -99,6 +99,15 @@ function openOtherMetrics() {
   });
 }
 
+// The table looks for news by itself. Where that fails, it says so until the next time.
+for (const failure of ["htmx:error", "htmx:response:error"]) {
+  document.addEventListener(failure, ({ detail }) => {
+    const bar = document.querySelector("#board .bar");
+    if (detail.ctx?.sourceElement.id !== "board" || bar.querySelector(".fault")) return;
+    bar.append(Object.assign(document.createElement("span"), { className: "fault", textContent: "Not refreshed: the server did not answer." }));
+  });
+}
+
 // There is always one more box for a column.
 const columns = form.querySelector("details");
 columns?.addEventListener("input", () => {
