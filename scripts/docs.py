@@ -9,10 +9,10 @@ from pathlib import Path
 from markupsafe import Markup
 
 from gainboard import __version__
-from gainboard.dashboard.rendering import ENVIRONMENT
+from gainboard.dashboard.rendering import ENVIRONMENT, read
 from gainboard.documentation import contents, every_page, linked_files, render
 
-STYLE = Path(__file__).parents[1] / "app/gainboard/dashboard/static/gainboard.css"
+STATIC = ("gainboard.css", "icon.svg")
 
 
 def build(target: Path) -> None:
@@ -24,7 +24,8 @@ def build(target: Path) -> None:
         content = Markup(render(name).html)
         text = template.render(groups=contents(), shown=shown, content=content, version=__version__)
         (target / f"{name}.html").write_text(text, encoding="utf-8")
-    shutil.copy(STYLE, target)
+    for asset in STATIC:
+        (target / asset).write_bytes(read(asset))
     for path, file in linked_files().items():
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, target / path)

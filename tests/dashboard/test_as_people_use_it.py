@@ -86,12 +86,28 @@ def test_a_page_is_light(browser_page, address, most):
 
 
 def test_pages_print_on_a4(browser_page):
-    for address in ("/c/demo-small", "/c/demo-small/compare"):
+    for address in ("/c/demo-small?metric=Q&beta=5", "/c/demo-small/compare", "/c/demo-small/topics"):
         browser_page.visit(address)
-        browser_page.page.emulate_media(media="print")
+        browser_page.page.emulate_media(media="print", color_scheme="dark")
         browser_page.page.set_viewport_size({"width": 794, "height": 1123})
         assert not browser_page.page.evaluate("document.documentElement.scrollWidth > innerWidth")
+        controls = browser_page.page.locator("input, select, button, .menu")
+        assert [each for each in controls.all() if each.is_visible()] == []
+        assert browser_page.page.evaluate(INK_AND_SHADOW) == ["rgb(28, 32, 36)", "none"]
         assert 1 <= browser_page.page.pdf(format="A4").count(b"/Type /Page\n") <= 6
+
+
+INK_AND_SHADOW = """() => [
+    getComputedStyle(document.body).color, getComputedStyle(document.querySelector('.scroll')).backgroundImage]"""
+
+
+def test_without_scripts_a_figure_says_so_above_its_numbers(open_page, demo_service):
+    watched = open_page(demo_service, java_script_enabled=False)
+    watched.visit("/c/demo-small/compare")
+    expect(watched.page.locator("figure noscript p").first).to_have_text(
+        "JavaScript draws this figure. Its numbers are below."
+    )
+    expect(watched.page.locator("figure td").first).to_be_visible()
 
 
 def test_a_faulty_list_is_told_beside_it_and_a_chart_has_its_numbers_one_key_away(browser_page):

@@ -1,5 +1,6 @@
 """The board as people use it, on the demo's campaign."""
 
+import pytest
 from playwright.sync_api import expect
 
 
@@ -47,6 +48,82 @@ def test_a_slider_reorders_the_board_as_the_api_does_and_the_address_follows(bro
     browser_page.page.wait_for_url("**beta=50**")
     browser_page.page.reload()
     assert shown(browser_page) == ranked(demo_service, metric="Q", beta="50")
+
+
+@pytest.mark.parametrize(
+    ("fail", "said"),
+    [
+        (lambda route: route.abort(), "The server did not answer."),
+        (lambda route: route.fulfill(status=429, content_type="text/html", body=BUSY), "Few at once."),
+        (lambda route: route.fulfill(status=500, body="oops"), "The server answered with an error (500)."),
+        (lambda route: route.fulfill(status=200, body="a page of a proxy"), "The server answered with an error (200)."),
+    ],
+)
+def test_a_step_that_fails_changes_nothing_and_can_be_tried_again(browser_page, fail, said):
+    page = browser_page.page
+    browser_page.visit("/c/demo?metric=Q&find=otter")
+    address, before = page.url, shown(browser_page)
+    page.route("**/c/demo?*beta=*", fail)
+    move(browser_page, "Beta", 1)
+    expect(page.locator("#fault")).to_contain_text(f"{said} The table still shows Q(beta=1,gains=3:2:1).")
+    assert (page.url, shown(browser_page)) == (address, before)
+    box, slider = page.get_by_label("Beta").first, page.locator(".slider", has_text="Beta").locator("[type=range]")
+    expect(box).to_have_value("")
+    expect(slider).to_have_attribute("aria-valuetext", "1")
+    page.unroute("**/c/demo?*beta=*")
+    page.get_by_role("button", name="Try again").click()
+    page.wait_for_url("**beta=2**")
+    expect(box).to_have_value("2")
+    expect(slider).to_have_attribute("aria-valuetext", "2")
+    expect(page.locator("#fault")).to_be_empty()
+
+
+BUSY = "<p class='lead reason'>Few at once.</p>"
+
+
+def test_quick_steps_are_asked_one_at_a_time_and_the_last_wins(browser_page):
+    page, asked = browser_page.page, []
+    browser_page.visit("/c/demo?metric=Q")
+    page.route("**/c/demo?*beta=*", lambda route: asked.append(route))  # Playwright marks functions
+    move(browser_page, "Beta", 1)
+    expect(page.locator("#parameters")).to_have_class("htmx-request")
+    move(browser_page, "Beta", 4)
+    page.unroute("**/c/demo?*beta=*")
+    with page.expect_request("**/c/demo?*beta=20*"):
+        asked[0].continue_()
+    expect(page.locator("#board .bar code").first).to_have_text("Q(beta=20,gains=3:2:1)")
+    assert len(asked) == 1
+
+
+def test_a_table_that_is_not_refreshed_says_so_until_it_is(browser_page):
+    page = browser_page.page
+    page.clock.install()
+    browser_page.visit("/c/demo-small")
+    page.route("**/c/demo-small", lambda route: route.abort())
+    page.clock.run_for(31_000)
+    expect(page.locator("#board .bar .fault")).to_have_text("Not refreshed: the server did not answer.")
+    page.unroute("**/c/demo-small")
+    page.clock.run_for(31_000)
+    expect(page.locator("#board .bar .fault")).to_have_count(0)
+
+
+@pytest.mark.parametrize("has_scripts", [True, False])
+def test_a_wrong_metric_stands_in_the_form_beside_the_fault(open_page, demo_service, has_scripts):
+    watched = open_page(demo_service, java_script_enabled=has_scripts)
+    page = watched.page
+    assert watched.visit("/c/demo?metric=Q&metric=AP&beta=3&find=otter") == 200
+    page.get_by_label("Metric").first.fill("nDGC@10")
+    page.get_by_label("Metric").first.press("Enter")
+    expect(page.locator("#fault")).to_contain_text("Did you mean nDCG")
+    # The script leaves the table as it was; without it, the page is a new one, of the official setting.
+    label = f"Q(beta={3 if has_scripts else 1},gains=3:2:1)"
+    expect(page.locator("#board .bar code").first).to_have_text(label)
+    assert watched.visit("/c/demo?metric=nDGC@10&metric=AP&beta=3&find=otter") == 422
+    for title, value in {"Metric": "nDGC@10", "Beta": "3", "Find": "otter"}.items():
+        expect(page.get_by_label(title).first).to_have_value(value)
+    expect(page.locator("[aria-label='Column 1']")).to_have_value("AP")
+    expect(page.locator("table.board tbody tr")).to_have_count(3)
+    assert "nDGC" not in page.get_by_role("link", name="Topics", exact=True).get_attribute("href")
 
 
 def test_a_metric_that_is_being_typed_leaves_the_board_until_it_is_one(browser_page):

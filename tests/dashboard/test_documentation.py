@@ -187,6 +187,11 @@ def test_nothing_else_is_shown(sqlite_service, name):
     assert sqlite_service.anonymous.get(f"/help/{name}", headers={"accept": "application/json"}).status_code == 404
 
 
+def test_browsers_that_look_for_an_icon_find_it(sqlite_service):
+    answer = sqlite_service.anonymous.get("/favicon.ico", follow_redirects=True)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "image/svg+xml; charset=utf-8")
+
+
 def test_a_picture_of_a_page_is_shown(sqlite_service):
     shown = sqlite_service.anonymous.get("/help/docs/images/board.png")
     assert shown.headers["content-type"] == "image/png"

@@ -26,6 +26,7 @@ from gainboard.dashboard.rendering import (
     Form,
     PageLook,
     PrintedRequest,
+    is_for_people,
     page,
     page_of,
     pages,
@@ -33,7 +34,7 @@ from gainboard.dashboard.rendering import (
     query_of,
 )
 from gainboard.dashboard.sessions import Place, PlaceDep, Visitor, VisitorDep, enter
-from gainboard.errors import Forbidden, NoQrels
+from gainboard.errors import BadInput, Forbidden, NoQrels
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.access.disclosure import list_presets
 from gainboard.evaluation.access.teams import list_teams
@@ -172,6 +173,8 @@ def _line(first: int, row: int, last: int) -> str:
 
 SECONDS = 30
 """The time between two looks at a board."""
+MOST_REST = 300
+"""The most milliseconds without another step after which a step is computed. Small boards wait less."""
 FILTERS = ("team", "find", "pin")
 NOT_KEPT = ("metric", "by", "theme", "top", "refresh")
 """Fields that links from a board do not carry as they are."""
@@ -308,9 +311,10 @@ def show_board(place: PlaceDep, asked: Annotated[BoardQuery, asked_by(BoardQuery
     empty: dict[str, Any] = {"is_hidden": not place.view.sees_scores, "steps": (), "has_judgments": False}
     if place.view.sees_scores:
         try:
-            values = board_values(place, asked)
+            values = _values_or_fault(place, asked)
             if values["board"].scores.runs:
-                return page_of(place, "board.html", place.title, "Board", **values)
+                status = 422 if values["fault"] else 200
+                return page_of(place, "board.html", place.title, "Board", status=status, **values)
             empty["has_judgments"] = True
         except NoQrels:
             pass
@@ -319,8 +323,27 @@ def show_board(place: PlaceDep, asked: Annotated[BoardQuery, asked_by(BoardQuery
     return page_of(place, "board_empty.html", place.title, "Board", **empty)
 
 
-def board_values(place: Place, asked: BoardQuery) -> dict[str, Any]:
-    """Return what a board shows: the ranked runs, what the setting changes, and the form."""
+def _values_or_fault(place: Place, asked: BoardQuery) -> dict[str, Any]:
+    """Return what the page shows. For people, a setting that is refused stands in the form, beside the official board.
+
+    Programs get the problem itself, and so does the script of the board, which shows it beside its own table.
+    """
+    try:
+        return board_values(place, asked)
+    except BadInput as error:
+        if "hx-request" in place.request.headers or not is_for_people(place.request):
+            raise
+        filters = cast(BoardQuery, {name: value for name, value in asked.items() if name in FILTERS})
+        values = board_values(place, filters, typed=asked) | {"fault": error.message}
+        first, *more = asked.get("metric", ()) or [values["ranked_by"]]
+        return values | {"ranked_by": first, "more": more}
+
+
+def board_values(place: Place, asked: BoardQuery, typed: BoardQuery | None = None) -> dict[str, Any]:
+    """Return what a board shows: the ranked runs, what the setting changes, and the form, which may have another query.
+
+    The form of a refused query has that query: `typed`.
+    """
     question = question_of(asked)
     board = leaderboard(place.workspace, place.sender, place.name, question, **columns_of(asked) | {"standard": None})
     choices = list_choices(place.workspace, place.view)
@@ -332,7 +355,8 @@ def board_values(place: Place, asked: BoardQuery) -> dict[str, Any]:
     if is_rationed and place.visitor.is_signed_in:
         allowance = score_budget.allowance_of(place.workspace, place.principal)
     return {
-        "asked": completed(EmbedQuery, asked),
+        "asked": completed(EmbedQuery, typed or asked),
+        "fault": "",
         "sees_own_only": place.view.own_team is not None and place.view.scores != "all",
         "board": board,
         "effect": effect,
@@ -343,8 +367,9 @@ def board_values(place: Place, asked: BoardQuery) -> dict[str, Any]:
         "presets": list_presets(place.view) if is_rationed else (),
         "answers": allowance.answers if allowance else None,
         "seconds": SECONDS,
+        "rest": min(MOST_REST, len(board.rows) // 2),
         **_table(place, asked, board, effect, judged),
-        **form_of_board(place, asked, board, choices.uploaded_metrics, judgment_sets),
+        **form_of_board(place, typed or asked, board, choices.uploaded_metrics, judgment_sets),
         **links_of_board(place, asked, board),
         "columns": [label for label in board.scores.labels if label != board.by],
         "short": short_labels(board.scores.labels),

@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from gainboard.api.routes import PageRoute, add_routes
+from gainboard.api.routes import add_routes
 from gainboard.dashboard import (
     board,
     compare,
@@ -27,7 +27,7 @@ from gainboard.dashboard import (
     teams,
     topics,
 )
-from gainboard.dashboard.rendering import PageLook, help_of_problem, page
+from gainboard.dashboard.rendering import PageLook, help_of_problem, is_for_people, page
 from gainboard.dashboard.sessions import enter, visitor_of
 from gainboard.errors import GainboardError
 from gainboard.evaluation.audit import find_last_change
@@ -75,16 +75,6 @@ def _showing(handler: Any) -> Callable[[Request, Exception], Awaitable[Response]
         return answer
 
     return handle
-
-
-def is_for_people(request: Request) -> bool:
-    """Return whether the request was for a page."""
-    accepted = request.headers.get("accept")
-    if isinstance(request.scope.get("route"), PageRoute):
-        return accepted is None or "text/html" in accepted or "*/*" in accepted
-    # Addresses of the API have problem documents in browsers, too.
-    is_known = request.scope.get("route") is not None or request.url.path.startswith("/v1/")
-    return not is_known and "text/html" in (accepted or "")
 
 
 def show_problem(request: Request, answer: Response) -> Response:

@@ -110,6 +110,12 @@ async def read_asset(version: str, name: str, request: Request) -> Response:
     return Response(asset.packed if is_packed else asset.plain, headers=headers, media_type=asset.media_type)
 
 
+@router.get("/favicon.ico")
+async def read_icon(request: Request) -> Response:
+    """Return a redirect to the icon. Browsers ask for it where a document names none, such as a picture or JSON."""
+    return RedirectResponse(address(request, address_of("icon.svg")), 307)
+
+
 PLOT_STYLE = "'sha256-+TfQir1nvDucAdvE6XUQBt4ayUjpAWkbw2kCdSfekHM='"
 """The style that Plot puts into each drawing: the browser says its hash where it refuses it."""
 POLICY = (
@@ -272,7 +278,9 @@ def page(visitor: Visitor, template: str, look: PageLook, **values: Any) -> Resp
     # The address of a form cannot be asked for, so whoever signs in there goes on with a page near it.
     collection = request.path_params.get("collection")
     near = f"/c/{collection}" if collection else "/"
-    setting = [(name, value) for name, value in parse_qsl(request.url.query) if name in SETTING]
+    # A setting that was refused leads from no page to another.
+    is_carried = look.status != 422
+    setting = [(name, value) for name, value in parse_qsl(request.url.query) if is_carried and name in SETTING]
     content = ENVIRONMENT.get_template(template).render(
         values,
         look=look,
@@ -299,6 +307,16 @@ def page_of(
     """Return a page of a collection. `here` is the entry of the navigation that is current."""
     look = PageLook(title, place, here, status=status, help=help)
     return page(place.visitor, template, look, **values)
+
+
+def is_for_people(request: Request) -> bool:
+    """Return whether the request was for a page."""
+    accepted = request.headers.get("accept")
+    if isinstance(request.scope.get("route"), PageRoute):
+        return accepted is None or "text/html" in accepted or "*/*" in accepted
+    # Addresses of the API have problem documents in browsers, too.
+    is_known = request.scope.get("route") is not None or request.url.path.startswith("/v1/")
+    return not is_known and "text/html" in (accepted or "")
 
 
 def lead_to(request: Request, path: str) -> Response:
