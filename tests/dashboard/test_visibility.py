@@ -36,6 +36,7 @@ OF_API = {
     "/c/web/scores.json?topics=all": "/scores?topics=all",
     "/c/web/compare.json?run=tag&run=worse": "/compare?run=tag&run=worse",
     "/c/web/audit.ndjson": "/audit?format=ndjson",
+    "/c/web/releases/1.tar": "/releases/1/archive",
     "/r/web-1": "/releases/1",
 }
 """Pages of a collection, and the address of the API that shows as much."""

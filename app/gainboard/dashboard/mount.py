@@ -16,15 +16,17 @@ from fastapi import Depends
 from fastapi.params import Depends as Dependency
 from fastapi.routing import APIRoute
 
-from gainboard.api import jobs, qrels, rankings, reports, runs, scores, topic_groups
+from gainboard.api import imports, jobs, qrels, rankings, reports, runs, scores, topic_groups
 from gainboard.api.dependencies import PrincipalDep, SenderDep
 from gainboard.api.queries import asked_by
+from gainboard.dashboard import archives
 from gainboard.dashboard.rendering import pages
 from gainboard.dashboard.sessions import VisitorDep, uploader
 from gainboard.evaluation.access.principals import Principal, Sender
 from gainboard.notation.queries import Said, ScoresQuery, TopicRankingsQuery
 
-ROUTERS = (qrels.surveys, *(each.router for each in (jobs, qrels, rankings, reports, runs, scores, topic_groups)))
+MODULES = (archives, imports, jobs, qrels, rankings, reports, runs, scores, topic_groups)
+ROUTERS = (qrels.surveys, *(module.router for module in MODULES))
 OPERATIONS = {route.name: route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)}
 
 
@@ -51,10 +53,12 @@ MOUNTED: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("GET", "/c/{collection}/qrels.json", "list_qrels", {}),
     ("GET", "/c/{collection}/rankings.json", "read_topic_rankings", {"asked": RANKINGS, "topic": Depends(_topic)}),
     ("GET", "/c/{collection}/scores.{form}", "read_scores", {"asked": Depends(_scores_in_form)}),
+    ("GET", "/c/{collection}/releases/{number}.tar", "read_release_archive", {}),
     ("POST", "/c/{collection}/qrels", "put_qrels", {}),
     # The script that sends a run has no key to send it once.
     ("POST", "/c/{collection}/runs", "submit_run", {"idempotency_key": None}),
     ("POST", "/c/{collection}/topic-groups", "put_topic_groups", {}),
+    ("POST", "/new/import", "import_folder", {}),
     ("POST", "/new/qrels", "survey_qrels", {}),
     ("GET", "/jobs/{job}/events", "follow_job", {}),
     ("GET", "/jobs/{job}/result.json", "read_job_result", {"format": "json", "table": None}),
