@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import Response
+from fastapi import Query, Response
 from fastapi.concurrency import run_in_threadpool
 
 from gainboard.api import uploads
@@ -39,6 +39,7 @@ from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.scoring.requests import Question, score
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.notation.queries import MetricsQuery, RankingOptions, RunUploadQuery
+from gainboard.notation.types import INTEGER
 from gainboard.statistics.means import competition_ranks
 from gainboard.vocabulary import OFFICIAL
 
@@ -166,6 +167,8 @@ def _figure(profile: RunProfile) -> Figure:
 MOST = 2000
 FEW = 10
 """The runs of each team that organisers see at first, the newest."""
+MOST_TEAMS, MOST_RUNS = 25, 100
+"""The most teams on a page of all, and the most runs on a page of one team."""
 FORMATS = "TREC's format: topic, Q0, document, rank, score, run tag; plain, gzip or zstd"
 
 
@@ -179,7 +182,9 @@ class TeamRuns:
 
 
 @router.get("/c/{collection}/submissions")
-def show_submissions(place: PlaceDep, team: str | None = None) -> Response:
+def show_submissions(
+    place: PlaceDep, team: str | None = None, page: Annotated[int, Query(ge=1, le=MOST), INTEGER] = 1
+) -> Response:
     """Show the runs that this visitor may see, by team, and the place to upload one."""
     require_participation(place.view)
     workspace, principal, collection = place.workspace, place.principal, place.name
@@ -189,7 +194,13 @@ def show_submissions(place: PlaceDep, team: str | None = None) -> Response:
     shown.sort(key=lambda each: each.run.created_at, reverse=True)
     _, every_team = list_teams(workspace, principal, collection, None, MOST)
     teams = [each for each in every_team if own_team in (None, each.id)]
-    left = runs_left(workspace, place.view, teams)
+    chosen = [each for each in teams if team in (None, each.name)]
+    is_overview = place.view.organises and team is None
+    counted, size = (len(chosen), MOST_TEAMS) if is_overview else (sum(each.runs for each in chosen), MOST_RUNS)
+    on_page = slice(size * (page - 1), size * page)
+    if is_overview:
+        chosen = chosen[on_page]
+    left = runs_left(workspace, place.view, chosen)
     closed = None
     try:
         # Organisers name the team in the form, which comes with the file.
@@ -202,10 +213,14 @@ def show_submissions(place: PlaceDep, team: str | None = None) -> Response:
         f"Submissions to {place.title}",
         "Submissions",
         teams=[
-            TeamRuns(each.name, [run for run in shown if run.run.team == each.name], left[each.id]) for each in teams
+            TeamRuns(each.name, [run for run in shown if run.run.team == each.name], left[each.id]) for each in chosen
         ],
-        few=FEW if place.view.organises else MOST,
-        shown_whole=team,
+        team_names=[each.name for each in teams],
+        rows=slice(FEW) if is_overview else on_page,
+        is_overview=is_overview,
+        page=page,
+        pages=-(-counted // size),
+        chosen=team,
         count=len(shown),
         most=MOST,
         allowance=score_budget.allowance_of(workspace, principal),
