@@ -82,6 +82,7 @@ def test_a_hidden_phase_shows_nothing_of_the_judgments(visitor, campaign):
     texts = "".join(person.get(page).text for page in OF_API)
     assert "0.6309" not in texts  # nDCG of a run, which is known from the API of organisers
     assert "Ideal ranking" not in texts
+    assert "median of" not in texts
 
 
 def test_every_page_of_a_collection_is_in_the_table():

@@ -28,7 +28,7 @@ from gainboard.errors import JudgmentsHidden, NoQrels, NotFound, Refused
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.access.teams import list_teams, runs_left
 from gainboard.evaluation.access.visibility import View, require_participation
-from gainboard.evaluation.boards.leaderboard import Board, Row, leaderboard
+from gainboard.evaluation.boards.leaderboard import Board, Row, TopicScore, leaderboard
 from gainboard.evaluation.boards.rankings import RunProfile, run_profile
 from gainboard.evaluation.judgments import qrels
 from gainboard.evaluation.judgments.impact import shown_scores_changed_at
@@ -62,15 +62,19 @@ def show_run(
         board = leaderboard(workspace, place.sender, collection, question_of(asked), asked.get("by"))
     except (NoQrels, Refused) as error:
         why = error.message
+    rows = board.rows if board else []
+    at = next((number for number, row in enumerate(rows) if row.run.name == run), None)
     if place.view.organises or seen.run.team_id == place.view.own_team:
         # A run that arrived before the audit log began has none.
         with suppress(NotFound):
             receipt = receipt_of_run(workspace, principal, collection, run)
     if place.view.sees_judgments:
         profile = run_profile(workspace, principal, collection, run, qrels=version_of(asked))
+    row = rows[at] if at is not None else None
+    by_topic = row if row and place.view.sees_free_scores and row.topics else None
+    figures = [_topics_figure(by_topic)] if by_topic else []
+    figures += [_figure(profile)] if profile else []
     query = query_of({"run": run} | {name: value for name, value in asked.items() if name != "by"})
-    rows = board.rows if board else []
-    at = next((number for number, row in enumerate(rows) if row.run.name == run), None)
     return page_of(
         place,
         "run.html",
@@ -79,7 +83,7 @@ def show_run(
         seen=seen,
         receipt=receipt,
         described=_described(place, run),
-        scores=_scores(rows[at]) if at is not None else [],
+        scores=_scores(row) if row else [],
         why=why or (board.scores.withheld.get(run) if board else None),
         digits=shown_digits(board) if board else DIGITS,
         count=len(rows),
@@ -87,7 +91,9 @@ def show_run(
         above=rows[at - 1].run.name if at else None,
         below=rows[at + 1].run.name if at is not None and at + 1 < len(rows) else None,
         ties=_ties(place, seen, board) if board else None,
-        figures=[FigureOnPage.of(_figure(profile))] if profile else [],
+        board=board,
+        weakest=_weakest(by_topic) if by_topic else [],
+        figures=[FigureOnPage.of(figure) for figure in figures],
         numbers=query,
         asking=PrintedRequest.of(place, "scores", query),
     )
@@ -133,6 +139,26 @@ def _ties(place: Place, seen: runs.SeenRun, board: Board) -> dict[str, Any] | No
     ((ties, scores),) = score_ties(place.workspace, table, "range")
     ends = zip(scores.means["worst"].tolist(), scores.means["best"].tolist(), strict=True)
     return {"share": ties.tied_share, "ranges": dict(zip(table.labels, ends, strict=True))}
+
+
+WEAKEST = 5
+
+
+def _weakest(row: Row) -> list[TopicScore]:
+    """Return the topics on which the run is furthest behind the median of all runs."""
+    sign = -1 if row.board.metric.is_reversed else 1
+    behind = [topic for topic in row.topics if sign * topic.score < sign * topic.median]
+    return sorted(behind, key=lambda topic: sign * (topic.score - topic.median))[:WEAKEST]
+
+
+def _topics_figure(row: Row) -> Figure:
+    names, scores, medians = (list(values) for values in zip(*row.topics, strict=True))
+    places = list(range(len(names)))
+    median = f"median of {len(row.board.scores.runs)} runs"
+    series = [Series("this run", places, scores, "points"), Series(median, places, medians, "line")]
+    axes = Axis("Topic, the lowest median first", categories=names), Axis(row.board.by)
+    caption = f"{row.board.by} of {row.run.name} by topic, and the {median}."
+    return Figure("topics", caption, [Panel(*axes, series, title="Scores by topic")])
 
 
 def _figure(profile: RunProfile) -> Figure:
