@@ -40,6 +40,11 @@ OF_API = {
     "/r/web-1": "/releases/1",
 }
 """Pages of a collection, and the address of the API that shows as much."""
+FILES = (
+    ("/c/web/runs/tag", "/c/web/runs/tag/file.txt", "/runs/tag"),
+    ("/c/web/judgments", "/c/web/judgments/1/file.txt", "/qrels/1"),
+)
+"""A page with a link to a file, the file, and the address of the API that has it as text."""
 ROLES = ("organiser", "participant", "other team", "reader", "anonymous")
 
 
@@ -73,6 +78,15 @@ def test_pages_are_there_for_whom_the_api_answers(visitor, campaign):
     me = client.get("/v1/me")
     may_send = me.status_code if me.status_code != 200 else 403 if me.json()["role"] == "reader" else 200
     assert person.get("/c/web/submissions").status_code == may_send
+
+
+def test_files_are_offered_to_whom_the_api_gives_them(visitor, campaign):
+    person, client = visitor
+    for page, file, path in FILES:
+        of_api = client.get(campaign.path + path, headers={"Accept": "text/plain"})
+        assert person.get(file).status_code == of_api.status_code
+        assert (f'href="{file}"' in person.get(page).text) == (of_api.status_code == 200)
+        assert of_api.status_code != 200 or person.get(file).content == of_api.content
 
 
 def test_a_hidden_phase_shows_nothing_of_the_judgments(visitor, campaign):

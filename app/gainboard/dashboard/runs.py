@@ -15,7 +15,7 @@ from fastapi import Query, Response
 from fastapi.concurrency import run_in_threadpool
 
 from gainboard.api import uploads
-from gainboard.api.answers import answer
+from gainboard.api.answers import answer, uploaded_file
 from gainboard.api.dependencies import CollectionName
 from gainboard.api.queries import asked_by, question_of, version_of
 from gainboard.api.runs import RunName, in_slot
@@ -97,6 +97,13 @@ def show_run(
         numbers=query,
         asking=PrintedRequest.of(place, "scores", query),
     )
+
+
+@router.get("/c/{collection}/runs/{run}/file.txt")
+def download(collection: CollectionName, run: RunName, visitor: VisitorDep) -> Response:
+    """Return the file of a run, as it was uploaded."""
+    seen = runs.find_run(visitor.workspace, visitor.principal, collection, run, for_file=True)
+    return uploaded_file(runs.read_file(visitor.workspace, seen.run), seen.run.sha256, run)
 
 
 def _described(place: Place, run: str) -> Sequence[tuple[str, str, Any]]:
