@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Query, Response
@@ -225,6 +224,7 @@ def show_submissions(
     seen = runs.list_runs(workspace, principal, collection, None, MOST)
     shown = [each for each in seen if own_team in (None, each.run.team_id)]
     shown.sort(key=lambda each: each.run.created_at, reverse=True)
+    board = _own_board(place)
     _, every_team = list_teams(workspace, principal, collection, None, MOST)
     teams = [each for each in every_team if own_team in (None, each.id)]
     chosen = [each for each in teams if team in (None, each.name)]
@@ -261,7 +261,10 @@ def show_submissions(
         formats=FORMATS,
         may_withdraw=runs.may_withdraw(place.view, place.now),
         news=_judgment_news(place),
-        scores_changed_at=_scores_changed_at(place),
+        board=board,
+        digits=shown_digits(board) if board else DIGITS,
+        means={row.run.name: row.means[row.board.place] for row in board.rows} if board else {},
+        scores_changed_at=shown_scores_changed_at(workspace, board) if board else None,
     )
 
 
@@ -280,13 +283,12 @@ def _judgment_news(place: Place) -> dict[str, Any] | None:
     return {"now": published[-1], "before": published[-2]} if len(published) > 1 else None
 
 
-def _scores_changed_at(place: Place) -> datetime | None:
-    """Return when new judgments changed the scores that a team sees under the presets while they are hidden."""
-    if place.view.own_team is None or place.view.sees_free_scores or not place.view.policy.presets:
+def _own_board(place: Place) -> Board | None:
+    """Return the board that a team sees without being charged: under the presets, or once scores are free."""
+    if place.view.own_team is None or not (place.view.sees_free_scores or place.view.policy.presets):
         return None
     try:
-        board = leaderboard(place.workspace, place.sender, place.name, Question(), None)
-        return shown_scores_changed_at(place.workspace, board)
+        return leaderboard(place.workspace, place.sender, place.name, Question(), None)
     except (NoQrels, Refused):
         return None
 
