@@ -70,5 +70,5 @@ def test_a_team_sees_what_its_runs_score_where_it_sends_them_and_which_runs_are_
     assert own.get("/v1/me/limits").json() == before
     campaign.release()
     page.locator("#runs thead").get_by_role("link").click()
-    expect(page.locator("tbody tr", has_text="your team").locator("th a:not(.pin)")).to_have_text(["tag", "worse"])
-    expect(page.locator("tbody tr", has_text="other")).not_to_contain_text("your team")
+    expect(page.locator("tbody tr", has_text="yours").locator("th a:not(.pin)")).to_have_text(["tag", "worse"])
+    expect(page.locator("tbody tr", has_text="other")).not_to_contain_text("yours")
