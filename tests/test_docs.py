@@ -198,7 +198,7 @@ def test_every_page_of_the_dashboard_is_found():
         for module in PAGES
         for route in module.router.routes
         if "GET" in route.methods
-        and not re.search(r"\.(json|csv|ndjson|tar|txt)$|\{form\}|/events$", route.path_format)
+        and not re.search(r"\.(json|csv|ndjson|svg|tar|tex|txt)$|\{form\}|/events$", route.path_format)
     }
     assert rows.keys() == shown
 

@@ -62,10 +62,15 @@ MOUNTED: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("POST", "/new/qrels", "survey_qrels", {}),
     ("GET", "/jobs/{job}/events", "follow_job", {}),
     ("GET", "/jobs/{job}/result.json", "read_job_result", {"format": "json", "table": None}),
+    ("GET", "/jobs/{job}/figures/{figure}.svg", "read_job_figure", {}),
     ("GET", "/jobs/{job}/tables/{table}.csv", "read_job_table_as_csv", {}),
+    ("GET", "/jobs/{job}/tables/{table}.tex", "read_job_table_as_latex", {}),
     ("GET", "/reports/{report}/events", "follow_report", {}),
     ("GET", "/reports/{report}/result.json", "read_report_result", {"format": "json"}),
+    ("GET", "/reports/{report}/result.tex", "read_report_result", {"format": "latex"}),
+    ("GET", "/reports/{report}/figures/{figure}.svg", "read_report_figure", {}),
     ("GET", "/reports/{report}/tables/{table}.csv", "read_report_table_as_csv", {}),
+    ("GET", "/reports/{report}/tables/{table}.tex", "read_report_table_as_latex", {}),
 )
 """Method and address, the API's operation, and values of its parameters, or what reads them in place of the API's."""
 
