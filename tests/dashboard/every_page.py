@@ -17,7 +17,7 @@ VALUES = {
     "release": "demo-small-1",
 }
 """What stands for each parameter of an address on the demo's server."""
-FILES = re.compile(r"\.(json|csv|ndjson|txt)$|\{form\}|/events$|^/help$|^/help/\{file\}$")
+FILES = re.compile(r"\.(json|csv|ndjson|svg|tar|tex|txt)$|\{form\}|/events$|^/help$|^/help/\{file\}$")
 """Addresses below a page that are no pages, and the documentation, which has tests of its own."""
 
 

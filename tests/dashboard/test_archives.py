@@ -15,6 +15,7 @@ from tests.jobs.test_importing import send, with_document
 from tests.waiting import over
 from tests.world.files import contents_of, unpacked
 from tests.world.laboratories import REPORT, Laboratory, rotated
+from tests.world.people import Person
 from tests.world.servers import ADMIN, new_settings, serving
 
 NAME = "</script><b>"
@@ -49,6 +50,22 @@ def packed(lab):
 @pytest.fixture(scope="module")
 def folder(packed, tmp_path_factory):
     return unpacked(packed, tmp_path_factory.mktemp("release"))
+
+
+@pytest.mark.parametrize("noun", ["job", "report"])
+def test_every_table_and_figure_is_on_its_page_in_the_forms_of_the_api(lab, noun):
+    person = Person(lab.service, ADMIN)
+    work, *_ = lab.organiser.get(f"/v1/{noun}s", params={"collection": lab.name}).json()["items"]
+    answer = lab.organiser.get(f"/v1/{noun}s/{work['id']}").json()
+    page = person.get(f"/{noun}s/{work['id']}").text
+    offered = set(re.findall(r'href="(/(?:jobs|reports)/[^"]+/(?:tables|figures)/[^"]+)"', page))
+    exhibits = [*answer["tables"], *answer["figures"]]
+    links = [exhibit[form] for exhibit in exhibits for form in ("csv", "latex", "svg") if exhibit.get(form)]
+    assert offered == {urlsplit(link).path.removeprefix("/v1") for link in links}
+    for link in offered:
+        assert person.get(link).raise_for_status().content == lab.organiser.get(f"/v1{link}").content
+    if noun == "report":
+        assert "booktabs" in person.get(f"/reports/{work['id']}/result.tex").raise_for_status().text
 
 
 def test_the_folder_has_the_very_files_and_numbers_of_the_service(lab, folder):

@@ -1,5 +1,7 @@
 """Journeys: from the demo to which runs are really better, with and without scripts, on paper and in a frame."""
 
+from statistics import median
+
 import pytest
 from playwright.sync_api import expect
 
@@ -119,3 +121,17 @@ def test_a_faulty_list_is_told_beside_it_and_a_chart_has_its_numbers_one_key_awa
     summary.focus()
     summary.press("Enter")
     expect(browser_page.page.locator("figure table")).to_be_visible()
+
+
+def test_a_run_leads_to_the_topics_on_which_it_is_furthest_behind(browser_page, demo_service):
+    query = {"metric": "nDCG@10", "topics": "all"}
+    table = demo_service.anonymous.get("/v1/collections/demo-small/scores", params=query).json()
+    scores = {run["name"]: next(iter(run["topics"].values())) for run in table["runs"]}
+    name = "otter-1"
+    behind = {topic: score - median(of[topic] for of in scores.values()) for topic, score in scores[name].items()}
+    browser_page.visit(f"/c/demo-small/runs/{name}?metric=nDCG@10")
+    main = browser_page.page.locator("main")
+    weakest = main.get_by_text("furthest behind the median").get_by_role("link").all_inner_texts()
+    assert weakest == [topic for topic in sorted(behind, key=behind.get)[:5] if behind[topic] < 0]
+    main.get_by_role("link", name=weakest[0], exact=True).click()
+    expect(main.get_by_role("heading", level=1)).to_have_text(f"Topic {weakest[0]}")

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from tests.world.campaigns import run_text
 from tests.world.pages import DOCS
-from tests.world.servers import ADMIN
+from tests.world.servers import ADMIN, new_settings, serving
 
 QRELS = "1 0 good 2\n1 0 fair 1\n1 0 bad 0\n2 0 fine 1\n2 0 bad 0\n"
 FAULTY_QRELS = QRELS.replace("fine 1", "fine one")
@@ -23,24 +23,31 @@ FAULTY_RUN = RUNS["otter"] + "2 Q0 late 4 many otter-1\n2 Q0 bad 3 0.1 otter-1\n
 
 class Walk:
     def __init__(self, watched, folder):
-        self.watched, self.page, self._folder = watched, watched.page, folder
+        self.watched, self.page, self._folder, self.clicks = watched, watched.page, folder, 0
         self.names = set()
         """What was pressed, as the page calls it."""
 
+    def open(self, text):
+        self.clicks += 1
+        self.page.get_by_text(text, exact=True).click()
+
     def press(self, name):
+        self.clicks += 1
         self.names.add(name)
         main = self.page.get_by_role("main")
         main.get_by_role("button", name=name, exact=True).or_(main.get_by_role("link", name=name, exact=True)).click()
 
     def go(self, name):
+        self.clicks += 1
         self.names.add(name)
         self.page.get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
 
     def send(self, label, name, text, button):
         path = self._folder / name
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
         section = self.page.get_by_role("region", name=label, exact=True)
         section.locator("input[type=file]").set_input_files(path)
+        self.clicks += 1
         section.get_by_role("button", name=button, exact=True).click()
 
     def fill(self, label, text):
@@ -78,6 +85,68 @@ def test_a_campaign_from_an_empty_service_to_a_released_board(open_page, sqlite_
     errors = [error for walk in walks for error in walk.watched.errors]
     assert [error for error in errors if "422" not in error] == []
     assert len(errors) == 3
+
+
+def test_a_campaign_takes_twenty_clicks_to_its_judgments_then_a_release_an_export_and_its_end(
+    open_page, sqlite_service, tmp_path
+):
+    organiser = Walk(open_page(sqlite_service), tmp_path)
+    published(organiser)
+    assert organiser.clicks <= 20
+    page = organiser.page
+    organiser.open("Freeze a release …")
+    organiser.fill("Title", "Web 2026, final")
+    organiser.press("Freeze the release")
+    expect(page.get_by_role("main")).to_contain_text("Release web-1 of web, as it was frozen")
+    with page.expect_download() as download:
+        organiser.press("Download the release")
+    folder = download.value.path().read_bytes()
+    organiser.go("Settings")
+    organiser.fill("Type web to confirm", "wob")
+    organiser.press("Delete for good")
+    expect(page.get_by_role("alert")).to_contain_text("The name to type is web")
+    organiser.fill("Type web to confirm", "web")
+    organiser.press("Delete for good")
+    expect(page.get_by_role("main")).to_contain_text("There is no collection yet.")
+    with serving(new_settings(tmp_path / "elsewhere")) as other:
+        imported(Walk(open_page(other), tmp_path), folder)
+
+
+def imported(elsewhere, folder):
+    """Makes a collection of the release, in another service."""
+    elsewhere.watched.sign_in(ADMIN)
+    elsewhere.press("New collection")
+    elsewhere.send("The file of a release", "web-1.tar", folder, "Import the release")
+    expect(elsewhere.page.get_by_role("main")).to_contain_text("Release web-1 of web, as it was frozen")
+    elsewhere.go("Board")
+    expect(elsewhere.page.locator("table.board tbody tr")).to_have_count(3)
+
+
+def published(organiser):
+    """From an empty service to published judgments, with the runs of three teams."""
+    organiser.watched.visit("/")
+    organiser.press("Sign in")
+    organiser.fill("Token", ADMIN)
+    organiser.press("Sign in")
+    organiser.press("New collection")
+    organiser.fill("Name", "web")
+    organiser.fill("Levels", "2")
+    organiser.fill("Topics", "1, 2")
+    organiser.press("Create the collection")
+    organiser.press("Upload judgments")
+    organiser.send("A file of judgments", "qrels.txt", QRELS, "Upload as a draft")
+    organiser.press("Publish version 1")
+    organiser.go("Teams")
+    organiser.fill("Invite teams", "lemur\nnewt\notter")
+    organiser.press("Invite")
+    organiser.go("Submissions")
+    for number, (team, run) in enumerate(RUNS.items(), start=1):
+        organiser.fill("Team", team)
+        organiser.send("Upload", f"{team}.txt", run, "Submit")
+        expect(organiser.page.locator("#sent .fine")).to_have_count(number)
+    organiser.go("Settings")
+    organiser.open("Release the judgments …")
+    organiser.press("Release the judgments now")
 
 
 def created(organiser):

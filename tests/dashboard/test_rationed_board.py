@@ -54,3 +54,21 @@ def test_a_free_setting_is_applied_by_a_button_that_says_what_it_costs_and_runs_
     page.get_by_role("button", name="Apply").click()
     expect(page.locator("#board .bar code").first).to_have_text("Q(beta=7,gains=linear)")
     expect(page.locator("#effect")).to_contain_text("46 of 50 are left")
+
+
+def test_a_team_sees_what_its_runs_score_where_it_sends_them_and_which_runs_are_its_own(open_page, sqlite_service):
+    campaign = rationed(sqlite_service, presets=PRESETS)
+    campaign.submit(RUN.replace(" tag\n", " other\n"), team="otter")
+    own = campaign.client("participant", "lemur")
+    before = own.get("/v1/me/limits").json()
+    page = opened(open_page, campaign, "/c/web/submissions").page
+    means = {row["name"]: row["mean"] for row in campaign.get("/leaderboard", own, metric=PRESETS[0]).json()["rows"]}
+    rows = page.locator("#runs tbody tr").all()
+    assert [row.locator("td").first.inner_text() for row in rows] == [
+        f"{next(iter(means[row.locator('th').inner_text()].values())):.2f}" for row in rows
+    ]
+    assert own.get("/v1/me/limits").json() == before
+    campaign.release()
+    page.locator("#runs thead").get_by_role("link").click()
+    expect(page.locator("tbody tr", has_text="yours").locator("th a:not(.pin)")).to_have_text(["tag", "worse"])
+    expect(page.locator("tbody tr", has_text="other")).not_to_contain_text("yours")

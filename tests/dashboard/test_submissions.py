@@ -3,6 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.world.campaigns import RUN, WORSE, Campaign
+from tests.world.servers import ADMIN
 
 
 def test_a_team_checks_its_files_and_then_sends_several(open_page, sqlite_service, tmp_path):
@@ -33,3 +34,29 @@ def test_a_team_checks_its_files_and_then_sends_several(open_page, sqlite_servic
     expect(page.locator("#sent .fine")).to_have_count(2)
     expect(page.locator("#runs tbody th")).to_have_text(["worse", "tag"])
     assert [run["name"] for run in campaign.get("/runs").json()["items"]] == ["tag", "taken", "worse"]
+
+
+def test_many_runs_come_by_pages_and_are_found_by_a_part_of_their_names(open_page, sqlite_service):
+    campaign = Campaign(sqlite_service, name="web")
+    campaign.put_qrels()
+    campaign.release()
+    for number in range(126):
+        team = "most" if number < 101 else f"team-{number}"
+        campaign.submit(RUN.replace(" tag\n", f" run-{number}\n"), team=team)
+    watched = open_page(sqlite_service)
+    watched.sign_in(ADMIN)
+    watched.visit("/c/web/submissions")
+    page, runs = watched.page, watched.page.locator("#runs tbody tr:not(.team) th")
+    expect(page.locator("#runs tr.team")).to_have_count(25)
+    page.get_by_role("link", name="Next →").click()
+    expect(runs).to_have_text(["run-125"])
+    page.get_by_role("link", name="← Before").click()
+    page.get_by_role("link", name="All 101 runs of most").click()
+    expect(runs).to_have_count(100)
+    page.get_by_role("link", name="Next →").click()
+    expect(runs).to_have_text(["run-0"])
+    page.get_by_role("link", name="Compare").click()
+    page.get_by_label("Second").fill("run-125")
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_role("main")).to_contain_text("Both runs have the same mean")
+    assert watched.errors == []

@@ -36,9 +36,15 @@ OF_API = {
     "/c/web/scores.json?topics=all": "/scores?topics=all",
     "/c/web/compare.json?run=tag&run=worse": "/compare?run=tag&run=worse",
     "/c/web/audit.ndjson": "/audit?format=ndjson",
+    "/c/web/releases/1.tar": "/releases/1/archive",
     "/r/web-1": "/releases/1",
 }
 """Pages of a collection, and the address of the API that shows as much."""
+FILES = (
+    ("/c/web/runs/tag", "/c/web/runs/tag/file.txt", "/runs/tag"),
+    ("/c/web/judgments", "/c/web/judgments/1/file.txt", "/qrels/1"),
+)
+"""A page with a link to a file, the file, and the address of the API that has it as text."""
 ROLES = ("organiser", "participant", "other team", "reader", "anonymous")
 
 
@@ -74,6 +80,15 @@ def test_pages_are_there_for_whom_the_api_answers(visitor, campaign):
     assert person.get("/c/web/submissions").status_code == may_send
 
 
+def test_files_are_offered_to_whom_the_api_gives_them(visitor, campaign):
+    person, client = visitor
+    for page, file, path in FILES:
+        of_api = client.get(campaign.path + path, headers={"Accept": "text/plain"})
+        assert person.get(file).status_code == of_api.status_code
+        assert (f'href="{file}"' in person.get(page).text) == (of_api.status_code == 200)
+        assert of_api.status_code != 200 or person.get(file).content == of_api.content
+
+
 def test_a_hidden_phase_shows_nothing_of_the_judgments(visitor, campaign):
     person, client = visitor
     if client.get(f"{campaign.path}/qrels").status_code == 200:
@@ -81,6 +96,7 @@ def test_a_hidden_phase_shows_nothing_of_the_judgments(visitor, campaign):
     texts = "".join(person.get(page).text for page in OF_API)
     assert "0.6309" not in texts  # nDCG of a run, which is known from the API of organisers
     assert "Ideal ranking" not in texts
+    assert "median of" not in texts
 
 
 def test_every_page_of_a_collection_is_in_the_table():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 from pydantic_core import to_json
 
@@ -14,6 +15,8 @@ from gainboard.exhibits.figures import Figure
 
 MOST_CELLS = 20_000
 """The most numbers in the table below a figure. Larger ones are read better as CSV."""
+STEPS = 100
+"""The steps in which a larger heat map comes. Eyes tell no more colours apart; all digits are seven times the bytes."""
 Value = Mapping[str, Any]
 Rows = Sequence[Sequence[str]]
 
@@ -44,12 +47,25 @@ class FigureOnPage:
     @classmethod
     def of_value(cls, value: Value) -> FigureOnPage:
         """Return a figure from its value as JSON has it."""
-        text = to_json(value, inf_nan_mode="null").decode()
+        text = to_json(
+            {**value, "panels": [_in_steps(panel) for panel in value["panels"]]}, inf_nan_mode="null"
+        ).decode()
         # Inside a script element only its end tag and comments mean anything; in JSON, `<` may be written so.
         safe = Markup(text.replace("<", "\\u003c"))
         tables = [_table(panel) for panel in value["panels"]]
         is_small = sum(len(table.rows) * len(table.columns) for table in tables) <= MOST_CELLS
         return cls(value["name"], value["caption"], safe, tables if is_small else ())
+
+
+def _in_steps(panel: Value) -> Value:
+    """Return a panel; a large heat map has its values in steps from its lowest to its highest."""
+    if len(panel.get("rows", ())) * len(panel.get("columns", ())) <= MOST_CELLS:
+        return panel
+    values = np.array(panel["values"], float)
+    low, high = (0.0, 0.0) if np.isnan(values).all() else (float(np.nanmin(values)), float(np.nanmax(values)))
+    steps = np.rint((values - low) * (STEPS / ((high - low) or 1.0)))
+    cells = [[None if step != step else int(step) for step in row] for row in steps.tolist()]
+    return {**panel, "values": cells, "step": {"from": low, "size": (high - low) / STEPS}}
 
 
 def _table(panel: Value) -> TableOnPage:

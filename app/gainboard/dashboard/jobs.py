@@ -16,7 +16,7 @@ from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.api.job_answers import JobContext, read_context
 from gainboard.dashboard.figures import FigureOnPage, TableOnPage
 from gainboard.dashboard.mount import by_session
-from gainboard.dashboard.rendering import lead_to, page_of, pages
+from gainboard.dashboard.rendering import DRAWS, lead_to, page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
 from gainboard.dashboard.sessions import FormDep, Place, PlaceDep, VisitorDep, enter
 from gainboard.errors import GainboardError, NotFound
@@ -187,6 +187,7 @@ def _show_work(
         noun=noun,
         tables=[(table, table_on_page(place.workspace, maker, table)) for table in named] if maker else [],
         most_rows=MOST_ROWS,
+        draws=DRAWS,
         may_cancel=visitor.is_signed_in and not work.is_over,
         may_verify=visitor.is_signed_in and not (isinstance(work, StoredJob) and not is_verifiable(work)),
     )

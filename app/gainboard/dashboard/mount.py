@@ -16,15 +16,17 @@ from fastapi import Depends
 from fastapi.params import Depends as Dependency
 from fastapi.routing import APIRoute
 
-from gainboard.api import jobs, qrels, rankings, reports, runs, scores, topic_groups
+from gainboard.api import imports, jobs, qrels, rankings, reports, runs, scores, topic_groups
 from gainboard.api.dependencies import PrincipalDep, SenderDep
 from gainboard.api.queries import asked_by
+from gainboard.dashboard import archives
 from gainboard.dashboard.rendering import pages
 from gainboard.dashboard.sessions import VisitorDep, uploader
 from gainboard.evaluation.access.principals import Principal, Sender
 from gainboard.notation.queries import Said, ScoresQuery, TopicRankingsQuery
 
-ROUTERS = (qrels.surveys, *(each.router for each in (jobs, qrels, rankings, reports, runs, scores, topic_groups)))
+MODULES = (archives, imports, jobs, qrels, rankings, reports, runs, scores, topic_groups)
+ROUTERS = (qrels.surveys, *(module.router for module in MODULES))
 OPERATIONS = {route.name: route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)}
 
 
@@ -51,21 +53,32 @@ async def _json() -> dict[str, str]:
     return {"format": "json"}
 
 
-JSON = Depends(_json)
+async def _latex() -> dict[str, str]:
+    return {"format": "latex"}
+
+
+JSON, LATEX = Depends(_json), Depends(_latex)
 MOUNTED: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("GET", "/c/{collection}/qrels.json", "list_qrels", {}),
     ("GET", "/c/{collection}/rankings.json", "read_topic_rankings", {"asked": RANKINGS, "topic": Depends(_topic)}),
     ("GET", "/c/{collection}/scores.{form}", "read_scores", {"asked": Depends(_scores_in_form)}),
+    ("GET", "/c/{collection}/releases/{number}.tar", "read_release_archive", {}),
     ("POST", "/c/{collection}/qrels", "put_qrels", {}),
     ("POST", "/c/{collection}/runs", "submit_run", {}),
     ("POST", "/c/{collection}/topic-groups", "put_topic_groups", {}),
+    ("POST", "/new/import", "import_folder", {}),
     ("POST", "/new/qrels", "survey_qrels", {}),
     ("GET", "/jobs/{job}/events", "follow_job", {}),
     ("GET", "/jobs/{job}/result.json", "read_job_result", {"asked": JSON}),
+    ("GET", "/jobs/{job}/figures/{figure}.svg", "read_job_figure", {}),
     ("GET", "/jobs/{job}/tables/{table}.csv", "read_job_table_as_csv", {}),
+    ("GET", "/jobs/{job}/tables/{table}.tex", "read_job_table_as_latex", {}),
     ("GET", "/reports/{report}/events", "follow_report", {}),
     ("GET", "/reports/{report}/result.json", "read_report_result", {"asked": JSON}),
+    ("GET", "/reports/{report}/result.tex", "read_report_result", {"asked": LATEX}),
+    ("GET", "/reports/{report}/figures/{figure}.svg", "read_report_figure", {}),
     ("GET", "/reports/{report}/tables/{table}.csv", "read_report_table_as_csv", {}),
+    ("GET", "/reports/{report}/tables/{table}.tex", "read_report_table_as_latex", {}),
 )
 """Method and address, the API's operation, and values of its parameters, or what reads them in place of the API's."""
 

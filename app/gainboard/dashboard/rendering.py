@@ -386,14 +386,16 @@ class PrintedRequest:
 
 
 Form = Literal["json", "csv", "tex", "md", "svg", "png"]
+DRAWS = find_spec("matplotlib") is not None
+"""Pictures are offered where the `figures` extra draws."""
 FORMS = (
     ("csv", "CSV, for spreadsheets"),
     ("tex", "LaTeX, for papers"),
     ("md", "Markdown"),
-    *((("png", "PNG, for slides"), ("svg", "SVG, for slides")) if find_spec("matplotlib") else ()),
+    *((("png", "PNG, for slides"), ("svg", "SVG, for slides")) if DRAWS else ()),
     ("json", "JSON"),
 )
-"""The forms of a page's numbers, by the end of their address. Pictures are offered where the `figures` extra draws."""
+"""The forms of a page's numbers, by the end of their address."""
 FORMATS: Mapping[str, Literal["json", "csv", "latex", "markdown"]] = {
     "json": "json",
     "csv": "csv",

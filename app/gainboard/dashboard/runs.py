@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import Response
+from fastapi import Query, Response
 from fastapi.concurrency import run_in_threadpool
 
 from gainboard.api import uploads
-from gainboard.api.answers import answer
+from gainboard.api.answers import answer, uploaded_file
 from gainboard.api.dependencies import CollectionName
 from gainboard.api.queries import asked_by, question_of, version_of
 from gainboard.api.runs import RunName, in_slot
@@ -28,7 +27,7 @@ from gainboard.errors import JudgmentsHidden, NoQrels, NotFound, Refused
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.access.teams import list_teams, runs_left
 from gainboard.evaluation.access.visibility import View, require_participation
-from gainboard.evaluation.boards.leaderboard import Board, Row, leaderboard
+from gainboard.evaluation.boards.leaderboard import Board, Row, TopicScore, leaderboard
 from gainboard.evaluation.boards.rankings import RunProfile, run_profile
 from gainboard.evaluation.judgments import qrels
 from gainboard.evaluation.judgments.impact import shown_scores_changed_at
@@ -39,6 +38,7 @@ from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.scoring.requests import Question, score
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.notation.queries import MetricsQuery, RankingOptions, RunUploadQuery
+from gainboard.notation.types import INTEGER
 from gainboard.statistics.means import competition_ranks
 from gainboard.vocabulary import OFFICIAL
 
@@ -61,15 +61,19 @@ def show_run(
         board = leaderboard(workspace, place.sender, collection, question_of(asked), asked.get("by"))
     except (NoQrels, Refused) as error:
         why = error.message
+    rows = board.rows if board else []
+    at = next((number for number, row in enumerate(rows) if row.run.name == run), None)
     if place.view.organises or seen.run.team_id == place.view.own_team:
         # A run that arrived before the audit log began has none.
         with suppress(NotFound):
             receipt = receipt_of_run(workspace, principal, collection, run)
     if place.view.sees_judgments:
         profile = run_profile(workspace, principal, collection, run, qrels=version_of(asked))
+    row = rows[at] if at is not None else None
+    by_topic = row if row and place.view.sees_free_scores and row.topics else None
+    figures = [_topics_figure(by_topic)] if by_topic else []
+    figures += [_figure(profile)] if profile else []
     query = query_of({"run": run} | {name: value for name, value in asked.items() if name != "by"})
-    rows = board.rows if board else []
-    at = next((number for number, row in enumerate(rows) if row.run.name == run), None)
     return page_of(
         place,
         "run.html",
@@ -78,7 +82,7 @@ def show_run(
         seen=seen,
         receipt=receipt,
         described=_described(place, run),
-        scores=_scores(rows[at]) if at is not None else [],
+        scores=_scores(row) if row else [],
         why=why or (board.scores.withheld.get(run) if board else None),
         digits=shown_digits(board) if board else DIGITS,
         count=len(rows),
@@ -86,10 +90,19 @@ def show_run(
         above=rows[at - 1].run.name if at else None,
         below=rows[at + 1].run.name if at is not None and at + 1 < len(rows) else None,
         ties=_ties(place, seen, board) if board else None,
-        figures=[FigureOnPage.of(_figure(profile))] if profile else [],
+        board=board,
+        weakest=_weakest(by_topic) if by_topic else [],
+        figures=[FigureOnPage.of(figure) for figure in figures],
         numbers=query,
         asking=PrintedRequest.of(place, "scores", query),
     )
+
+
+@router.get("/c/{collection}/runs/{run}/file.txt")
+def download(collection: CollectionName, run: RunName, visitor: VisitorDep) -> Response:
+    """Return the file of a run, as it was uploaded."""
+    seen = runs.find_run(visitor.workspace, visitor.principal, collection, run, for_file=True)
+    return uploaded_file(runs.read_file(visitor.workspace, seen.run), seen.run.sha256, run)
 
 
 def _described(place: Place, run: str) -> Sequence[tuple[str, str, Any]]:
@@ -134,6 +147,26 @@ def _ties(place: Place, seen: runs.SeenRun, board: Board) -> dict[str, Any] | No
     return {"share": ties.tied_share, "ranges": dict(zip(table.labels, ends, strict=True))}
 
 
+WEAKEST = 5
+
+
+def _weakest(row: Row) -> list[TopicScore]:
+    """Return the topics on which the run is furthest behind the median of all runs."""
+    sign = -1 if row.board.metric.is_reversed else 1
+    behind = [topic for topic in row.topics if sign * topic.score < sign * topic.median]
+    return sorted(behind, key=lambda topic: sign * (topic.score - topic.median))[:WEAKEST]
+
+
+def _topics_figure(row: Row) -> Figure:
+    names, scores, medians = (list(values) for values in zip(*row.topics, strict=True))
+    places = list(range(len(names)))
+    median = f"median of {len(row.board.scores.runs)} runs"
+    series = [Series("this run", places, scores, "points"), Series(median, places, medians, "line")]
+    axes = Axis("Topic, the lowest median first", categories=names), Axis(row.board.by)
+    caption = f"{row.board.by} of {row.run.name} by topic, and the {median}."
+    return Figure("topics", caption, [Panel(*axes, series, title="Scores by topic")])
+
+
 def _figure(profile: RunProfile) -> Figure:
     ranks = list(range(1, len(profile.gain) + 1))
     rank = Axis("Rank", counts=True)
@@ -166,6 +199,8 @@ def _figure(profile: RunProfile) -> Figure:
 MOST = 2000
 FEW = 10
 """The runs of each team that organisers see at first, the newest."""
+MOST_TEAMS, MOST_RUNS = 25, 100
+"""The most teams on a page of all, and the most runs on a page of one team."""
 FORMATS = "TREC's format: topic, Q0, document, rank, score, run tag; plain, gzip or zstd"
 
 
@@ -179,7 +214,9 @@ class TeamRuns:
 
 
 @router.get("/c/{collection}/submissions")
-def show_submissions(place: PlaceDep, team: str | None = None) -> Response:
+def show_submissions(
+    place: PlaceDep, team: str | None = None, page: Annotated[int, Query(ge=1, le=MOST), INTEGER] = 1
+) -> Response:
     """Show the runs that this visitor may see, by team, and the place to upload one."""
     require_participation(place.view)
     workspace, principal, collection = place.workspace, place.principal, place.name
@@ -187,9 +224,16 @@ def show_submissions(place: PlaceDep, team: str | None = None) -> Response:
     seen = runs.list_runs(workspace, principal, collection, None, MOST)
     shown = [each for each in seen if own_team in (None, each.run.team_id)]
     shown.sort(key=lambda each: each.run.created_at, reverse=True)
+    board = _own_board(place)
     _, every_team = list_teams(workspace, principal, collection, None, MOST)
     teams = [each for each in every_team if own_team in (None, each.id)]
-    left = runs_left(workspace, place.view, teams)
+    chosen = [each for each in teams if team in (None, each.name)]
+    is_overview = place.view.organises and team is None
+    counted, size = (len(chosen), MOST_TEAMS) if is_overview else (sum(each.runs for each in chosen), MOST_RUNS)
+    on_page = slice(size * (page - 1), size * page)
+    if is_overview:
+        chosen = chosen[on_page]
+    left = runs_left(workspace, place.view, chosen)
     closed = None
     try:
         # Organisers name the team in the form, which comes with the file.
@@ -202,10 +246,14 @@ def show_submissions(place: PlaceDep, team: str | None = None) -> Response:
         f"Submissions to {place.title}",
         "Submissions",
         teams=[
-            TeamRuns(each.name, [run for run in shown if run.run.team == each.name], left[each.id]) for each in teams
+            TeamRuns(each.name, [run for run in shown if run.run.team == each.name], left[each.id]) for each in chosen
         ],
-        few=FEW if place.view.organises else MOST,
-        shown_whole=team,
+        team_names=[each.name for each in teams],
+        rows=slice(FEW) if is_overview else on_page,
+        is_overview=is_overview,
+        page=page,
+        pages=-(-counted // size),
+        chosen=team,
         count=len(shown),
         most=MOST,
         allowance=score_budget.allowance_of(workspace, principal),
@@ -213,7 +261,10 @@ def show_submissions(place: PlaceDep, team: str | None = None) -> Response:
         formats=FORMATS,
         may_withdraw=runs.may_withdraw(place.view, place.now),
         news=_judgment_news(place),
-        scores_changed_at=_scores_changed_at(place),
+        board=board,
+        digits=shown_digits(board) if board else DIGITS,
+        means={row.run.name: row.means[row.board.place] for row in board.rows} if board else {},
+        scores_changed_at=shown_scores_changed_at(workspace, board) if board else None,
     )
 
 
@@ -232,13 +283,12 @@ def _judgment_news(place: Place) -> dict[str, Any] | None:
     return {"now": published[-1], "before": published[-2]} if len(published) > 1 else None
 
 
-def _scores_changed_at(place: Place) -> datetime | None:
-    """Return when new judgments changed the scores that a team sees under the presets while they are hidden."""
-    if place.view.own_team is None or place.view.sees_free_scores or not place.view.policy.presets:
+def _own_board(place: Place) -> Board | None:
+    """Return the board that a team sees without being charged: under the presets, or once scores are free."""
+    if place.view.own_team is None or not (place.view.sees_free_scores or place.view.policy.presets):
         return None
     try:
-        board = leaderboard(place.workspace, place.sender, place.name, Question(), None)
-        return shown_scores_changed_at(place.workspace, board)
+        return leaderboard(place.workspace, place.sender, place.name, Question(), None)
     except (NoQrels, Refused):
         return None
 

@@ -17,17 +17,20 @@ from gainboard.api.collections import show, values_of
 from gainboard.api.dependencies import CollectionName
 from gainboard.api.models.admin import NewToken
 from gainboard.api.models.collections import ChangeableSettings
+from gainboard.api.models.releases import NewRelease
 from gainboard.api.tokens import TokenId
 from gainboard.dashboard.rendering import lead_to, page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, told_by, with_faults
 from gainboard.dashboard.sessions import Form, FormDep, Place, PlaceDep, VisitorDep, forget_once, show_once, shown_once
-from gainboard.errors import GainboardError, InvalidRequest, SettingsChanged
+from gainboard.errors import GainboardError, HeldByRelease, InvalidRequest, SettingsChanged
 from gainboard.evaluation import audit, collections
 from gainboard.evaluation.access import tokens
 from gainboard.evaluation.access.tokens import Wish
 from gainboard.evaluation.collection_settings import Policy
 from gainboard.evaluation.collections import Described
+from gainboard.evaluation.releases.releases import list_releases
 from gainboard.evaluation.scoring.requests import official_metrics
+from gainboard.jobs.freezing import Wanted, freeze
 from gainboard.notation.types import BOOLEAN
 from gainboard.store.audit import AuditWanted
 from gainboard.vocabulary import Phase
@@ -74,6 +77,7 @@ def _show_page(
     fields: Sequence[Field] | None = None,
     seen: str = "",
     token_fields: Sequence[Field] | None = None,
+    release_fields: Sequence[Field] | None = None,
     fault: str = "",
     is_saved: bool = False,
     status: int = 200,
@@ -97,6 +101,9 @@ def _show_page(
         has_official_metric=bool(official_metrics(place.view.collection)),
         token_fields=token_fields or _token_fields(),
         is_making_token=token_fields is not None,
+        release_fields=release_fields or _release_fields(),
+        is_freezing=release_fields is not None,
+        releases=list_releases(workspace, principal, name)[1],
         is_saved=is_saved,
         warnings=described.warnings,
         fault=fault,
@@ -177,6 +184,37 @@ def change_phase(collection: CollectionName, phase: Phase, visitor: VisitorDep, 
     """Release the judgments, or hide them again."""
     collections.change(visitor.workspace, visitor.principal, collection, {"phase": phase})
     return _lead_back(visitor.request, collection)
+
+
+def _release_fields() -> list[Field]:
+    return fields_of(NewRelease.model_json_schema(), {})
+
+
+@router.post("/c/{collection}/releases")
+def make_release(form: FormDep, place: PlaceDep) -> Response:
+    """Make a release of the collection as it is now, and show it."""
+    place.view.require_organiser()
+    fields = _release_fields()
+    try:
+        sent = NewRelease.model_validate(read(fields, form))
+        _, release = freeze(place.workspace, place.principal, place.sender, place.name, Wanted(**sent.model_dump()))
+    except (ValidationError, GainboardError) as error:
+        faulty, fault = with_faults(fields, form, error), f"Nothing was frozen. {told_by(error)}"
+        return _show_page(place, release_fields=faulty, fault=fault, status=422)
+    return lead_to(place.request, f"/r/{place.name}-{release.number}")
+
+
+@router.post("/c/{collection}/delete")
+def delete_collection(form: FormDep, place: PlaceDep) -> Response:
+    """Delete the collection whose name was typed, and show the others."""
+    place.view.require_organiser()
+    if form.get("name") != place.name:
+        return _show_page(place, fault=f"Nothing was deleted. The name to type is `{place.name}`.", status=422)
+    try:
+        collections.delete(place.workspace, place.principal, place.name)
+    except HeldByRelease as error:
+        return _show_page(place, fault=f"Nothing was deleted. {error.message}", status=409)
+    return lead_to(place.request, "/")
 
 
 @router.post("/c/{collection}/tokens")

@@ -35,6 +35,7 @@ const FACTS = {
   groups: (body) => count(body.items.length, "topic group"),
   matrix: (body) => `${body.metric}: ${count(body.runs, "run")}, ${count(body.topics, "topic")}`,
   topics: (body) => count(body.topics, "topic"),
+  release: (body) => `${body.title}, ${count(body.left_out.length, "result")} left out`,
 };
 
 function addressOf(form, isCheck) {
@@ -52,7 +53,8 @@ function show(form, item, { status, body }, isCheck) {
   item.classList.add(isFine ? "fine" : "bad");
   const happened = isCheck ? "is fine; nothing was stored" : status === 200 && form.dataset.kind === "run" ? "was here already" : "is stored";
   item.append(element("p", isFine ? `${happened}: ${FACTS[form.dataset.kind](body)}` : (body?.detail ?? "The connection was lost. Send the file again.")));
-  const findings = [...(body?.errors ?? []), ...(body?.warnings ?? [])];
+  const leftOut = (body?.left_out ?? []).map((result) => ({ location: result.kind, message: result.because }));
+  const findings = [...(body?.errors ?? []), ...(body?.warnings ?? []), ...leftOut];
   if (findings.length === 0) return;
   const table = element("table", "", "plain");
   const head = table.createTHead().insertRow();
@@ -88,7 +90,7 @@ async function sendAll(form, isCheck) {
     show(form, item, answer, isCheck);
     if (!isCheck && answer.status >= 200 && answer.status < 300) stored = answer.body;
   }
-  if (!stored) return;
+  if (!stored || stored.left_out?.length) return; // what was left out is read here
   form.dispatchEvent(new CustomEvent("stored", { detail: stored, bubbles: true }));
   if (stored.job && form.dataset.job) location.assign(form.dataset.job.replace("{job}", stored.job));
   else if (form.dataset.then) location.assign(form.dataset.then.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(stored[name])));

@@ -86,9 +86,13 @@ class View:
         if not self.sees_scores:
             raise self._hidden()
 
+    def sees_file(self, run: Run) -> bool:
+        """Return whether the file of a run that exists for the principal may be read."""
+        return self.sees_judgments or run.team_id == self.own_team
+
     def require_file(self, run: Run) -> None:
         """Raise JudgmentsHidden unless the principal may read the run's file, which is its team's until the release."""
-        if not (self.sees_judgments or run.team_id == self.own_team):
+        if not self.sees_file(run):
             raise JudgmentsHidden(f"Only the team of {run.name!r} may read its file until the judgments are released.")
 
     def _hidden(self) -> JudgmentsHidden:

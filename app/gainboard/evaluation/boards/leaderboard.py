@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,14 @@ class GroupMeans:
     chosen: ChosenTopics
     means: Floats
     topics_scored: Mapping[str, int]
+
+
+class TopicScore(NamedTuple):
+    """The score of a run on a topic, and the median of all runs of its board."""
+
+    topic: str
+    score: float
+    median: float
 
 
 @dataclass(frozen=True)
@@ -82,6 +90,17 @@ class Row:
     def by_group(self) -> list[list[float]]:
         """The means over the topics of each group of the board."""
         return [group.means[:, self.column].tolist() for group in self.board.by_group]
+
+    @cached_property
+    def topics(self) -> list[TopicScore]:
+        """The run's scores under the metric that ranks, the lowest median first: not to be shown while rationed."""
+        scores = self.board.scores.by_topic[self.board.place]
+        # A topic without a relevant document has no score, whatever the run.
+        defined = np.flatnonzero(~np.isnan(scores).any(axis=0))
+        names = [self.board.scores.topics[topic] for topic in defined.tolist()]
+        medians = np.median(scores[:, defined], axis=0).tolist()
+        topics = map(TopicScore, names, scores[self.column, defined].tolist(), medians)
+        return sorted(topics, key=lambda topic: topic.median)
 
     @property
     def uncorrected(self) -> list[float]:
