@@ -70,6 +70,7 @@ def show(request: Request, described: Described) -> CollectionAnswer:
         ignore_identical_ids=collection.ignore_identical_ids,
         intents=collection.intents,
         topics=collection.topics,
+        queries=described.queries,
         metrics=collection.metrics,
         policy=_shown_policy(collection, workspace.now()),
         public=collection.public,
