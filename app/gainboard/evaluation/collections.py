@@ -57,6 +57,7 @@ def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -
     """Create a collection for an organiser of the instance. Raise CollectionExists, or BadInput for its settings."""
     require_creator(principal)
     values = values | {"policy": merged_policy(None, values.get("policy") or {})}
+    values = {name: value for name, value in values.items() if name != "queries" or value}
     check(values)
     with workspace.database.writing() as tx:
         collection = collections.create(tx, workspace.now(), **values)
@@ -176,6 +177,12 @@ def find_collection(workspace: Workspace, principal: Principal, name: str) -> De
     """Return a collection, with the counts of its judgments if the principal may know them."""
     with workspace.database.reading() as tx:
         return _describe(workspace, tx, visibility.open_collection(tx, principal, name))
+
+
+def read_queries(workspace: Workspace, view: visibility.View) -> Mapping[str, str]:
+    """Return the texts of the collection's queries, by topic."""
+    with workspace.database.reading() as tx:
+        return collections.find_queries(tx, view.collection.id) or {}
 
 
 def _describe(workspace: Workspace, tx: Transaction, view: visibility.View) -> Described:
