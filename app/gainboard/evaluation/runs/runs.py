@@ -21,7 +21,7 @@ from gainboard.notation.texts import is_slug, name_from_tag
 from gainboard.store import blobs, collections, qrels, runs
 from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.blobs import Content
-from gainboard.store.database import Transaction
+from gainboard.store.database import Transaction, machine_of
 from gainboard.store.records import Judging, Qrels, Run, Warnings
 from gainboard.trec import FileWarning, RunReader
 from gainboard.vocabulary import LateShown, RunOrder
@@ -129,10 +129,12 @@ def check(workspace: Workspace, principal: Principal, name: str, body: Body, det
             same = runs.find_same(tx, view.collection.id, team, upload.intake.sha256) if team is not None else None
             if same is None and runs.find(tx, view.collection.id, name_of_run) is not None:
                 raise runs.taken(name_of_run)
-    file, declared = upload.file, set(view.collection.topics or ())
-    missing, unknown = len(declared - {*file.topics}), len({*file.topics} - declared) if declared else 0
-    warnings = [*file.warnings, *run_files.topic_warnings(unknown, missing, "collection")]
-    shown = [warning.as_json() for warning in warnings]
+    file, declared = upload.file, view.collection.topics or []
+    coverage = run_files.coverage_needed(view.policy, view.collection.is_released(workspace.now()))
+    warnings = run_files.declared_topic_warnings(file.topics, declared, coverage)
+    if upload.index is not None and not declared:
+        warnings = run_files.judged_run_warnings(file, upload.index)
+    shown = [warning.as_json() for warning in [*file.warnings, *warnings]]
     return CheckedRun(same.name if same else name_of_run, file.tag, len(file.topics), file.retrieved, shown)
 
 
@@ -264,8 +266,9 @@ def describe(
     if judging is not None:
         warnings = run_files.topic_warnings(judging.topics_unknown, judging.topics_missing, "qrels")
     elif view.collection.topics:
-        declared, topics = set(view.collection.topics), set(unpack_names(dict(runs.list_topics(tx, [run.id]))[run.id]))
-        warnings = run_files.topic_warnings(len(topics - declared), len(declared - topics), "collection")
+        topics = unpack_names(dict(runs.list_topics(tx, [run.id]))[run.id])
+        coverage = run_files.coverage_needed(view.policy, view.collection.is_released(machine_of(tx).now()))
+        warnings = run_files.declared_topic_warnings(topics, view.collection.topics, coverage)
     else:
         would_see_scores = view.sees_scores and not view.sees_free_scores
         warnings = [visibility.unscorable(view.collection)] if would_see_scores else []
