@@ -140,7 +140,8 @@ def _released_at(old: Collection, values: Mapping[str, Any], now: datetime) -> d
     """Return the first release once these values are set, as far as it has come."""
     if old.release is not None and old.release <= now:
         return old.release
-    was_open, is_open = old.is_released(now), replace(old, **values).is_released(now)
+    new = {name: values[name] for name in ("phase", "releases_at") if name in values}
+    was_open, is_open = old.is_released(now), replace(old, **new).is_released(now)
     return now if is_open and not was_open else None
 
 

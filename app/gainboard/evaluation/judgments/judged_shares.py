@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -86,8 +85,10 @@ def shares_beside(
         # Scores are kept in memory, so that a board has them as quickly as its means.
         judged = replace(question, metrics=[f"Judged@{cutoff}"], also=(), defaults={}, qrels=table.qrels.named)
         shares = score(workspace, sender, view.collection.name, replace(judged, names="gainboard"))
-        by_run = zip(shares.names, shares.means[0].tolist(), strict=True)
-        return {name: share for name, share in by_run if not math.isnan(share)}
+        # The means count topics that a run lacks, on which nothing is judged because nothing is there.
+        counts = len(shares.topics) - shares.arrays.topics_missing
+        means = shares.means[0] * len(shares.topics) / np.where(counts, counts, np.nan)
+        return {name: mean for name, mean in zip(shares.names, means.tolist(), strict=True) if mean == mean}
     with workspace.database.reading() as tx:
         # Stored with the join at upload, so that no ranking is read.
         judgings = runs.find_judgings(tx, [run.id for run in table.runs], table.qrels.id)

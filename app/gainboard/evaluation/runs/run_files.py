@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from gainboard.errors import Fault, FaultyFile
 from gainboard.evaluation.runs.join import JudgedFile, QrelsIndex, assemble_joined, judge
 from gainboard.notation.texts import order_topics
@@ -209,16 +211,20 @@ def no_declared_topics(its_topic: str, collection: str, declared: Iterable[str])
     return FaultyFile([Fault("no-declared-topics", message)], 1)
 
 
-def topic_warnings(unknown: int, missing: int, of: str, named: Sequence[str] = ()) -> list[FileWarning]:
-    """Return the warnings for a run with `unknown` topics, and without `missing` topics, of which the first have names.
+def list_missing(topics: Iterable[str], wanted: Sequence[str], declared: Sequence[str] | None = None) -> list[str]:
+    """Return the wanted topics that are not among the topics of a run, in the order for people."""
+    of_run = set(topics)
+    missing = [topic for topic in wanted if topic not in of_run]
+    return [missing[index] for index in order_topics(missing, declared)]
 
-    The `named` topics are in the order for people.
-    """
+
+def topic_warnings(unknown: int, missing: int, of: str, named: Sequence[str] = ()) -> list[FileWarning]:
+    """Return the warnings for a run with `unknown` topics, and without `missing` topics, which are `named` in order."""
     more = f" and {missing - MOST_NAMED:,} more" if missing > MOST_NAMED else ""
-    names = f" ({', '.join(named[:MOST_NAMED])}{more})" if named else ""
+    names = f": {', '.join(named[:MOST_NAMED])}{more}" if named else ""
     warnings = (
         FileWarning("unknown-topics", f"The run has topics that are not in the {of}; these are ignored.", unknown),
-        FileWarning("missing-topics", f"The run lacks topics of the {of}{names}; these score 0.", missing),
+        FileWarning("missing-topics", f"The run lacks topics of the {of}; these score 0{names}.", missing),
     )
     return [warning for warning in warnings if warning.count]
 
@@ -241,14 +247,13 @@ def why_too_few(covered: int, declared: int, coverage: float) -> str | None:
     )
 
 
-def declared_topic_warnings(topics: Iterable[str], declared: Sequence[str], coverage: float) -> list[FileWarning]:
+def declared_topic_warnings(topics: Sequence[str], declared: Sequence[str], coverage: float) -> list[FileWarning]:
     """Return the warnings for a run with these topics; none if no topics are declared.
 
     `coverage` is the share of the declared topics that it needs for a score (`coverage_needed`).
     """
-    of_run = set(topics)
-    missing = [topic for topic in declared if topic not in of_run]
-    unknown = len(of_run.difference(declared)) if declared else 0
+    missing = list_missing(topics, declared, declared)
+    unknown = len(set(topics).difference(declared)) if declared else 0
     warnings = topic_warnings(unknown, len(missing), "collection", missing)
     if why := why_too_few(len(declared) - len(missing), len(declared), coverage):
         warnings.append(FileWarning("too-few-topics", f"The run gets no score while the judgments are hidden. {why}"))
@@ -258,10 +263,8 @@ def declared_topic_warnings(topics: Iterable[str], declared: Sequence[str], cove
 def judged_run_warnings(file: RunFile, index: QrelsIndex) -> list[FileWarning]:
     """Return the warnings about the topics and documents of a run that is joined with judgments."""
     assert file.joined is not None
-    retrieved = file.joined.run.retrieved.tolist()
-    missing = [topic for topic, place in index.rows.items() if not retrieved[place]]
-    named = [missing[place] for place in order_topics(missing, None)]
-    warnings = topic_warnings(file.joined.topics_unknown, len(missing), "qrels", named)
+    missing = int(np.count_nonzero(file.joined.run.retrieved == 0))
+    warnings = topic_warnings(file.joined.topics_unknown, missing, "qrels", list_missing(file.topics, [*index.rows]))
     return warnings if len(file.joined.run.level) else [*warnings, no_common_documents(file.example, index)]
 
 
