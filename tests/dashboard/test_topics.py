@@ -27,7 +27,9 @@ def test_topics_come_as_declared_with_the_texts_of_their_queries(open_page, sqli
     part.locator("input[type=file]").set_input_files(table)
     with page.expect_navigation():
         part.get_by_role("button", name="Declare").click()
-    expect(page.get_by_role("main")).to_contain_text("3 topics are declared: 2, 10, 1")
+    expect(page.get_by_role("main")).to_contain_text(
+        "3 topics are declared: 2, 10, 1; the texts of 3 queries are shown"
+    )
     watched.visit(f"/c/{campaign.name}/topics")
     # Topics that nobody declared come last, 3 before 20.
     shown = page.get_by_role("region", name="Topics in numbers").locator("tbody th a")

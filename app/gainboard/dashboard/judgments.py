@@ -81,6 +81,7 @@ def show_judgments(place: PlaceDep, judgments: JudgmentsDep = OFFICIAL) -> Respo
         matrices=list_matrices(workspace, principal, collection),
         groups=list_groups(workspace, principal, collection),
         releases=list_releases(workspace, principal, collection)[1],
+        queries=len(read_queries(workspace, place.view)),
         sets=list_sets(workspace, principal, collection),
         layouts=INTENT_LAYOUTS if place.view.collection.intents else LAYOUTS,
         shown=judgments,

@@ -34,7 +34,7 @@ const FACTS = {
   judgments: (body) => `${count(body.topics, "topic")}, ${count(body.judged, "judgment")}, ${body.relevant.toLocaleString("en")} relevant`,
   groups: (body) => count(body.items.length, "topic group"),
   matrix: (body) => `${body.metric}: ${count(body.runs, "run")}, ${count(body.topics, "topic")}`,
-  topics: (body) => `${count(body.topics, "topic")}, ${body.queries.toLocaleString("en")} with the text of its query`,
+  topics: (body) => count(body.topics, "topic"),
 };
 
 function addressOf(form, isCheck) {
