@@ -28,7 +28,7 @@ from gainboard.dashboard.sessions import Form
 from gainboard.errors import BadSetting
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app
-from gainboard.notation.texts import read_boolean, read_integer, read_number, read_time
+from gainboard.notation.texts import order_topics, read_boolean, read_integer, read_number, read_time, read_topics
 from gainboard.notation.types import JsonBody
 from gainboard.settings import Settings
 from gainboard.store.database import Database
@@ -241,3 +241,32 @@ def test_a_box_of_a_form_is_text_or_is_read_in_one_form():
                 value = sent[name]
                 if isinstance(value, int | float):
                     assert is_as_written(text, value), f"{model.__name__}.{field.name}={text!r}"
+
+
+LONG = "9" * 5_000
+"""A number of more digits than Python reads."""
+
+
+@pytest.mark.parametrize(
+    ("declared", "shown"),
+    [
+        (None, ["1", "2", "10", "101", LONG, "MB-9", "MB-10", "mb"]),
+        (["10", "mb", "absent"], ["10", "mb", "1", "2", "101", LONG, "MB-9", "MB-10"]),
+    ],
+)
+def test_topics_are_shown_as_declared_and_else_by_the_numbers_in_their_names(declared, shown):
+    topics = sorted(shown)
+    assert [topics[index] for index in order_topics(topics, declared)] == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "topics", "queries"),
+    [
+        ("51 52\n53\t54", ["51", "52", "53", "54"], {}),
+        ("51\teels, and cats\tof 1990\r\n\n52\t\n", ["51", "52"], {"51": "eels, and cats\tof 1990"}),
+        ("Query-ID\tText\n51\teels", ["51"], {"51": "eels"}),
+        ("", [], {}),
+    ],
+)
+def test_a_table_of_topics_has_an_id_a_tab_and_a_text_on_each_line(text, topics, queries):
+    assert read_topics(text) == (topics, queries)

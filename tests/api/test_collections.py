@@ -74,3 +74,23 @@ def test_everybody_finds_public_collections_once_they_are_released(shared):
         assert other.name not in listed(shared.anonymous)
     campaign.organiser.delete(campaign.path)
     assert campaign.name not in listed(shared.anonymous)
+
+
+def test_the_texts_of_queries_stay_until_somebody_changes_them_and_are_shown_to_a_team(shared):
+    texts = {"2": "why do cats purr", "10": "=1+1 <b>"}
+    campaign = Campaign(shared, topics=["2", "10"], queries=texts)
+    assert campaign.read("", campaign.client("participant", "lemur"))["queries"] == texts
+    seen = {"queries": texts}
+    assert campaign.change(topics=["10", "2"], queries=texts, seen=seen).json()["queries"] == texts
+    assert campaign.change(queries={"2": "eels"}).json()["topics"] == ["10", "2"]
+    # Whoever read the texts before somebody else changed them changes nothing unawares.
+    assert refused(campaign.change(queries={"2": "owls"}, seen=seen)) == (409, "settings-changed")
+    assert campaign.read("")["queries"] == {"2": "eels"}
+    assert refused(campaign.change(queries={"2": "\0"})) == (422, "invalid-request")
+    assert campaign.change(queries=None).json()["queries"] is None
+    changes = [entry["details"]["settings"] for entry in campaign.read("/audit", action="collection-changed")["items"]]
+    assert [each.get("queries") for each in changes] == [
+        None,
+        {"old": texts, "new": {"2": "eels"}},
+        {"old": {"2": "eels"}, "new": None},
+    ]

@@ -59,6 +59,8 @@ FILES = {
     "run-faulty": "1 Q0 d0 1 0.5 tag\n1 Q0 d1 2 many tag\n2 Q0 d0 1 0.5\n2 Q0 d0 2 0.5 tag\n",
     "run-heron-1": HIDDEN_RUN,
     "run-heron-2": HIDDEN_RUN.replace("heron-1", "heron-2").replace(" d1 ", " d9 "),
+    "run-heron-3": "1 Q0 d0 1 6 heron-3\n3 Q0 d0 1 6 heron-3\n",
+    "qrels-none": "1 0 d0 0\n3 0 d0 0\n",
     "run-gull-1": HIDDEN_RUN.replace("heron-1", "gull-1").replace(" d0 ", " d8 "),
     "metadata": METADATA,
     "matrix": MATRIX,

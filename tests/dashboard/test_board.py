@@ -167,3 +167,21 @@ def test_filters_and_pins_outlive_the_return_to_the_official_setting(browser_pag
     expect(page.locator("table.board tbody tr")).to_have_count(3)
     assert "pin=otter-3" in page.url
     assert "beta" not in page.url
+
+
+def test_judged_is_the_share_at_the_cut_off_where_the_metric_has_one(browser_page, demo_service):
+    heading, cells = (browser_page.page.locator(f"table.board {part}") for part in ("th.judged", "td.judged"))
+    browser_page.visit("/c/demo?metric=nDCG@10")
+    expect(heading).to_have_text("Judged@10")
+    answer = demo_service.anonymous.get("/v1/collections/demo/scores", params={"metric": "Judged@10"}).json()
+    count = answer["topics_scored"]["Judged@10"]
+    # Of the topics that the run has: one that lacks topics has nothing there that could be judged.
+    shares = {run["name"]: run["mean"]["Judged@10"] * count / (count - run["topics_missing"]) for run in answer["runs"]}
+    rows = demo_service.anonymous.get("/v1/collections/demo/leaderboard", params={"metric": "nDCG@10"}).json()["rows"]
+    expect(cells).to_have_text([f"{100 * shares[row['name']]:.0f} %" for row in rows])
+    browser_page.visit("/c/demo?metric=Q")
+    expect(heading).to_have_text("Judged")
+    runs = demo_service.anonymous.get("/v1/collections/demo/runs", params={"limit": 200}).json()["items"]
+    whole = {run["name"]: f"{100 * (1 - run['unjudged_share']):.0f} %" for run in runs}
+    rows = demo_service.anonymous.get("/v1/collections/demo/leaderboard", params={"metric": "Q"}).json()["rows"]
+    expect(cells).to_have_text([whole[row["name"]] for row in rows])

@@ -60,3 +60,23 @@ def test_many_runs_come_by_pages_and_are_found_by_a_part_of_their_names(open_pag
     page.get_by_role("button", name="Compare").click()
     expect(page.get_by_role("main")).to_contain_text("Both runs have the same mean")
     assert watched.errors == []
+
+
+def test_a_team_sees_what_is_left_after_each_run_and_what_a_run_lacks(open_page, sqlite_service):
+    policy = {"presets": ["AP"], "quotas": {"total": 3}}
+    campaign = Campaign(sqlite_service, topics=["1", "2", "10", "9"], policy=policy)
+    campaign.put_qrels()
+    watched = open_page(sqlite_service)
+    watched.sign_in(campaign.token("participant", "lemur"))
+    watched.visit(f"/c/{campaign.name}/submissions")
+    page, sent = watched.page, watched.page.locator("#sent li")
+    page.get_by_label("Run files").set_input_files({"name": "run", "mimeType": "text/plain", "buffer": RUN.encode()})
+    page.get_by_role("button", name="Check only").click()
+    expect(sent.first).to_contain_text("would be accepted, but gets no score; nothing was stored")
+    expect(sent.first).to_contain_text("The run lacks topics of the collection; these score 0: 10, 9.")
+    expect(sent.first).to_contain_text("It covers 2 of 4 declared topics; a score needs 90% of them")
+    page.get_by_role("button", name="Submit").click()
+    expect(sent.first).to_contain_text("is stored, but gets no score")
+    expect(page.locator("#state")).to_contain_text("The 1 run of your team")
+    expect(page.locator("#state dd").first).to_have_text("2 of 3")
+    assert page.locator("#sent .fine").count() == 0

@@ -48,7 +48,7 @@ TAR = {"Content-Type": "application/x-tar"}
 @pytest.fixture(scope="module")
 def origin(tmp_path_factory):
     with serving(new_settings(tmp_path_factory.mktemp("origin"))) as service:
-        lab = Laboratory(service)
+        lab = Laboratory(service, queries={"1": "why do cats purr"})
         lab.draft(qrels_text(3))
         lab.put_qrels(qrels_text(1))
         lab.put_qrels(qrels_text(2), judgments="second")

@@ -71,6 +71,7 @@ def show(request: Request, described: Described) -> CollectionAnswer:
         ignore_identical_ids=collection.ignore_identical_ids,
         intents=collection.intents,
         topics=collection.topics,
+        queries=described.queries,
         metrics=collection.metrics,
         # The time of the release may have come.
         policy=Policy.of(collection).model_copy(

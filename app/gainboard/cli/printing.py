@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # commands on files print tables, too, and start without Pyda
 
 DIGITS = 4
 """The decimal places of the scores in a table."""
+MOST_MEMBERS = 100
+"""The most members of a value that are printed one by one. Texts of queries may be thousands."""
 _CONTROLS = re.compile("[\x7f-\x9f]")
 """Control characters that JSON may contain unescaped."""
 _GAP = "  "
@@ -148,7 +150,9 @@ def _cell(value: Any) -> Value:
 
 def _members(of: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Value]]:
     for name, value in of.items():
-        if isinstance(value, Mapping) and value:
+        if isinstance(value, Mapping) and len(value) > MOST_MEMBERS:
+            yield before + name, f"{len(value):,}, which -f json shows"
+        elif isinstance(value, Mapping) and value:
             yield from _members(value, f"{before}{name}.")
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
             yield from _members({str(number): item for number, item in enumerate(value)}, f"{before}{name}.")

@@ -37,7 +37,7 @@ from gainboard.evaluation.scoring.ties import RunTies, TiedScores, as_json, refu
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, notes_on_names, score_all
 from gainboard.notation.sources import as_utf8
-from gainboard.notation.texts import warning_lines
+from gainboard.notation.texts import order_topics, warning_lines
 from gainboard.trec import FileWarning, QrelsFile
 from gainboard.vocabulary import TiesAsked
 
@@ -209,11 +209,12 @@ def make_table(scored: ScoredFiles) -> Table:
     if any(run.ties for run in scored.runs):
         return _ties_table(scored, columns)
     columns += [Column(label, digits=DIGITS) for label in scored.labels]
+    shown_topics = order_topics(scored.topics, None)
     for run, means in enumerate(mark_best(scored.means.tolist())):
         name = scored.names[run]
         if scored.per_topic:
             by_topic = scored.by_topic[:, run].T.tolist()
-            rows += ([name, topic, *scores] for topic, scores in zip(scored.topics, by_topic, strict=True))
+            rows += ([name, scored.topics[topic], *by_topic[topic]] for topic in shown_topics)
         rows.append([name, *(["all"] if scored.per_topic else []), *means])
     missing = [
         f"{name} ({run.topics_missing})"
@@ -235,9 +236,9 @@ def _ties_table(scored: ScoredFiles, columns: list[Column]) -> Table:
     for place, (name, run) in enumerate(zip(scored.names, scored.runs, strict=True)):
         every = np.array([scores[place] for _, scores in beside]).T.tolist()
         if scored.per_topic:
-            # the last row is the mean
-            rows += ([name, topic, None, *row] for topic, row in zip(scored.topics, every, strict=False))
+            rows += ([name, scored.topics[topic], None, *every[topic]] for topic in order_topics(scored.topics, None))
         share = run.ties[0].tied_share if run.ties else None
+        # The last row is the mean.
         rows.append([name, *(["all"] if scored.per_topic else []), share, *every[-1]])
     cut = [
         f"{name} ({run.ties[0].cut})"

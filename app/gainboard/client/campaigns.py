@@ -49,6 +49,7 @@ class CollectionSettings(TypedDict, total=False):
     ignore_identical_ids: bool
     intents: bool
     topics: Sequence[str] | None
+    queries: dict[str, str] | None
     metrics: Sequence[str] | None
     policy: dict[str, Any]
     public: bool

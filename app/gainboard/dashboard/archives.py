@@ -55,6 +55,7 @@ from gainboard.jobs.report_assembly import lay_out
 from gainboard.jobs.results import content, read_back
 from gainboard.jobs.verification import depended_on, report_depended_on
 from gainboard.notation.queries import ArchiveQuery
+from gainboard.notation.texts import order_topics
 from gainboard.store import blobs, files, jobs, reports, runs, score_matrices
 from gainboard.store.job_records import StoredJob, StoredReport
 from gainboard.store.records import Collection, Release
@@ -296,7 +297,8 @@ class Archive:
             return path if kind == "qrels" or path in run_paths else ""
 
         yield self._page("index.html", "archive_index.html", boards=boards_of(document), works=shown, file=file)
-        yield self._page("topics.html", "archive_topics.html")
+        shown_topics = order_topics(document["topics"], document["settings"]["topics"])
+        yield self._page("topics.html", "archive_topics.html", shown_topics=shown_topics)
         # The script of the page that compares runs has no quantiles of its own.
         freedoms = range(1, max(len(document["topics"]), 2))
         data = {name: document[name] for name in ("metrics", "topics", "scores")}

@@ -41,7 +41,7 @@ from gainboard.evaluation.access.teams import list_teams
 from gainboard.evaluation.boards.leaderboard import Board, Row, leaderboard
 from gainboard.evaluation.boards.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.collection_settings import Policy
-from gainboard.evaluation.judgments.judged_shares import whole_shares
+from gainboard.evaluation.judgments.judged_shares import shares_beside
 from gainboard.evaluation.judgments.qrels import list_versions
 from gainboard.evaluation.judgments.versions import list_choices
 from gainboard.evaluation.runs.runs import list_runs
@@ -349,7 +349,9 @@ def board_values(place: Place, asked: BoardQuery, typed: BoardQuery | None = Non
     choices = list_choices(place.workspace, place.view)
     judgment_sets = choices.judgment_sets if len(choices.judgment_sets) > 1 else []
     effect = setting_effect(place.workspace, place.sender, place.name, question, board)
-    judged = whole_shares(place.workspace, place.view, board.scores)
+    cutoff, depth = board.metric.cutoff, place.view.collection.depth
+    judged_to = cutoff if isinstance(cutoff, int) and cutoff < depth else None
+    judged = shares_beside(place.workspace, place.sender, place.view, board.scores, question, judged_to)
     is_rationed = board.scores.is_rationed
     allowance = None
     if is_rationed and place.visitor.is_signed_in:
@@ -371,6 +373,7 @@ def board_values(place: Place, asked: BoardQuery, typed: BoardQuery | None = Non
         **_table(place, asked, board, effect, judged),
         **form_of_board(place, typed or asked, board, choices.uploaded_metrics, judgment_sets),
         **links_of_board(place, asked, board),
+        "judged_to": judged_to,
         "columns": [label for label in board.scores.labels if label != board.by],
         "short": short_labels(board.scores.labels),
         "groups_of_topics": choices.topic_groups,

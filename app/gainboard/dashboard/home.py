@@ -17,6 +17,7 @@ from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
 from gainboard.errors import BadGains, BadInput, Conflict
 from gainboard.evaluation import collections
 from gainboard.metrics import parse_gains
+from gainboard.notation.texts import read_topics
 
 router, for_people = pages(), pages(PeopleRoute)
 MOST = 200
@@ -78,7 +79,11 @@ def create(visitor: VisitorDep, form: FormDep) -> Response:
     """Create the collection, and show its board, where a list says what to do next."""
     fields = _fields()
     try:
-        sent = NewCollection.model_validate(read(fields, form))
+        values = read(fields, form)
+        # A line with an id, a tab and a text, which may have commas.
+        if "\t" in (text := form.get("topics")).partition(",")[0]:
+            values["topics"], values["queries"] = read_topics(text)
+        sent = NewCollection.model_validate(values)
         seen = collections.create(visitor.workspace, visitor.principal, values_of(sent))
     except (ValidationError, BadInput, Conflict) as error:
         return _show_form(visitor, with_faults(fields, form, error), f"Nothing was created. {told_by(error)}")

@@ -17,6 +17,7 @@ from gainboard.analyses.job_kinds import schema_of
 from gainboard.analyses.pool import Pooling
 from gainboard.api import uploads
 from gainboard.api.answers import answer, uploaded_file
+from gainboard.api.collections import values_of
 from gainboard.api.dependencies import CollectionName
 from gainboard.api.judgment_sets import SetName
 from gainboard.api.models.collections import CollectionChange
@@ -32,6 +33,7 @@ from gainboard.dashboard.schema_forms import fields_of
 from gainboard.dashboard.sessions import FormDep, Place, PlaceDep, UploaderDep, VisitorDep
 from gainboard.errors import InvalidRequest, NoQrels
 from gainboard.evaluation import collections
+from gainboard.evaluation.collections import read_queries
 from gainboard.evaluation.judgments import publication, qrels, versions
 from gainboard.evaluation.judgments.impact import impact
 from gainboard.evaluation.judgments.judged_shares import judged_shares
@@ -45,7 +47,7 @@ from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.jobs.access import JobsWanted, list_jobs
 from gainboard.jobs.pools import find_pool, judging_progress
 from gainboard.notation.queries import LAST_VERSION, JudgmentsName, Said, ScoreMatrixUploadQuery
-from gainboard.notation.texts import SLUG_PATTERN
+from gainboard.notation.texts import SLUG_PATTERN, order_topics, read_topics
 from gainboard.store.records import VersionName
 from gainboard.vocabulary import FROM_QRELS, OFFICIAL, SetState
 
@@ -79,6 +81,7 @@ def show_judgments(place: PlaceDep, judgments: JudgmentsDep = OFFICIAL) -> Respo
         matrices=list_matrices(workspace, principal, collection),
         groups=list_groups(workspace, principal, collection),
         releases=list_releases(workspace, principal, collection)[1],
+        queries=len(read_queries(workspace, place.view)),
         sets=list_sets(workspace, principal, collection),
         layouts=INTENT_LAYOUTS if place.view.collection.intents else LAYOUTS,
         shown=judgments,
@@ -161,19 +164,22 @@ async def put_matrix(
 
 @router.post("/c/{collection}/declared-topics")
 async def declare(collection: CollectionName, visitor: UploaderDep) -> Response:
-    """Declare the topics of a file, which are separated by white space."""
+    """Declare the topics of a list or of a table with their queries, which then replace all others."""
     async with uploads.received(visitor.request, JSON_BYTES) as sent:
         sent.body.file.seek(0)  # it is where the last byte was written
         text = await run_in_threadpool(sent.body.file.read)
     try:
-        topics = text.decode().split()
-        # The model of the API refuses the same topics here.
-        values = {"topics": CollectionChange.model_validate({"topics": topics}).topics}
+        topics, queries = read_topics(text.decode("utf-8-sig"))
+        # The model of the API refuses the same topics and texts here.
+        change = CollectionChange.model_validate({"topics": topics, **({"queries": queries} if queries else {})})
     except (UnicodeError, ValidationError):
-        message = "The file is no list of topics: write their ids, separated by spaces or lines, in UTF-8."
+        message = (
+            "The file is no list of topics: write their ids, separated by spaces or lines, in UTF-8; or a line for "
+            "each topic: its id, a tab, and the text of its query."
+        )
         raise InvalidRequest.at("body", "bad-topics", message) from None
-    await run_in_threadpool(collections.change, visitor.workspace, visitor.principal, collection, values)
-    return answer({"topics": len(topics)})
+    await run_in_threadpool(collections.change, visitor.workspace, visitor.principal, collection, values_of(change))
+    return answer({"topics": len(topics), "queries": len(queries)})
 
 
 @router.post("/c/{collection}/declared-topics/from-qrels")
@@ -247,8 +253,10 @@ def _pools(place: Place, job: str | None) -> dict[str, Any]:
     pool = find_pool(workspace, principal, place.name, shown, "query.job")
     progress = judging_progress(workspace, principal, place.name, pool)
     figures = [FigureOnPage.of(figure) for figure in pool.figures()]
-    rows = [(topic, [version.by_topic[number] for version in progress]) for number, topic in enumerate(pool.topics)]
-    return values | {"pool": pool, "figures": figures, "progress": progress, "rows": rows}
+    shown_topics = order_topics([topic.topic for topic in pool.topics], place.view.collection.topics)
+    rows = [(pool.topics[number], [version.by_topic[number] for version in progress]) for number in shown_topics]
+    queries = read_queries(workspace, place.view)
+    return values | {"pool": pool, "figures": figures, "progress": progress, "rows": rows, "queries": queries}
 
 
 @router.get("/c/{collection}/pools/{job}.{form}")

@@ -33,6 +33,7 @@ from gainboard.errors import NotFound
 from gainboard.evaluation.boards.pair_statistics import PairTest
 from gainboard.exhibits import Level
 from gainboard.metrics import query_parameters
+from gainboard.notation.texts import order_topics
 
 FOLDER = Path(__file__).parent / "static"
 SERVED = (".css", ".js", ".svg")
@@ -181,8 +182,14 @@ def _breakable(text: str) -> Markup:
     return Markup("<wbr>").join(re.split(r"(?=[@(])|(?<=,)", text))
 
 
+def in_order(topics: Sequence[str], declared: Sequence[str] | None) -> list[str]:
+    """Return topics in the order for people."""
+    return [topics[index] for index in order_topics(topics, declared)]
+
+
 ENVIRONMENT.filters |= {
     "breakable": _breakable,
+    "in_order": in_order,
     "level": _level,
     "marked": _mark_code,
     "percent": _percent,

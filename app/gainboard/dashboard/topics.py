@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote
@@ -15,15 +15,17 @@ from gainboard.api.leaderboard import DIGITS, image_answer, table_answer
 from gainboard.api.queries import asked_by, question_of, version_of
 from gainboard.api.scores import read_scores
 from gainboard.dashboard.figures import ChartScale, FigureOnPage
-from gainboard.dashboard.rendering import FORMS, Form, PrintedRequest, page_of, pages, query_of
+from gainboard.dashboard.rendering import FORMS, Form, PrintedRequest, in_order, page_of, pages, query_of
 from gainboard.dashboard.sessions import Place, PlaceDep
 from gainboard.errors import NotFound
 from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.boards.rankings import topic_rankings
+from gainboard.evaluation.collections import read_queries
 from gainboard.evaluation.judgments.topic_groups import list_groups
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap
 from gainboard.notation.queries import MetricsQuery, RankingOptions, Said, completed
+from gainboard.notation.texts import order_topics
 
 router = pages()
 MOST_RUNS = 60
@@ -58,6 +60,7 @@ class SortedTopics(NamedTuple):
 
     board: Board
     topics: Sequence[str]
+    queries: Mapping[str, str]
     runs: Sequence[str]
     scores: Floats
 
@@ -67,10 +70,13 @@ def _sort(place: Place, asked: TopicsQuery) -> SortedTopics:
     board = leaderboard(place.workspace, place.sender, place.name, question_of(asked), asked.get("by"))
     table, runs = _table(board), [row.run.name for row in board.rows]
     # A topic without a relevant document has no score, whatever the run.
-    defined = np.flatnonzero(~np.isnan(table).any(axis=1)) if runs else np.array([], int)
+    is_defined = np.asarray(~np.isnan(table).any(axis=1))
+    # Topics that are equally hard are in the order for people, too.
+    shown = np.array(order_topics(board.scores.topics, place.view.collection.topics), np.intp)
+    defined = shown[is_defined[shown]] if runs else shown[:0]
     order = _order(table[defined], runs, asked.get("sort", "topic"), place.name)
     topics = [board.scores.topics[topic] for topic in defined[order]]
-    return SortedTopics(board, topics, runs, table[defined][order])
+    return SortedTopics(board, topics, read_queries(place.workspace, place.view), runs, table[defined][order])
 
 
 def _table(board: Board) -> Floats:
@@ -95,6 +101,7 @@ def show_topics(place: PlaceDep, asked: Annotated[TopicsQuery, asked_by(TopicsQu
         groups=list_groups(place.workspace, place.principal, place.name),
         other_topics=query_of(_without(asked, "topics", "sort")),
         rows=_rows(shown),
+        queries=shown.queries,
         runs=shown.runs,
         left_out=len(shown.board.scores.topics) - len(shown.topics),
         shown_figure=FigureOnPage.of(_heat_map(shown)) if shown.topics else None,
@@ -133,7 +140,9 @@ def _rows(topics: SortedTopics) -> list[TopicRow]:
 def _heat_map(topics: SortedTopics) -> Figure:
     label = topics.board.by
     caption = f"{label} by topic and run, the best run on the left. The stronger the colour, the higher the score."
-    return Figure("topics", caption, [HeatMap(topics.topics, topics.runs, topics.scores.tolist(), Axis(label))])
+    notes = [topics.queries.get(topic, "") for topic in topics.topics] if topics.queries else ()
+    heat_map = HeatMap(topics.topics, topics.runs, topics.scores.tolist(), Axis(label), notes=notes)
+    return Figure("topics", caption, [heat_map])
 
 
 @router.get("/c/{collection}/topics.{form}")
@@ -165,9 +174,10 @@ def show_topic(
     # The topic may be outside of the group that the pages before were about.
     question = replace(question_of(asked), topics=None)
     board = leaderboard(workspace, place.sender, name, question, asked.get("by"))
-    topics = board.scores.topics
+    by_topic = _table(board)[board.scores.topics.index(topic)].tolist()
+    scores = dict(zip([row.run.name for row in board.rows], by_topic, strict=True))
+    topics = in_order(board.scores.topics, place.view.collection.topics)
     number = topics.index(topic)
-    scores = dict(zip([row.run.name for row in board.rows], _table(board)[number].tolist(), strict=True))
     ranked = sorted(of_topic.rankings, key=lambda ranking: -scores.get(ranking.run.name, float("nan")))
     shown = ranked if asked.get("all") else ranked[:MOST_RUNS]
     # Level 0 has no colour, and the highest has the strongest, however many there are.
@@ -180,6 +190,7 @@ def show_topic(
         f"Topic {topic} of {place.title}",
         "Topics",
         topic=topic,
+        query_text=read_queries(workspace, place.view).get(topic),
         board=board,
         names=[place.view.collection.level_name(level) for level in range(len(of_topic.counts))],
         counts=of_topic.counts.tolist(),

@@ -24,6 +24,8 @@ from gainboard.vocabulary import Action
 FIELDS = tuple(AuditEntry.__annotations__)
 LONGEST = 1000
 """The longest detail, in characters. For longer details, such as thousands of topics, the entry has their hash."""
+MOST_NAMED = 100
+"""The most members of a detail that are shortened one by one. Others have one hash, such as the texts of queries."""
 BATCH = 500
 
 
@@ -71,7 +73,7 @@ def record(
 
 
 def _brief(value: Any) -> Any:
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and len(value) <= MOST_NAMED:
         return {str(key): _brief(item) for key, item in value.items()}
     value = plain(value)
     text = canonical(value)

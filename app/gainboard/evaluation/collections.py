@@ -37,6 +37,7 @@ class Described:
     collection: Collection
     qrels: Qrels | None
     relevant: Mapping[str, Any] | None
+    queries: dict[str, str] | None = None
     warnings: Sequence[FileWarning] = ()
 
 
@@ -54,11 +55,12 @@ def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -
     """Create a collection for an organiser of the instance. Raise CollectionExists, or BadInput for its settings."""
     require_creator(principal)
     values = values | {"policy": merged_policy(None, values.get("policy") or {})}
+    values = {name: value for name, value in values.items() if name != "queries" or value}
     check(values)
     with workspace.database.writing() as tx:
         collection = collections.create(tx, workspace.now(), **values)
         audit.record(tx, principal, "collection-created", collection.name, collection, settings=values)
-        return Described(collection, None, None, _warnings(collection, workspace.now()))
+        return Described(collection, None, None, values.get("queries"), _warnings(collection, workspace.now()))
 
 
 def change(
@@ -74,7 +76,8 @@ def change(
         view.require_organiser()
         old = view.collection
         # A form sends all settings back. What its sender has only read is no change, and undoes nobody else's.
-        values = _own_changes(old, values, seen or {})
+        queries = collections.find_queries(tx, old.id)
+        values = _own_changes(asdict(old) | {"queries": queries}, values, seen or {})
         _refuse_fixed(tx, old, values)
         if "policy" in values:
             values = values | {"policy": merged_policy(old.policy, values["policy"])}
@@ -83,7 +86,10 @@ def change(
         # With the settings that stay: a new depth, for example, may not fit an old metric.
         check({field: getattr(old, field) for field in CHECKED} | values)
         new = collections.change(tx, old.id, **values, released_at=_released_at(old, values, workspace.now()))
-        if changed := audit.differences(old, new):
+        changed = audit.differences(old, new)
+        if values.get("queries", queries) != queries:
+            changed["queries"] = {"old": queries, "new": values["queries"]}
+        if changed:
             is_release = old.phase != new.phase == "released"
             action: Action = "collection-released" if is_release else "collection-changed"
             audit.record(tx, principal, action, new.name, new, settings=changed)
@@ -105,10 +111,10 @@ def setting_name(setting: str) -> str:
     return f"policy.quotas.{name}" if setting != name and name in Quotas.model_fields else setting
 
 
-def _own_changes(old: Collection, values: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
+def _own_changes(old: Mapping[str, Any], values: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values without those that the sender has only read."""
     changes, conflicts = {}, []
-    now = audit.settings_of(asdict(old) | {"policy": merged_policy(old.policy, {})})
+    now = audit.settings_of({**old, "policy": merged_policy(old["policy"], {})})
     read = audit.settings_of(seen)
     for setting, value in audit.settings_of(values).items():
         if setting not in read or (value != read[setting] and now[setting] in (value, read[setting])):
@@ -130,7 +136,8 @@ def _released_at(old: Collection, values: Mapping[str, Any], now: datetime) -> d
     """Return the first release once these values are set, as far as it has come."""
     if old.release is not None and old.release <= now:
         return old.release
-    was_open, is_open = old.is_released(now), replace(old, **values).is_released(now)
+    new = {name: values[name] for name in ("phase", "releases_at") if name in values}
+    was_open, is_open = old.is_released(now), replace(old, **new).is_released(now)
     return now if is_open and not was_open else None
 
 
@@ -169,17 +176,24 @@ def find_collection(workspace: Workspace, principal: Principal, name: str) -> De
         return _describe(workspace, tx, visibility.open_collection(tx, principal, name))
 
 
+def read_queries(workspace: Workspace, view: visibility.View) -> Mapping[str, str]:
+    """Return the texts of the collection's queries, by topic."""
+    with workspace.database.reading() as tx:
+        return collections.find_queries(tx, view.collection.id) or {}
+
+
 def _describe(workspace: Workspace, tx: Transaction, view: visibility.View) -> Described:
     collection = view.collection
     newest = qrels.find(tx, collection.id) if view.sees_judgments and not collection.is_damaged else None
     warnings = _warnings(collection, workspace.now()) if view.organises else []
+    queries = collections.find_queries(tx, collection.id)
     if newest is None or newest.damage:
-        return Described(collection, None, None, warnings)
+        return Described(collection, None, None, queries, warnings)
     counts = judged_topics(workspace, tx, newest).judgments.level_counts[:, 1:]
     per_topic = counts.sum(axis=1)
     per_level = {collection.level_name(level): int(n) for level, n in enumerate(counts.sum(axis=0), start=1)}
     relevant = {"mean": float(per_topic.mean()), "minimum": int(per_topic.min()), "per_level": per_level}
-    return Described(collection, newest, relevant, warnings)
+    return Described(collection, newest, relevant, queries, warnings)
 
 
 def _warnings(collection: Collection, now: datetime) -> list[FileWarning]:

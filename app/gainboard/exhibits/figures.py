@@ -100,7 +100,8 @@ class Panel:
 class HeatMap:
     """A matrix, `values[row][column]`. Cells show their numbers if these can be read.
 
-    `scale` is the meaning of the shades, which are linear; `digits` are the decimal places in the cells.
+    `scale` is the meaning of the shades, which are linear; `digits` are the decimal places in the cells. `notes` are
+    texts about the rows, one for each if there are any, which a page shows with a cell.
     """
 
     rows: Sequence[str]
@@ -109,6 +110,7 @@ class HeatMap:
     scale: Axis
     digits: int = 2
     title: str = ""
+    notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if not self.rows or not self.columns:

@@ -208,9 +208,9 @@ def _is_current(job: job_records.StoredJob) -> bool:
 def _describe_rows(tx: Transaction, collection: records.Collection, held: Held) -> dict[str, Any]:
     names = {run.id: run.name for run in held.runs}
     versions = {version.id: version for version in held.qrels}
-    beside = runs.metadata_hashes(tx, collection.id)
+    beside, queries = runs.metadata_hashes(tx, collection.id), collections.find_queries(tx, collection.id)
     return {
-        "settings": {name: getattr(collection, name) for name in SETTINGS},
+        "settings": {name: getattr(collection, name) for name in SETTINGS} | ({"queries": queries} if queries else {}),
         "judgments": [{name: getattr(version, name) for name in OF_VERSION} for version in held.qrels],
         "runs": [
             {name: getattr(run, name) for name in OF_RUN}

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from gainboard.errors import NameRequired
 
@@ -104,6 +104,38 @@ def name_from_tag(tag: str) -> str:
     raise NameRequired(
         f"The run tag {tag!r} cannot be used as a name ({SLUG_RULE}). Give a name, for example `?name=run-1`."
     )
+
+
+_DIGITS: Final = re.compile("([0-9]+)")
+_HEADINGS: Final = frozenset(("id", "qid", "query-id", "query_id", "topic", "topic-id", "topic_id"))
+"""The first cells of tables of queries that are headings, as other tools write them."""
+
+
+def order_topics(topics: Sequence[str], declared: Sequence[str] | None) -> list[int]:
+    """Return the indexes of the topics in the order for people: as declared, then 2 before 10.
+
+    Computations, files and JSON have topics in the order of bytes, on which resamples depend.
+    """
+    places = {topic: place for place, topic in enumerate(declared or ())}
+
+    def rank(index: int) -> tuple[Any, ...]:
+        parts = _DIGITS.split(topic := topics[index])
+        # Every second part has digits, perhaps more than Python makes a number of: a longer one is larger.
+        parts[1::2] = (part.lstrip("0") for part in parts[1::2])
+        natural = [(len(part), part) if place % 2 else part for place, part in enumerate(parts)]
+        return places.get(topic, len(places)), natural, topic
+
+    return sorted(range(len(topics)), key=rank)
+
+
+def read_topics(text: str) -> tuple[list[str], dict[str, str]]:
+    """Return the topics of a list, and the texts of their queries if each line has an id, a tab and a text."""
+    lines = [line.strip(" \r").split("\t", 1) for line in text.split("\n") if line.strip()]
+    if not all(len(line) == 2 for line in lines):
+        return text.split(), {}
+    rows = [(topic.strip(), query.strip()) for topic, query in lines]
+    rows = rows[1:] if rows and rows[0][0].lower() in _HEADINGS else rows
+    return [topic for topic, _ in rows], {topic: query for topic, query in rows if query}
 
 
 _ZERO_GAIN: Final = re.compile(r"gains=(?:adjust\()?(?:[^,():]+:)*0[:,)]")

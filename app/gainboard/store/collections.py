@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Row, bindparam, delete, insert, or_, select, update
 
 from gainboard.errors import CollectionExists
-from gainboard.store.damage import find_record, get_record, list_records, read_row
+from gainboard.store.damage import columns_of, find_record, get_record, list_records, read_row
 from gainboard.store.database import Transaction, insert_for, machine_of
 from gainboard.store.records import Collection, TopicGroup
 from gainboard.store.tables import collections as table
@@ -19,8 +19,9 @@ from gainboard.store.tables import topic_groups as groups
 IMPORTING = "~"
 """The beginning of the name of a collection that is being imported. No request can name it, and no list shows it."""
 _LIVE = table.c.deleted_at.is_(None)
-_BY_NAME = select(table).where(table.c.name == bindparam("name"), _LIVE)
-_LOCKED = select(table).where(table.c.id == bindparam("id"), _LIVE).with_for_update(key_share=True)
+_COLUMNS = columns_of(Collection, table)
+_BY_NAME = select(*_COLUMNS).where(table.c.name == bindparam("name"), _LIVE)
+_LOCKED = select(*_COLUMNS).where(table.c.id == bindparam("id"), _LIVE).with_for_update(key_share=True)
 # SQLAlchemy reserves `id` for a new value of the column.
 _TOUCH = update(table).where(table.c.id == bindparam("of_id")).values(revision=table.c.revision + 1)
 
@@ -30,7 +31,7 @@ def create(tx: Transaction, now: datetime, **values: Any) -> Collection:
     values |= {"uuid": machine_of(tx).new_uuid(), "revision": 0, "created_at": now}
     # Of two requests with the same name only the index can tell, and an error would end a transaction of PostgreSQL.
     query = insert_for(tx)(table).values(**values).on_conflict_do_nothing()
-    row = tx.execute(query.returning(table)).first()
+    row = tx.execute(query.returning(*_COLUMNS)).first()
     if row is None:
         raise CollectionExists(f"A collection named {values['name']!r} exists already. Choose another name.")
     return read_row(Collection, row._mapping)
@@ -52,7 +53,7 @@ def page(
 ) -> list[Collection]:
     """Return live collections by name in byte order: all of them, or the public released ones and one more."""
     is_whole = ~table.c.name.startswith(IMPORTING)
-    query = select(table).where(_LIVE, is_whole).order_by(table.c.name).limit(limit)
+    query = select(*_COLUMNS).where(_LIVE, is_whole).order_by(table.c.name).limit(limit)
     if not everything:
         is_open = table.c.public & ((table.c.phase == "released") | (table.c.releases_at <= now))
         query = query.where(or_(is_open, table.c.id == (collection_id or 0)))
@@ -77,7 +78,7 @@ def lock(tx: Transaction, read: Collection) -> Collection | None:
 def change(tx: Transaction, collection_id: int, **values: Any) -> Collection:
     """Return the collection with new values, and increase its revision."""
     values["revision"] = table.c.revision + 1
-    query = update(table).where(table.c.id == collection_id).values(**values).returning(table)
+    query = update(table).where(table.c.id == collection_id).values(**values).returning(*_COLUMNS)
     return get_record(tx, Collection, query)
 
 
@@ -88,7 +89,14 @@ def touch(tx: Transaction, collection_id: int) -> None:
 
 def of_id(tx: Transaction, collection_id: int) -> Collection:
     """Return the collection with this id, deleted or not."""
-    return get_record(tx, Collection, select(table).where(table.c.id == collection_id))
+    return get_record(tx, Collection, select(*_COLUMNS).where(table.c.id == collection_id))
+
+
+def find_queries(tx: Transaction, collection_id: int) -> dict[str, str] | None:
+    """Return the texts of the queries, by topic. Return None if there are none, or if they cannot be read."""
+    stored = tx.execute(select(table.c.queries).where(table.c.id == collection_id)).scalar()
+    is_readable = isinstance(stored, dict) and all(isinstance(text, str) for text in stored.values())
+    return stored if is_readable else None
 
 
 def _group(row: Row[Any]) -> TopicGroup:

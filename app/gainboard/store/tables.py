@@ -115,6 +115,7 @@ collections = Table(
     Column("released_at", UtcTime),  # the first release after a hidden phase; null: none, or by `releases_at` alone
     Column("intents", Boolean, nullable=False, server_default=false()),  # documents are judged for intents of a topic
     Column("ignore_identical_ids", Boolean, nullable=False, server_default=false()),
+    Column("queries", JSON),  # texts by topic; no part of the record, because most requests need none
     # Deleted collections keep their rows, and their names may be used again.
     Index(
         "uq_collections_live_name",

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from gainboard.api.models.common import Model, WarningAnswer
-from gainboard.evaluation.collection_settings import Depth, LevelCount, LevelNames, Metrics, Policy, Topics
+from gainboard.evaluation.collection_settings import Depth, LevelCount, LevelNames, Metrics, Policy, Queries, Topics
 from gainboard.notation.types import JsonBody, Slug, Text
 from gainboard.vocabulary import OrderBy
 
@@ -16,6 +16,7 @@ TITLE = "A title for people; the name by default"
 GAINS = "The default gain setting, such as `3:2:1` (the highest level first) or `linear`"
 METRICS = "The metrics of a board or a request that names none, such as `nDCG@10, Q`"
 PUBLIC = "Whether everyone may read the collection once it is released"
+QUERIES = "The texts of the queries, by topic, for people: pages show them. Whoever sees the collection sees them"
 INTENTS = "Whether documents are judged for the intents (subtopics) of a topic"
 IDENTICAL = (
     "Whether lines of runs are left out whose document id is their topic's, before ranks and depth, as BEIR does"
@@ -40,6 +41,7 @@ class NewCollection(JsonBody):
     ignore_identical_ids: bool = Field(False, description=IDENTICAL)
     intents: bool = Field(False, description=INTENTS)
     topics: Topics | None = Field(None, description="The topics, if they are known before the judgments")
+    queries: Queries | None = Field(None, description=QUERIES)
     metrics: Metrics | None = Field(None, description=METRICS)
     policy: Policy = Policy()
     public: bool = Field(False, description=PUBLIC)
@@ -60,6 +62,7 @@ class ChangeableSettings(JsonBody):
     topics: Topics | Literal["from-qrels"] | None = Field(
         None, description="A list; or `from-qrels` for those of the newest published qrels, as they are now"
     )
+    queries: Queries | None = Field(None, description=QUERIES)
     metrics: Metrics | None = Field(None, description=METRICS)
     policy: Policy = Policy()
     public: bool = Field(False, description=PUBLIC)
@@ -110,6 +113,7 @@ class CollectionAnswer(Model):
     ignore_identical_ids: bool = Field(description=IDENTICAL)
     intents: bool = Field(description=INTENTS)
     topics: list[str] | None
+    queries: dict[str, str] | None = Field(None, description=QUERIES)
     metrics: list[str] | None
     policy: Policy
     public: bool

@@ -21,7 +21,7 @@ from gainboard.cli.printing import COLLECTION_HINTS, FILE_HINTS, fault_lines, li
 from gainboard.cli.scored_files import check_topics
 from gainboard.errors import Fault, GainboardError, NameRequired
 from gainboard.evaluation.runs.join import QrelsIndex
-from gainboard.evaluation.runs.run_files import RunFile, no_declared_topics, topic_warnings
+from gainboard.evaluation.runs.run_files import RunFile, coverage_needed, declared_topic_warnings, no_declared_topics
 from gainboard.notation.texts import name_from_tag, warning_lines
 from gainboard.trec import FileWarning
 from gainboard.vocabulary import RunOrder
@@ -51,7 +51,9 @@ class CheckedFile:
         facts = ", ".join(
             f"{name.replace('_', ' ')} {_format_fact(value)}" for name, value in self.facts.items() if value is not None
         )
-        yield f"{self.file}: {'faulty' if self.faults_total else 'fine'}: {self.kind}" + (f", {facts}" if facts else "")
+        is_unscored = any(warning.code == "too-few-topics" for warning in self.warnings)
+        state = "faulty" if self.faults_total else "fine, but gets no score" if is_unscored else "fine"
+        yield f"{self.file}: {state}: {self.kind}" + (f", {facts}" if facts else "")
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON."""
@@ -68,18 +70,17 @@ class CheckedFile:
 
 @dataclass(frozen=True)
 class Declared:
-    """The topics that a collection declares; none if it declares none."""
+    """The topics that a collection declares, none if it declares none, and the share that a run needs for a score."""
 
     collection: str
-    topics: frozenset[str]
+    topics: Sequence[str]
+    coverage: float
 
     def warnings(self, file: RunFile) -> list[FileWarning]:
         """Return the service's warnings about the topics of a run. Raise FaultyFile if it has no declared topic."""
-        run_topics = set(file.topics)
-        if self.topics.isdisjoint(run_topics) and self.topics:
+        if self.topics and set(self.topics).isdisjoint(file.topics):
             raise no_declared_topics(file.topics[0], self.collection, self.topics)
-        missing, unknown = len(self.topics - run_topics), len(run_topics - self.topics) if self.topics else 0
-        return topic_warnings(unknown, missing, "collection")
+        return declared_topic_warnings(file.topics, self.topics, self.coverage)
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,8 @@ def check(
             if collection.topics is None:
                 note = f"{collection.name} declares no topics, so those of the runs were not compared"
                 print(f"note: {note}", file=sys.stderr)
-            declared = Declared(collection.name, frozenset(collection.topics or ()))
+            coverage = coverage_needed(collection.policy, collection.policy.phase == "released")
+            declared = Declared(collection.name, collection.topics or [], coverage)
             reader = replace(
                 reader,
                 levels=collection.levels,

@@ -15,6 +15,7 @@ from gainboard.cli.options import parse_pair, parse_value, with_lists
 from gainboard.cli.printing import Format, print_many, print_one
 from gainboard.errors import BadInput, BadSetting, UnsupportedEncoding
 from gainboard.evaluation.collection_settings import Policy
+from gainboard.notation.texts import read_topics
 from gainboard.vocabulary import FROM_QRELS
 
 COLUMNS = ("name", "title", "levels", "gains", "policy.phase", "public", "qrels_version", "created_at")
@@ -58,7 +59,8 @@ class ChosenSettings:
     topics: Annotated[
         str | None,
         Option(
-            "a file with the topics; to change them, also from-qrels: those of the newest published qrels",
+            "a file with the topics, or a line for each: id, tab, text of the query; to change them, also from-qrels: "
+            "those of the newest published qrels",
             metavar="FILE",
         ),
     ] = None
@@ -79,12 +81,13 @@ class ChosenSettings:
         """Return what the service is sent, with the topics of the file. Raise BadSetting if it cannot be read."""
         said = {setting.name: value for setting in fields(self) if (value := getattr(self, setting.name)) is not None}
         if self.topics is not None and self.topics != FROM_QRELS:
-            said["topics"] = _read_topics(self.topics)
+            said["topics"], queries = _read_topics(self.topics)
+            said |= {"queries": queries} if queries else {}
         policy = with_lists(dict(said.pop("policy")), Policy.model_json_schema()["properties"])
         return said | ({"policy": policy} if policy else {})
 
 
-def _read_topics(path: str) -> list[str]:
+def _read_topics(path: str) -> tuple[list[str], dict[str, str]]:
     from gainboard.trec import FileLimits, decompress_body  # noqa: PLC0415 (with NumPy, which other commands do without)
     from gainboard.trec.bodies import other_format_of  # noqa: PLC0415  # noqa: PLC0415
     from gainboard.trec.lines import BYTE_ORDER_MARK  # noqa: PLC0415
@@ -93,7 +96,7 @@ def _read_topics(path: str) -> list[str]:
         content = b"".join(decompress_body(io.BytesIO(Path(path).read_bytes()), None, FileLimits()))
         if other := other_format_of(content.removeprefix(BYTE_ORDER_MARK)):
             raise UnsupportedEncoding(f"The file is {other}. A file of topics has an id on each line, such as 51.")
-        return content.decode("utf-8-sig").split()
+        return read_topics(content.decode("utf-8-sig"))
     except BadInput as error:
         raise BadSetting(f"Cannot read {path}: {error}") from error
     except (OSError, UnicodeError) as error:

@@ -29,7 +29,7 @@ from gainboard.evaluation.judgments.pools import (
 )
 from gainboard.evaluation.runs.run_files import NO_LIMITS, TopDocuments
 from gainboard.evaluation.scoring.selection import RunsToPool
-from gainboard.notation.texts import is_slug
+from gainboard.notation.texts import is_slug, read_topics
 from gainboard.statistics.judging import PoolOrder
 from gainboard.vocabulary import OrderBy, RunOrder
 
@@ -238,7 +238,7 @@ def _pool_files(pooled: PooledRuns, judging: JudgingOrder, depths: Sequence[int]
     topics = None
     if pooled.topics is not None:
         try:
-            topics = Path(pooled.topics).read_text(encoding="utf-8-sig").split()
+            topics = read_topics(Path(pooled.topics).read_text(encoding="utf-8-sig"))[0]
         except (OSError, UnicodeError) as error:
             raise BadSetting(
                 f"--topics {pooled.topics}: cannot be read as a list of topics, one on a line: {error}."

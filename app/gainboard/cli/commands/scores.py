@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from gainboard.cli.command import Example, Option, command
@@ -22,7 +22,7 @@ from gainboard.cli.progress import has_colours
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.latex import as_latex
 from gainboard.notation.queries import ScoringOptions
-from gainboard.notation.texts import why_left_out
+from gainboard.notation.texts import order_topics, why_left_out
 
 if TYPE_CHECKING:
     from gainboard.client.answers import Scores
@@ -66,6 +66,7 @@ def scores(
             print(gainboard.scores_text(at.collection, metrics, runs=run_names, topics=chosen, **query), end="")
             return
         answer = gainboard.scores(at.collection, metrics, runs=run_names, topics=chosen, **query)
+        declared = gainboard.collection(at.collection).topics if chosen and format != "json" else None
     if format == "json":
         print_json(answer.to_dict())
         return
@@ -73,11 +74,11 @@ def scores(
         print(f"note: {printable(remark)}", file=sys.stderr)
     tell_of_version(answer.qrels_version)
     tell_of_topics([answer.topic_group])
-    table = _table(answer)
+    table = _table(answer, declared)
     print(as_latex(table) if format == "latex" else format_table(table, weights=has_colours(sys.stdout)), end="")
 
 
-def _table(answer: Scores) -> Table:
+def _table(answer: Scores, declared: Sequence[str] | None) -> Table:
     digits = DIGITS if answer.decimals is None else answer.decimals
     is_by_topic = any(run.topics for run in answer.runs)
     texts = [Column("run", align="left"), *([Column("topic", align="left")] if is_by_topic else [])]
@@ -87,7 +88,8 @@ def _table(answer: Scores) -> Table:
     for run, mean in zip(answer.runs, means, strict=True):
         topics = run.topics or {}
         names = answer.topic_names() if topics else []
-        rows += [[run.name, topic, *(topics[label][topic] for label in answer.metrics)] for topic in names]
+        in_order = [names[index] for index in order_topics(names, declared)]
+        rows += [[run.name, topic, *(topics[label][topic] for label in answer.metrics)] for topic in in_order]
         rows.append([run.name, *(["all"] if is_by_topic else []), *mean])
     version = "the qrels" if answer.qrels_version is None else f"version {answer.qrels_version} of the qrels"
     caption = f"Scores in {answer.collection}, by {version}"

@@ -197,7 +197,8 @@ function drawHeatMap(map, width, caption) {
     const i = Math.floor((event.offsetY - top) / row);
     const j = Math.floor((event.offsetX - room) / cell);
     const value = map.values[i]?.[j];
-    canvas.title = value === undefined ? "" : `${map.rows[i]}, ${map.columns[j]}: ${value === null ? "none" : map.step ? `about ${short(value)}` : value.toFixed(4)}`;
+    const note = map.notes?.[i] ? `\n${map.notes[i]}` : "";
+    canvas.title = value === undefined ? "" : `${map.rows[i]}, ${map.columns[j]}: ${value === null ? "none" : map.step ? `about ${short(value)}` : value.toFixed(4)}${note}`;
   });
   return canvas;
 }

@@ -1,4 +1,5 @@
-// A file of judgments says which levels and topics a new collection has. It is read and not stored.
+// A file of judgments says which levels and topics a new collection has, and a file of topics says these. Both are read
+// and not stored.
 
 const form = document.getElementById("new");
 const place = document.getElementById("known");
@@ -13,6 +14,16 @@ async function look(file) {
   if (file.size < 1 << 20 && lines.length && lines.length <= MOST_TOPICS && lines.every((line) => /^\s*[^\s,]+\s*$/.test(line))) {
     form.elements.topics.value = lines.map((line) => line.trim()).join(", ");
     said.textContent = `${file.name} is a list of ${lines.length.toLocaleString("en")} topics, which are filled in.`;
+    return;
+  }
+  const ids = lines.map((line) => line.split("\t")[0].trim());
+  // Judgments may have tabs, too, but topics more than once, and no text of several words in a second and last column.
+  if (new Set(ids).size === lines.length && lines.every((line) => /^\s*\S+\t[^\t]*$/.test(line)) && /\t\S+ +\S/.test(text)) {
+    const isShort = file.size < 1 << 20 && new URLSearchParams({ text }).toString().length < MOST_CHARACTERS;
+    if (isShort) form.elements.topics.value = lines.join("\n");
+    said.textContent =
+      `${file.name} has ${lines.length.toLocaleString("en")} topics with the texts of their queries. ` +
+      (isShort ? "They are filled in." : "So many are declared on the page of judgments.");
     return;
   }
   const headers = { "X-CSRF-Token": form.dataset.csrf, "Content-Type": "application/octet-stream", Accept: "application/json" };
@@ -37,6 +48,8 @@ async function look(file) {
 
 /** The most topics that fit into the form. */
 const MOST_TOPICS = 2000;
+/** The most characters of topics and their queries, as a form sends them. */
+const MOST_CHARACTERS = 50_000;
 box.addEventListener("change", () => box.files[0] && look(box.files[0]));
 for (const name of ["dragover", "drop"]) document.addEventListener(name, (event) => event.preventDefault());
 for (const name of ["dragover", "dragleave", "drop"]) {

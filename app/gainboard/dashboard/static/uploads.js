@@ -2,7 +2,7 @@
 //
 // A form `.sends` sends its files to `data-submit`, with its other fields as the query. Its answers are listed in the
 // `.sent` of its section. `data-kind` says what was sent, and `data-then` where to go on once it is stored: an address
-// in which {name} stands for that value of the answer. Without it, the part of the page `data-part` is loaded again.
+// in which {name} stands for that value of the answer. Without it, the parts of the page `data-parts` are loaded again.
 
 function element(name, text = "", className = "") {
   const made = document.createElement(name);
@@ -50,8 +50,11 @@ function addressOf(form, isCheck) {
 /** Shows the findings of a file: what it is, or why it was refused, by line. */
 function show(form, item, { status, body }, isCheck) {
   const isFine = status >= 200 && status < 300;
-  item.classList.add(isFine ? "fine" : "bad");
-  const happened = isCheck ? "is fine; nothing was stored" : status === 200 && form.dataset.kind === "run" ? "was here already" : "is stored";
+  const isUnscored = isFine && body.warnings?.some((each) => each.code === "too-few-topics");
+  item.classList.add(isUnscored ? "unscored" : isFine ? "fine" : "bad");
+  const stored = status === 200 && form.dataset.kind === "run" ? "was here already" : "is stored";
+  const but = isUnscored ? ", but gets no score" : "";
+  const happened = isCheck ? `${isUnscored ? "would be accepted" : "is fine"}${but}; nothing was stored` : stored + but;
   item.append(element("p", isFine ? `${happened}: ${FACTS[form.dataset.kind](body)}` : (body?.detail ?? "The connection was lost. Send the file again.")));
   const leftOut = (body?.left_out ?? []).map((result) => ({ location: result.kind, message: result.because }));
   const findings = [...(body?.errors ?? []), ...(body?.warnings ?? []), ...leftOut];
@@ -94,14 +97,17 @@ async function sendAll(form, isCheck) {
   form.dispatchEvent(new CustomEvent("stored", { detail: stored, bubbles: true }));
   if (stored.job && form.dataset.job) location.assign(form.dataset.job.replace("{job}", stored.job));
   else if (form.dataset.then) location.assign(form.dataset.then.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(stored[name])));
-  else if (form.dataset.part) await refresh(form.dataset.part);
+  else if (form.dataset.parts) await refresh(form.dataset.parts.split(" "));
 }
 
-/** Shows a part of the page as it is now. */
-async function refresh(part) {
+/** Shows parts of the page as they are now. */
+async function refresh(parts) {
   const text = await (await fetch(location.href)).text();
   const page = new DOMParser().parseFromString(text, "text/html");
-  document.getElementById(part).replaceWith(document.adoptNode(page.getElementById(part)));
+  for (const part of parts) {
+    const now = page.getElementById(part); // none if the session has ended
+    if (now) document.getElementById(part)?.replaceWith(document.adoptNode(now));
+  }
 }
 
 function prepare(form) {

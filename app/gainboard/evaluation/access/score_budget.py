@@ -18,6 +18,7 @@ from gainboard.errors import BudgetExhausted
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import View, look
 from gainboard.evaluation.runs import upload_quota
+from gainboard.evaluation.runs.run_files import why_too_few
 from gainboard.evaluation.runs.upload_quota import Quota
 from gainboard.evaluation.scoring.binding import scale_of
 from gainboard.evaluation.workspace import Workspace
@@ -85,12 +86,7 @@ def why_unscored(view: View, missing: int | None) -> str | None:
             "No run can be scored yet: the organisers must declare this collection's topics (gainboard collection "
             f"change {view.collection.name} --topics FILE)."
         )
-    if declared - missing < coverage * declared:
-        return (
-            f"It covers {declared - missing} of {declared} declared topics; a score needs {100 * coverage:.12g}% of "
-            "them. Submit a run with more topics."
-        )
-    return None
+    return why_too_few(declared - missing, declared, coverage)
 
 
 def count_used(tx: Transaction, view: View, team_id: int) -> int:

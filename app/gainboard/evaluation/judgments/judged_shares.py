@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
 from typing import Final, NamedTuple
@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import NoQrels
-from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.principals import Principal, Sender
 from gainboard.evaluation.access.visibility import View, open_collection
 from gainboard.evaluation.judgments.versions import JudgedVersion, index_of, select
 from gainboard.evaluation.runs.join import narrow
 from gainboard.evaluation.runs.stored_files import reread
 from gainboard.evaluation.scoring.matrices import Matrices
-from gainboard.evaluation.scoring.requests import StoredScores
+from gainboard.evaluation.scoring.requests import Question, StoredScores, score
 from gainboard.evaluation.scoring.scorer import judged_runs
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace, spend
@@ -71,13 +71,24 @@ def judged_shares(workspace: Workspace, principal: Principal, name: str, named: 
     return JudgedShares(version.qrels, chosen, np.stack([judged_share(run, depth) for run in judged]), len(every))
 
 
-def whole_shares(workspace: Workspace, view: View, table: StoredScores) -> dict[str, float]:
-    """Return the share of judged documents of each run of a score table, to any rank, by the run's name.
+def shares_beside(
+    workspace: Workspace, sender: Sender, view: View, table: StoredScores, question: Question, cutoff: int | None
+) -> dict[str, float]:
+    """Return the share of judged documents of each run of a score table, by the run's name.
 
-    It is empty for those who do not see the judgments.
+    It is that of the first `cutoff` documents of each topic; without one, that of whole runs. The table answers the
+    question. For those who do not see the judgments, there is no share.
     """
     if not view.sees_judgments:
         return {}
+    if cutoff is not None:
+        # Scores are kept in memory, so that a board has them as quickly as its means.
+        judged = replace(question, metrics=[f"Judged@{cutoff}"], also=(), defaults={}, qrels=table.qrels.named)
+        shares = score(workspace, sender, view.collection.name, replace(judged, names="gainboard"))
+        # The means count topics that a run lacks, on which nothing is judged because nothing is there.
+        counts = len(shares.topics) - shares.arrays.topics_missing
+        means = shares.means[0] * len(shares.topics) / np.where(counts, counts, np.nan)
+        return {name: mean for name, mean in zip(shares.names, means.tolist(), strict=True) if mean == mean}
     with workspace.database.reading() as tx:
         # Stored with the join at upload, so that no ranking is read.
         judgings = runs.find_judgings(tx, [run.id for run in table.runs], table.qrels.id)

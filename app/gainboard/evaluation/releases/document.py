@@ -10,7 +10,16 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, StringConstraints, create_model
 
-from gainboard.evaluation.collection_settings import OF_COLLECTION, Depth, LevelNames, Metrics, Policy, Quotas, Topics
+from gainboard.evaluation.collection_settings import (
+    OF_COLLECTION,
+    Depth,
+    LevelNames,
+    Metrics,
+    Policy,
+    Queries,
+    Quotas,
+    Topics,
+)
 from gainboard.notation.texts import read_time
 from gainboard.notation.types import JsonBody, LevelName, Slug, Text
 from gainboard.vocabulary import Direction, OrderBy
@@ -93,6 +102,7 @@ class FrozenSettings(Frozen):
     ignore_identical_ids: bool
     intents: bool
     topics: Topics | None
+    queries: Queries | None = None
     metrics: Metrics | None
     public: bool
     policy: FrozenPolicy | None  # type: ignore[valid-type]

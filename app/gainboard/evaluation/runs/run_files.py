@@ -12,6 +12,7 @@ import numpy as np
 
 from gainboard.errors import Fault, FaultyFile
 from gainboard.evaluation.runs.join import JudgedFile, QrelsIndex, assemble_joined, judge
+from gainboard.notation.texts import order_topics
 from gainboard.trec import (
     FileLimits,
     FileWarning,
@@ -28,8 +29,11 @@ from gainboard.trec import (
 from gainboard.vocabulary import RunOrder
 
 if TYPE_CHECKING:
+    from gainboard.evaluation.collection_settings import Policy
     from gainboard.trec.run_metadata import RunMetadata
 
+MOST_NAMED = 20
+"""The most missing topics that a warning names."""
 HEAD_BYTES = 65_536
 """The bytes of a file in which its header of ir_metadata is."""
 NO_LIMITS = FileLimits(**{limit.name: sys.maxsize for limit in fields(FileLimits)})
@@ -61,7 +65,11 @@ def read_judgments(
     Raise FaultyFile, TooLarge, or InvalidRequest for `columns` that the file cannot have.
     """
     read = read_intent_qrels if intents else read_qrels
-    return read(chunks, levels=levels, columns=columns, limits=limits)
+    file = read(chunks, levels=levels, columns=columns, limits=limits)
+    if max(file.judgments.count_levels(), default=0) <= 0:
+        message = "No document is relevant, so no topic has a score. Is the level in the column that was read as such?"
+        file.warnings.append(FileWarning("no-relevant-documents", message))
+    return file
 
 
 def read_run_file(chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, index: QrelsIndex | None) -> RunFile:
@@ -202,20 +210,58 @@ def no_declared_topics(its_topic: str, collection: str, declared: Iterable[str])
     return FaultyFile([Fault("no-declared-topics", message)], 1)
 
 
-def topic_warnings(unknown: int, missing: int, of: str) -> list[FileWarning]:
-    """Return the warnings for a run with `unknown` topics, and without `missing` topics."""
+def list_missing(topics: Iterable[str], wanted: Sequence[str], declared: Sequence[str] | None = None) -> list[str]:
+    """Return the wanted topics that are not among the topics of a run, in the order for people."""
+    of_run = set(topics)
+    missing = [topic for topic in wanted if topic not in of_run]
+    return [missing[index] for index in order_topics(missing, declared)]
+
+
+def topic_warnings(unknown: int, missing: int, of: str, named: Sequence[str] = ()) -> list[FileWarning]:
+    """Return the warnings for a run with `unknown` topics, and without `missing` topics, which are `named` in order."""
+    more = f" and {missing - MOST_NAMED:,} more" if missing > MOST_NAMED else ""
+    names = f": {', '.join(named[:MOST_NAMED])}{more}" if named else ""
     warnings = (
         FileWarning("unknown-topics", f"The run has topics that are not in the {of}; these are ignored.", unknown),
-        FileWarning("missing-topics", f"The run lacks topics of the {of}; these score 0.", missing),
+        FileWarning("missing-topics", f"The run lacks topics of the {of}; these score 0{names}.", missing),
     )
     return [warning for warning in warnings if warning.count]
+
+
+def coverage_needed(policy: Policy, is_released: bool) -> float:
+    """Return the share of the declared topics that a team's run needs for a score; 0 if it needs none, or gets none."""
+    is_scored = policy.scores != "none" and bool(policy.is_free or policy.presets)
+    return policy.coverage if is_scored and not (is_released or policy.is_open) else 0.0
+
+
+def why_too_few(covered: int, declared: int, coverage: float) -> str | None:
+    """Return why a run that covers so many of the declared topics has no score; None if it has one."""
+    if covered >= coverage * declared:
+        return None
+    return (
+        f"It covers {covered} of {declared} declared topics; a score needs {100 * coverage:.12g}% of them. Submit a "
+        "run with more topics."
+    )
+
+
+def declared_topic_warnings(topics: Sequence[str], declared: Sequence[str], coverage: float) -> list[FileWarning]:
+    """Return the warnings for a run with these topics; none if no topics are declared.
+
+    `coverage` is the share of the declared topics that it needs for a score (`coverage_needed`).
+    """
+    missing = list_missing(topics, declared, declared)
+    unknown = len(set(topics).difference(declared)) if declared else 0
+    warnings = topic_warnings(unknown, len(missing), "collection", missing)
+    if why := why_too_few(len(declared) - len(missing), len(declared), coverage):
+        warnings.append(FileWarning("too-few-topics", f"The run gets no score while the judgments are hidden. {why}"))
+    return warnings
 
 
 def judged_run_warnings(file: RunFile, index: QrelsIndex) -> list[FileWarning]:
     """Return the warnings about the topics and documents of a run that is joined with judgments."""
     assert file.joined is not None
     missing = int(np.count_nonzero(file.joined.run.retrieved == 0))
-    warnings = topic_warnings(file.joined.topics_unknown, missing, "qrels")
+    warnings = topic_warnings(file.joined.topics_unknown, missing, "qrels", list_missing(file.topics, [*index.rows]))
     return warnings if len(file.joined.run.level) else [*warnings, no_common_documents(file.example, index)]
 
 

@@ -11,7 +11,7 @@ from gainboard.errors import Forbidden, NotFound, TeamRequired, WithdrawalAfterR
 from gainboard.evaluation import audit
 from gainboard.evaluation.access import score_budget, teams, visibility
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.judgments.versions import index_of
+from gainboard.evaluation.judgments.versions import index_of, judged_topics
 from gainboard.evaluation.releases.releases import held_run
 from gainboard.evaluation.runs import run_files, upload_quota
 from gainboard.evaluation.runs.intake import Body, Intake
@@ -21,7 +21,7 @@ from gainboard.notation.texts import is_slug, name_from_tag
 from gainboard.store import blobs, collections, qrels, runs
 from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.blobs import Content
-from gainboard.store.database import Transaction
+from gainboard.store.database import Transaction, machine_of
 from gainboard.store.records import Judging, Qrels, Run, Warnings
 from gainboard.trec import FileWarning, RunReader
 from gainboard.vocabulary import LateShown, RunOrder
@@ -129,10 +129,12 @@ def check(workspace: Workspace, principal: Principal, name: str, body: Body, det
             same = runs.find_same(tx, view.collection.id, team, upload.intake.sha256) if team is not None else None
             if same is None and runs.find(tx, view.collection.id, name_of_run) is not None:
                 raise runs.taken(name_of_run)
-    file, declared = upload.file, set(view.collection.topics or ())
-    missing, unknown = len(declared - {*file.topics}), len({*file.topics} - declared) if declared else 0
-    warnings = [*file.warnings, *run_files.topic_warnings(unknown, missing, "collection")]
-    shown = [warning.as_json() for warning in warnings]
+    file, declared = upload.file, view.collection.topics or []
+    coverage = run_files.coverage_needed(view.policy, view.collection.is_released(workspace.now()))
+    warnings = run_files.declared_topic_warnings(file.topics, declared, coverage)
+    if upload.index is not None and not declared:
+        warnings = run_files.judged_run_warnings(file, upload.index)
+    shown = [warning.as_json() for warning in [*file.warnings, *warnings]]
     return CheckedRun(same.name if same else name_of_run, file.tag, len(file.topics), file.retrieved, shown)
 
 
@@ -192,7 +194,7 @@ def _store(
     # A repeated file is answered before window and quotas are checked: it stores nothing, so it may come at any time.
     newest = qrels.find(tx, collection.id)
     if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
-        return _already(upload.warned(describe(tx, view, same, newest)), details)
+        return _already(upload.warned(describe(workspace, tx, view, same, newest)), details)
     if not view.organises:
         upload_quota.require_window(view, arrived)
         upload_quota.require_room(tx, view, arrived, upload.intake.size)
@@ -227,7 +229,7 @@ def _store(
     collections.touch(tx, collection.id)
     receipt = {"of_team": team, "sha256": run.sha256, "bytes": upload.intake.size, "received_at": arrived}
     audit.record(tx, view.principal, "run-uploaded", name, collection, **receipt)
-    return upload.warned(describe(tx, view, run, newest, created=True))
+    return upload.warned(describe(workspace, tx, view, run, newest, created=True))
 
 
 def _already(same: SeenRun, details: RunDetails) -> SeenRun:
@@ -257,15 +259,23 @@ def _team(view: visibility.View, named: str | None) -> str:
 
 
 def describe(
-    tx: Transaction, view: visibility.View, run: Run, newest: Qrels | None, *, created: bool = False
+    workspace: Workspace,
+    tx: Transaction,
+    view: visibility.View,
+    run: Run,
+    newest: Qrels | None,
+    *,
+    created: bool = False,
 ) -> SeenRun:
     """Return the run with what its principal may know about it, and about its join with the newest judgments."""
     judging = runs.find_judgings(tx, [run.id], newest.id).get(run.id) if newest and view.sees_judgments else None
-    if judging is not None:
-        warnings = run_files.topic_warnings(judging.topics_unknown, judging.topics_missing, "qrels")
+    topics = unpack_names(dict(runs.list_topics(tx, [run.id]))[run.id])
+    if newest is not None and judging is not None:
+        missing = run_files.list_missing(topics, judged_topics(workspace, tx, newest).topics)
+        warnings = run_files.topic_warnings(judging.topics_unknown, judging.topics_missing, "qrels", missing)
     elif view.collection.topics:
-        declared, topics = set(view.collection.topics), set(unpack_names(dict(runs.list_topics(tx, [run.id]))[run.id]))
-        warnings = run_files.topic_warnings(len(topics - declared), len(declared - topics), "collection")
+        coverage = run_files.coverage_needed(view.policy, view.collection.is_released(machine_of(tx).now()))
+        warnings = run_files.declared_topic_warnings(topics, view.collection.topics, coverage)
     else:
         would_see_scores = view.sees_scores and not view.sees_free_scores
         warnings = [visibility.unscorable(view.collection)] if would_see_scores else []
@@ -315,7 +325,7 @@ def find_run(
         if for_file:
             view.require_file(run)
         newest = qrels.find(tx, run.collection_id)
-        shown = describe(tx, view, run, newest)
+        shown = describe(workspace, tx, view, run, newest)
     if newest is None or not _misses_all(shown.judging):
         return shown
     its_document = RunReader(read_file(workspace, run), limits=workspace.limits).first_document()
@@ -355,7 +365,7 @@ def prioritise(workspace: Workspace, principal: Principal, name: str, run_name: 
             runs.set_priority(tx, run.id, priority)
             collections.touch(tx, view.collection.id)
             audit.record(tx, principal, "run-changed", run_name, view.collection, of_team=run.team, priority=priority)
-        return describe(tx, view, replace(run, priority=priority), qrels.find(tx, view.collection.id))
+        return describe(workspace, tx, view, replace(run, priority=priority), qrels.find(tx, view.collection.id))
 
 
 def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: str) -> None:
