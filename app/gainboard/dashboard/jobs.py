@@ -15,10 +15,9 @@ from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, every_kind, find_ki
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.api.job_answers import JobContext, read_context
 from gainboard.dashboard.figures import FigureOnPage, TableOnPage
-from gainboard.dashboard.mount import by_session
 from gainboard.dashboard.rendering import DRAWS, lead_to, page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
-from gainboard.dashboard.sessions import FormDep, Place, PlaceDep, VisitorDep, enter
+from gainboard.dashboard.sessions import FormDep, Place, PlaceDep, VisitorDep, by_session, enter
 from gainboard.errors import GainboardError, NotFound
 from gainboard.evaluation.judgments.versions import list_choices
 from gainboard.evaluation.scoring.requests import Question, bind

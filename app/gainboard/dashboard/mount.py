@@ -6,23 +6,16 @@ addresses of pages for that reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import cache, partial
-from inspect import isfunction, signature
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends
-from fastapi.params import Depends as Dependency
 from fastapi.routing import APIRoute
 
 from gainboard.api import imports, jobs, qrels, rankings, reports, runs, scores, topic_groups
-from gainboard.api.dependencies import PrincipalDep, SenderDep
 from gainboard.api.queries import asked_by
 from gainboard.dashboard import archives
 from gainboard.dashboard.rendering import pages
-from gainboard.dashboard.sessions import VisitorDep, uploader
-from gainboard.evaluation.access.principals import Principal, Sender
+from gainboard.dashboard.sessions import by_session, uploader
 from gainboard.notation.queries import Said, ScoresQuery, TopicRankingsQuery
 
 MODULES = (archives, imports, jobs, qrels, rankings, reports, runs, scores, topic_groups)
@@ -81,50 +74,6 @@ MOUNTED: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("GET", "/reports/{report}/tables/{table}.tex", "read_report_table_as_latex", {}),
 )
 """Method and address, the API's operation, and values of its parameters, or what reads them in place of the API's."""
-
-
-async def _principal(visitor: VisitorDep) -> Principal:
-    return visitor.principal
-
-
-async def _sender(visitor: VisitorDep) -> Sender:
-    return visitor.sender
-
-
-OF_VISITOR = {get_args(PrincipalDep)[1].dependency: _principal, get_args(SenderDep)[1].dependency: _sender}
-
-
-@cache  # one object for each dependency, because FastAPI calls the same object once in a request
-def by_session(function: Callable[..., Any], **given: Any) -> Callable[..., Any]:
-    """Return a function of the API, or one of its dependencies, that asks for the visitor and not for a token.
-
-    It is the same function under another signature, by which FastAPI goes. The functions that it depends on change in
-    the same way, so none is forgotten. Parameters with a value are no part of the signature.
-    """
-    if function in OF_VISITOR or not isfunction(function):
-        return OF_VISITOR.get(function, function)
-
-    def change(part: Any) -> Any:
-        is_dependency = isinstance(part, Dependency) and part.dependency is not None
-        return replace(part, dependency=by_session(part.dependency)) if is_dependency else part
-
-    values, parameters = {}, []
-    described = signature(function, eval_str=True)
-    for name, parameter in described.parameters.items():
-        annotation, parts = parameter.annotation, get_args(parameter.annotation)
-        if isinstance(given.get(name), Dependency):
-            annotation = Annotated[parts[0], given[name]]
-        elif name in given:
-            values[name] = given[name]
-            continue
-        elif hasattr(annotation, "__metadata__"):
-            annotation = Annotated[tuple(map(change, parts))]
-        parameters.append(parameter.replace(annotation=annotation, default=change(parameter.default)))
-    if parameters == [*described.parameters.values()]:
-        return function
-    twin = partial(function, **values)
-    setattr(twin, "__signature__", described.replace(parameters=parameters))  # noqa: B010 (partial declares none)
-    return twin
 
 
 router = pages()

@@ -6,17 +6,19 @@ The place of a page is a collection as its visitor sees it, which decides what e
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
+from inspect import isfunction, signature
 from ipaddress import ip_address
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args
 from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Depends, Request, Response
+from fastapi.params import Depends as Dependency
 
-from gainboard.api.dependencies import CollectionName, WorkspaceDep, caller_of, let_ask_again
+from gainboard.api.dependencies import CollectionName, PrincipalDep, SenderDep, WorkspaceDep, caller_of, let_ask_again
 from gainboard.api.routes import parsed
 from gainboard.errors import Forbidden, GainboardError, NotAuthenticated, TooLarge
 from gainboard.evaluation.access.principals import Principal, Sender
@@ -251,6 +253,50 @@ def uploader(request: Request, visitor: VisitorDep) -> Visitor:
 
 UploaderDep = Annotated[Visitor, Depends(uploader)]
 """The visitor who sends a file by a script, with the header `X-CSRF-Token`; its body is not read yet."""
+
+
+async def _principal(visitor: VisitorDep) -> Principal:
+    return visitor.principal
+
+
+async def _sender(visitor: VisitorDep) -> Sender:
+    return visitor.sender
+
+
+OF_VISITOR = {get_args(PrincipalDep)[1].dependency: _principal, get_args(SenderDep)[1].dependency: _sender}
+
+
+@cache  # one object for each dependency, because FastAPI calls the same object once in a request
+def by_session(function: Callable[..., Any], **given: Any) -> Callable[..., Any]:
+    """Return a function of the API, or one of its dependencies, that asks for the visitor and not for a token.
+
+    It is the same function under another signature, by which FastAPI goes. The functions that it depends on change in
+    the same way, so none is forgotten. Parameters with a value are no part of the signature.
+    """
+    if function in OF_VISITOR or not isfunction(function):
+        return OF_VISITOR.get(function, function)
+
+    def change(part: Any) -> Any:
+        is_dependency = isinstance(part, Dependency) and part.dependency is not None
+        return replace(part, dependency=by_session(part.dependency)) if is_dependency else part
+
+    values, parameters = {}, []
+    described = signature(function, eval_str=True)
+    for name, parameter in described.parameters.items():
+        annotation, parts = parameter.annotation, get_args(parameter.annotation)
+        if isinstance(given.get(name), Dependency):
+            annotation = Annotated[parts[0], given[name]]
+        elif name in given:
+            values[name] = given[name]
+            continue
+        elif hasattr(annotation, "__metadata__"):
+            annotation = Annotated[tuple(map(change, parts))]
+        parameters.append(parameter.replace(annotation=annotation, default=change(parameter.default)))
+    if parameters == [*described.parameters.values()]:
+        return function
+    twin = partial(function, **values)
+    setattr(twin, "__signature__", described.replace(parameters=parameters))  # noqa: B010 (partial declares none)
+    return twin
 
 
 class NavigationEntry(NamedTuple):
