@@ -369,7 +369,7 @@ def board_values(place: Place, asked: BoardQuery, typed: BoardQuery | None = Non
         "presets": list_presets(place.view) if is_rationed else (),
         "answers": allowance.answers if allowance else None,
         "seconds": SECONDS,
-        "rest": min(MOST_REST, len(board.rows) // 2),
+        "rest": min(MOST_REST, len(board.rows) // 4),
         **_table(place, asked, board, effect, judged),
         **form_of_board(place, typed or asked, board, choices.uploaded_metrics, judgment_sets),
         **links_of_board(place, asked, board),
