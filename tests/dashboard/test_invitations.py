@@ -118,8 +118,10 @@ def test_an_invitation_ends_with_the_token_that_made_it(campaign, guest, of):
     former = Person(campaign.service, made["token"])
     code = code_of(invite(former, "otter")["otter"])
     accepted(guest, invite(former, "lynx")["lynx"])
+    former.post("/c/web/teams/organisers", csrf=former.csrf, holder="Ada")
+    colleague = code_of(links(former)["Ada"])
     assert campaign.organiser.delete(f"{path}/{made['id']}").status_code == 204
-    assert guest.post("/join/accept", code=code).status_code == 404
+    assert [guest.post("/join/accept", code=each).status_code for each in (code, colleague)] == [404, 404]
     assert ("lynx", False, False) in tokens(campaign)
 
 
@@ -181,3 +183,21 @@ def test_a_team_that_was_invited_by_mistake_is_removed_with_its_link(campaign, o
             f"/c/web/teams/{campaign.get('/runs').json()['items'][0]['team']}/delete", csrf=organiser.csrf
         ).text
     )
+
+
+def test_an_organiser_is_invited_as_a_team_is_and_the_page_says_what_it_gives(campaign, organiser, guest):
+    nobody = organiser.post("/c/web/teams/organisers", csrf=organiser.csrf, holder=" ")
+    assert (nobody.status_code, "Name the person" in nobody.text) == (422, True)
+    assert organiser.post("/c/web/teams/organisers", csrf=organiser.csrf, holder="Ada").status_code == 303
+    link = links(organiser)["Ada"]
+    assert "delete the collection" in guest.post("/join", code=code_of(link)).text
+    assert link not in organiser.get("/c/web/teams/invitations.csv").text
+    client = campaign.service.client(accepted(guest, link))
+    assert guest.get("/c/web/settings").status_code == 200
+    me = client.get("/v1/me").json()
+    assert (me["role"], me["collection"]) == ("organiser", "web")
+    assert client.post("/v1/collections", json={"name": "mine", "levels": 1}).status_code == 403
+    assert guest.post("/join/accept", code=code_of(link)).status_code == 404
+    entries = campaign.get("/audit").json()["items"]
+    (entry,) = [entry for entry in entries if entry["details"].get("accepted")]
+    assert (entry["role"], entry["details"]["of_role"]) == ("organiser", "organiser")

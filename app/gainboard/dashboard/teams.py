@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from fastapi import Request, Response
+from pydantic import ValidationError
 
 from gainboard.api.answers import NEVER, server_address
 from gainboard.api.dependencies import CollectionName
+from gainboard.api.models.admin import NewToken
 from gainboard.api.tokens import TokenId
 from gainboard.dashboard.rendering import lead_to, page_of, pages
+from gainboard.dashboard.schema_forms import told_by
 from gainboard.dashboard.sessions import FormDep, Place, PlaceDep, VisitorDep, enter, forget_once, show_once, shown_once
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access import invitations, tokens
@@ -61,7 +64,8 @@ def _show_page(place: Place, wanted: str = "", fault: str = "") -> Response:
         last[seen.run.team] = max(seen.run.created_at, last.get(seen.run.team, seen.run.created_at))
     every = tokens.list_tokens(workspace, principal, name, None, MOST_RUNS)
     valid = [token for token in every if token.is_live(place.now) and not token.is_invitation]
-    invited = {invitation.record.team: invitation for invitation in _list_invitations(place)}
+    invitations_shown = _list_invitations(place)
+    invited = {invitation.record.team: invitation for invitation in invitations_shown if invitation.record.team}
     teams = [
         ShownTeam(
             team,
@@ -79,6 +83,7 @@ def _show_page(place: Place, wanted: str = "", fault: str = "") -> Response:
         "Teams",
         status=422 if fault else 200,
         teams=teams,
+        organisers=[invitation for invitation in invitations_shown if invitation.record.team is None],
         wanted=wanted,
         fault=fault,
         secret=shown_once(request),
@@ -100,11 +105,12 @@ def _list_invitations(place: Place) -> list[ShownInvitation]:
 @router.get("/c/{collection}/teams/invitations.csv")
 def read_invitations(place: PlaceDep) -> Response:
     """Return the links of open invitations as CSV, those that this session has made."""
+    place.view.require_organiser()
     lines = [csv_line(["team", "link", "until"])]
     for invitation in _list_invitations(place):
-        if invitation.link:
+        if invitation.link and invitation.record.team:
             until = f"{invitation.record.expires_at:%Y-%m-%dT%H:%MZ}"
-            lines.append(csv_line([invitation.record.team or "", invitation.link, until]))
+            lines.append(csv_line([invitation.record.team, invitation.link, until]))
     return Response("".join(lines), headers={"cache-control": NEVER}, media_type="text/csv")
 
 
@@ -120,6 +126,18 @@ def invite(collection: CollectionName, visitor: VisitorDep, form: FormDep) -> Re
     except InvalidRequest as error:
         return _show_page(enter(visitor, collection), wanted, f"Nobody was invited. {error.message}")
     return _lead_back(visitor.request, collection)
+
+
+@router.post("/c/{collection}/teams/organisers")
+def invite_organiser(place: PlaceDep, visitor: VisitorDep, form: FormDep) -> Response:
+    """Invite a person to organise the collection, too."""
+    assert visitor.session is not None, "a form belongs to a session"
+    try:
+        sent = NewToken.model_validate({"role": "organiser", "holder": form.get("holder")})
+        invitations.invite_organiser(visitor.workspace, visitor.session, place.name, sent.holder or "")
+    except (ValidationError, InvalidRequest) as error:
+        return _show_page(place, fault=f"Nobody was invited. {told_by(error)}")
+    return _lead_back(place.request, place.name)
 
 
 def _lead_back(request: Request, collection: str) -> Response:

@@ -1,4 +1,4 @@
-"""Invitations: a team gets a link with a code, and whoever has the link exchanges the code for a token, once.
+"""Invitations: a team or an organiser gets a link with a code, which whoever has it exchanges for a token, once.
 
 An invitation is the record of a token that nobody has yet. Instead of a token's hash it has that of its code, which is
 made another way, so that a code is no token. Its acceptance replaces the hash by that of a new token.
@@ -13,14 +13,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import audit
 from gainboard.evaluation.access import teams
 from gainboard.evaluation.access.principals import Caller, Principal, Sender, new_token, note_failure
 from gainboard.evaluation.access.sessions import Session, sign_in
-from gainboard.evaluation.access.visibility import open_collection, open_locked
+from gainboard.evaluation.access.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import SLUG_RULE, is_slug
 from gainboard.store import audit as audit_log
@@ -43,7 +43,7 @@ class Invitation:
 
 @dataclass(frozen=True)
 class AcceptedInvitation:
-    """A team's new token, and the session that begins with it."""
+    """A new token of a team or an organiser, and the session that begins with it."""
 
     token: str
     session: Session
@@ -86,28 +86,36 @@ def invite(workspace: Workspace, session: Session, name: str, wanted: Sequence[s
             if invitation.team in wanted:
                 _end(tx, view.principal, view.collection, invitation, now)
         for team in wanted:
-            # The id is chosen here, because the code is made of it.
-            identity, owner = tokens.new_id(tx), teams.ensure(tx, view, team, now)
-            expires_at = now + LIFETIME
-            tokens.create(
-                tx,
-                _hashed(code_of(session, identity)),
-                now,
-                identity=identity,
-                role="participant",
-                origin=INVITED,
-                collection_id=here,
-                team_id=owner.id,
-                expires_at=expires_at,
-            )
-            details = {"of_role": "participant", "of_team": team, "expires_at": expires_at, "invited": True}
-            audit.record(tx, view.principal, "token-created", identity, view.collection, **details)
+            _create(tx, session, view, now, role="participant", team_id=teams.ensure(tx, view, team, now).id)
+
+
+def invite_organiser(workspace: Workspace, session: Session, name: str, holder: str) -> None:
+    """Invite a person to organise the collection. `holder` is the note that tells organisers' tokens apart."""
+    if not holder:
+        raise InvalidRequest.at("body.holder", "missing", "Name the person: the list of tokens says whose each is.")
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, session.principal, name)
+        view.require_organiser()
+        _create(tx, session, view, workspace.now(), role="organiser", holder=holder)
+
+
+def _create(tx: Transaction, session: Session, view: View, now: datetime, **values: Any) -> None:
+    # The id is chosen here, because the code is made of it.
+    identity, expires_at = tokens.new_id(tx), now + LIFETIME
+    hashed = _hashed(code_of(session, identity))
+    values |= {"identity": identity, "origin": INVITED, "collection_id": view.collection.id, "expires_at": expires_at}
+    details = _describe(tokens.create(tx, hashed, now, **values)) | {"expires_at": expires_at, "invited": True}
+    audit.record(tx, view.principal, "token-created", identity, view.collection, **details)
+
+
+def _describe(record: Token) -> dict[str, Any]:
+    """Return what the audit log says of a token: its role, and its team if it has one."""
+    return {"of_role": record.role} | ({"of_team": record.team} if record.team else {})
 
 
 def _end(tx: Transaction, principal: Principal, collection: Collection, invitation: Token, now: datetime) -> None:
     tokens.revoke(tx, invitation.id, now)
-    of = {"of_role": invitation.role, "of_team": invitation.team}
-    audit.record(tx, principal, "token-revoked", invitation.id, collection, **of)
+    audit.record(tx, principal, "token-revoked", invitation.id, collection, **_describe(invitation))
 
 
 def end_invitations_by(tx: Transaction, principal: Principal, inviter: str, now: datetime) -> None:
@@ -159,7 +167,7 @@ def accept(workspace: Workspace, code: str, caller: Caller, before: Session | No
         # Somebody else may have used the link since the look at it, and a code gives one token only.
         if not tokens.exchange(tx, invitation.record.id, token):
             raise NotFound("The invitation was used in the meantime. Ask the organisers for a new one.")
-        principal = Principal("participant", tokens.of_id(tx, invitation.record.id))
-        details = {"of_role": "participant", "of_team": invitation.record.team, "accepted": True}
+        principal = Principal(invitation.record.role, tokens.of_id(tx, invitation.record.id))
+        details = _describe(invitation.record) | {"accepted": True}
         audit.record(tx, principal, "token-rotated", invitation.record.id, invitation.collection, **details)
     return AcceptedInvitation(token, sign_in(workspace, Sender.of(token), before), invitation.collection)
