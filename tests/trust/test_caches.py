@@ -115,7 +115,8 @@ def _expected(operation, who, answer):
     if media_type.startswith("text/event-stream") or operation.path in ("/healthz", "/readyz", "/metrics"):
         return "private, no-cache" if answer.status_code >= 400 else "private, no-store"
     if who == "session" and operation.is_page:  # the API reads no cookie: to it, a session is nobody
-        return "private, no-store" if media_type.startswith("text/html") else "private, no-cache"
+        is_secret = operation.path.endswith("/invitations.csv") and answer.is_success
+        return "private, no-store" if is_secret or media_type.startswith("text/html") else "private, no-cache"
     may_be_kept = operation.method == "GET" and answer.status_code < 400 and who != "token"
     return "public, max-age=5" if may_be_kept else "private, no-cache"
 

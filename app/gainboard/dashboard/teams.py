@@ -105,6 +105,7 @@ def _list_invitations(place: Place) -> list[ShownInvitation]:
 @router.get("/c/{collection}/teams/invitations.csv")
 def read_invitations(place: PlaceDep) -> Response:
     """Return the links of open invitations as CSV, those that this session has made."""
+    place.view.require_organiser()
     lines = [csv_line(["team", "link", "until"])]
     for invitation in _list_invitations(place):
         if invitation.link and invitation.record.team:
