@@ -28,6 +28,7 @@ OF_API = {
     "/c/web/qrels.json": "/qrels",
     "/c/web/settings": "/audit",
     "/c/web/teams": "/tokens",
+    "/c/web/teams/invitations.csv": "/tokens",
     "/c/web/board.json": "/leaderboard",
     "/c/web/board.tex": "/leaderboard",
     "/c/web/topics.json": "/scores?topics=all",
