@@ -43,6 +43,12 @@ def _token(lab, path="/tokens"):
     return f"{place}/{lab.organiser.post(place, json=sent).json()['id']}"
 
 
+def _team(lab):
+    name = _unlike()
+    lab.organiser.post(f"{lab.path}/teams", json={"name": name})
+    return f"{lab.path}/teams/{name}"
+
+
 def _group(lab):
     path = f"{lab.path}/topic-groups/{_unlike()}"
     lab.organiser.put(path, json=["1"])
@@ -145,6 +151,7 @@ CHANGES = {
     f"DELETE {C}/score-matrices/{{matrix}}": ("score-matrix-deleted", lambda lab: (_matrix(lab), {})),
     f"POST {C}/tokens": ("token-created", lambda lab: (f"{lab.path}/tokens", {"json": {"role": "reader"}})),
     f"POST {C}/tokens/{{token}}/rotate": ("token-rotated", lambda lab: (f"{_token(lab)}/rotate", {})),
+    f"DELETE {C}/teams/{{team}}": ("team-deleted", lambda lab: (_team(lab), {})),
     f"DELETE {C}/tokens/{{token}}": ("token-revoked", lambda lab: (_token(lab), {})),
     "POST /v1/tokens": ("token-created", lambda lab: ("/v1/tokens", {"json": {}})),
     "DELETE /v1/tokens/{token}": ("token-revoked", lambda lab: (_token(lab, "/v1/tokens"), {})),

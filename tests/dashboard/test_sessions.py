@@ -198,20 +198,21 @@ def test_refused_sign_ins_are_in_the_audit_log_if_the_token_was_one(people, camp
     assert len(entries(campaign, revoked[0])) <= MOST_FAILURES
 
 
-def test_what_was_written_when_the_session_ended_is_there_after_signing_in(open_page, campaign):
+def test_whoever_sends_a_form_after_the_session_has_ended_signs_in_over_it(open_page, campaign):
     watched = open_page(campaign.service)
     page = watched.page
     watched.sign_in(ADMIN)
     watched.visit("/c/web/teams")
     page.context.clear_cookies()
     page.get_by_label("Invite teams").fill("otter\nnewt")
-    page.get_by_role("button", name="Invite").click()
-    expect(page.locator("#kept")).to_contain_text("What you wrote is kept in this tab")
-    page.locator("main").get_by_role("link", name="Sign in").click()
-    page.get_by_label("Token").fill(ADMIN)
-    page.locator("main").get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("status")).to_contain_text("It has not been saved yet")
-    expect(page.get_by_label("Invite teams")).to_have_value("otter\nnewt")
+    page.get_by_role("button", name="Invite", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Token").fill("wrong")
+    dialog.get_by_role("button", name="Sign in and send").click()
+    expect(dialog.get_by_role("alert")).to_have_text("This token is not valid.")
+    dialog.get_by_label("Token").fill(ADMIN)
+    dialog.get_by_role("button", name="Sign in and send").click()
+    expect(page.locator(".invited b")).to_have_text(["newt", "otter"])
 
 
 def test_a_draft_that_somebody_else_discarded_says_who_did(people, campaign):

@@ -185,7 +185,7 @@ def test_a_file_that_another_restore_has_filled_meanwhile_stays(backup, tmp_path
 DAMAGED = [
     ("UPDATE alembic_version SET version_num = '9999'", r"a\.backup is at schema revision 9999.*a later version"),
     ("DROP TABLE alembic_version", r"a\.backup has no tables of Gainboard"),
-    ("INSERT INTO uploads VALUES ('u', 77, 'a server', NULL)", "its table uploads refers to missing rows of teams"),
+    ("INSERT INTO uploads VALUES ('u', 77, 'a server')", "its table uploads refers to missing rows of teams"),
     ("DROP TABLE backup_manifest", "has no table backup_manifest"),
     ("INSERT INTO alembic_version VALUES ('0001')", "of several schema revisions at once"),
     (lambda backup: os.truncate(backup, backup.stat().st_size // 2), r"a\.backup.*(malformed|damaged)"),

@@ -94,4 +94,4 @@ def show_problem(request: Request, answer: Response) -> Response:
     look = PageLook(
         problem["title"], place, status=answer.status_code, headers=headers, help=help_of_problem(problem["type"])
     )
-    return page(visitor, "error.html", look, problem=problem, change=change, is_form=request.method == "POST")
+    return page(visitor, "error.html", look, problem=problem, change=change)
