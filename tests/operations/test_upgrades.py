@@ -54,7 +54,7 @@ def counts(file):
 def test_what_an_earlier_version_stored_is_answered_as_it_was_and_of_use(revision, database_url, tmp_path):
     recorded = loaded(tmp_path / "recorded.db", revision)
     before = counts(recorded)
-    del before["workers"]  # those of an earlier version have ended
+    before.pop("workers", None)  # those of an earlier version have ended; 0024 has another table
     database = Database(database_url)
     if database.path is not None:
         (tmp_path / "gainboard.db").write_bytes(recorded.read_bytes())
