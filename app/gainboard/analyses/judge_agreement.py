@@ -52,7 +52,7 @@ class JudgeAgreementParams(MetricsParams):
     under the set. `flagged` names runs that were built with the model that judges: their mean rise is compared with
     that of the others. Pairs of runs are in the classes of Moffat, Scholer and Thomas (ADCS 2012), by paired t-tests,
     uncorrected, and corrected by the methods of Holm and of Benjamini and Hochberg, which controls the false discovery
-    rate. An undefined value is null, with the reason: so is RBO where runs are tied.
+    rate. An undefined value is null, with the reason.
     """
 
     sets: Annotated[list[Judgments | SetVersion], Field(min_length=1, max_length=MOST_SETS)] = Field(
@@ -231,12 +231,7 @@ class JudgeAgreementResult(JobResult):
         rankings = [
             (name, metric, metric.correlations, metric.top, metric, metric.flagged) for name, metric in compared
         ]
-        notes = [
-            f"{name}, {metric.metric}: RBO is undefined. {reason[0].upper()}{reason[1:]}."
-            for name, metric in compared
-            if metric.correlations and (reason := metric.correlations.rbo.reason)
-        ]
-        yield table(columns, "rankings", caption, rankings, notes=notes)
+        yield table(columns, "rankings", caption, rankings)
 
         caption = (
             f"Pairs of runs by class under each set and {self._reference}: active, mixed or passive; agreement or "
@@ -314,8 +309,8 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
     title = "Agreement of judgment sets"
     question = "judges"
     summary = "Whether other judgments, of a second assessor or a language model, label alike and rank the runs alike."
-    # 2: pairs have Benjamini and Hochberg's correction, and rank-biased overlap is null where there are ties
-    changes = 2
+    # 2: pairs have Benjamini and Hochberg's correction; 3: rank-biased overlap has a form for ties
+    changes = 3
 
     compares_pairs = True
 

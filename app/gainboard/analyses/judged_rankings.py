@@ -22,13 +22,11 @@ from gainboard.statistics.agreement import (
     rank_changes,
     top_agreement,
 )
-from gainboard.statistics.means import tied_pairs
 from gainboard.statistics.multiple_comparisons import benjamini_hochberg, holm
 
 WHY: Mapping[str, str] = {
     "tau": "all runs are tied under one of the sets",
     "tau_ap": "all runs are tied under one of the sets",
-    "rbo": "runs are tied under one of the sets, and each order of them would give another value",
 }
 """The reason why a coefficient is undefined, by its name."""
 
@@ -183,9 +181,6 @@ def _compare_means(means: Floats, runs: Sequence[str], settings: RankSettings) -
     coefficients = {}
     for name, value in correlations(means, settings.p).items():
         reason = WHY[name] if math.isnan(value) else None
-        if reason and name == "rbo":
-            reference, of_set = tied_pairs(means).tolist()
-            reason += f". Tied pairs of runs: {reference} under the reference, {of_set} under the set"
         coefficients[name] = RankCoefficient(value=value, reason=reason)
     # Equal means are in the order of the names, so that the first k runs do not depend on the order of the request.
     name_order = np.argsort(np.argsort(np.array(runs)))

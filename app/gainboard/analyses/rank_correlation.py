@@ -38,17 +38,14 @@ NAMES = {
     "rbo": "rank-biased overlap",
 }
 
-NEED_ORDER = ("tau_ap", "rbo")
-"""The coefficients that are undefined where there are ties."""
-
 
 class CorrelationParams(Params):
     """Correlation of the rankings of runs by mean score, between all metrics (often the same metric under several gain
     settings). Means are rounded to 12 decimals, and equal means are ties; `ties` counts the tied pairs of each metric.
-    AP correlation and rank-biased overlap are null between rankings of which one has ties, because each order of the
-    tied runs would give another value; `tau_ap_ties` is a form of the former for ties. `against` adds the swops: pairs
-    of runs that a metric orders otherwise than that one. `sweep` adds the curve of a parameter, and `accuracy` the
-    bootstrap standard error of each tau over topics (Sakai, SIGIR 2006).
+    AP correlation is null between rankings of which one has ties, because each order of the tied runs would give
+    another value; `tau_ap_ties` is a form for ties. Rank-biased overlap has three (`rbo_ties`). `against` adds the
+    swops: pairs of runs that a metric orders otherwise than that one. `sweep` adds the curve of a parameter, and
+    `accuracy` the bootstrap standard error of each tau over topics (Sakai, SIGIR 2006).
 
     A metric may name a published qrels version, `{"metric": "P@10", "qrels": 1}`, and is then called `P@10 (qrels 1)`.
     It may also name another judgment set, `{"metric": "P@10", "judgments": "second"}`. This answers how similar the
@@ -62,7 +59,7 @@ class CorrelationParams(Params):
     )
     coefficients: Annotated[list[Coefficient], Field(min_length=1, max_length=len(NAMES))] = Field(
         ["kendall", "spearman"],
-        description="Coefficients to compute; for tau_ap, the row is the reference. rbo is undefined if there are ties",
+        description="Coefficients to compute; for tau_ap, the row is the reference",
     )
     against: versioned_metrics.Entry | None = Field(None, description="The metric against which swops are listed")
     sweep: versioned_metrics.SweepRequest | None = Field(None, description="A parameter of one metric to vary")
@@ -70,6 +67,11 @@ class CorrelationParams(Params):
     resamples: DrawCount = Field(1000, description="Number of topic resamples of the accuracy")
     p: Annotated[float, Field(gt=0, lt=1)] = Field(
         0.9, description="Persistence of rank-biased overlap: higher values look deeper"
+    )
+    rbo_ties: Literal["b", "a", "w"] = Field(
+        "b",
+        description="How rbo treats ties (Corsi and Urbano, SIGIR 2024). `b`: equal rankings give 1; `a`: the mean "
+        "over all orders of the tied runs; `w`: tied runs share the best of their ranks",
     )
     tau_ap_ties: Literal["b"] | None = Field(
         None,
@@ -87,10 +89,11 @@ class CorrelationParams(Params):
     def settled(self, label: Labels) -> Self:
         """Return the same request without the parameters that have no effect on its result."""
         used = {"seed", "resamples"} if self.accuracy else set()
-        used |= {"p"} if "rbo" in self.coefficients else set()
+        used |= {"p", "rbo_ties"} if "rbo" in self.coefficients else set()
         used |= {"tau_ap_ties"} if "tau_ap" in self.coefficients else set()
         fields = type(self).model_fields
-        unused = {name: fields[name].default for name in ("seed", "resamples", "p", "tau_ap_ties") if name not in used}
+        names = ("seed", "resamples", "p", "rbo_ties", "tau_ap_ties")
+        unused = {name: fields[name].default for name in names if name not in used}
         return super().settled(label).model_copy(update=unused)
 
     def expressions(self, label: Labels) -> dict[str, Any]:
@@ -268,7 +271,7 @@ class RankCorrelationResult(RankCorrelations, JobResult):
             for label, count in tied.items()
             if count and coefficients[row_of[label]][row_of[label]] is None
         ]
-        if name not in NEED_ORDER or not lacking:
+        if name != "tau_ap" or not lacking:
             return []
         why = "Each order of tied runs would give another value, so it is undefined where a metric ties runs"
         return [f"{why}. Tied pairs: {', '.join(lacking)}."]
@@ -303,7 +306,7 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
     title = "Correlation of rankings"
     question = "which-metric"
     summary = "How similarly the metrics, or gain settings of one metric, rank the runs."
-    changes = 2  # near-duplicates are named; rank-biased overlap is null where there are ties
+    changes = 3  # near-duplicates are named; rank-biased overlap has a form for ties
 
     compares_pairs = True
 
@@ -428,7 +431,7 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
         # The first ranking is the reference unless ties are weighed from both sides, so the matrix may be asymmetric.
         if name == "tau_ap":
             return correlation.tau_ap_matrix(means, self.params.tau_ap_ties)
-        return correlation.rbo_matrix(means, self.params.p)
+        return correlation.rbo_matrix(means, self.params.p, self.params.rbo_ties)
 
     def _sweep(self, sweep: versioned_metrics.SweepRequest, means: Floats) -> SweptTaus:
         row_of = {label: row for row, label in enumerate(self._labels)}

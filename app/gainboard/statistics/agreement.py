@@ -156,9 +156,9 @@ class TopAgreement(NamedTuple):
 
 
 def correlations(means: Floats, p: float) -> dict[str, float]:
-    """Return tau-b, tau_ap (b) and RBO of two rankings, from `means` float64 [2, runs] without NaN.
+    """Return tau-b, tau_ap (b) and RBO (b) of two rankings, from `means` float64 [2, runs] without NaN.
 
-    NaN where a coefficient is undefined: the taus if one ranking ties all runs, RBO if one ties any.
+    The taus are NaN if one ranking ties all runs.
     """
     return {
         "tau": float(kendall_matrix(means)[0, 1]),

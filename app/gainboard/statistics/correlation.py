@@ -20,6 +20,9 @@ from gainboard.statistics.means import midranks, pair_count, pair_indices, pair_
 _MOST_EXACT_TAU, _MOST_EXACT_ASLS = 200, 33
 """The most runs for which the exact distribution is computed, for the least tau and for levels: 13 ms and 0.3 ms."""
 
+_BLOCK_OF_TOPS = 1 << 20
+"""The numbers in one block of tops, metrics x runs x depths: 8 MiB."""
+
 
 def kendall_matrix(means: Floats, variant: Literal["a", "b"] = "b") -> Floats:
     """Return Kendall's tau: pairs of runs in the same order minus those in opposite order, over all pairs (tau-a).
@@ -227,25 +230,42 @@ def tau_ap_matrix(means: Floats, ties: Literal["b"] | None = None) -> Floats:
     return tau
 
 
-def rbo_matrix(means: Floats, p: float = 0.9) -> Floats:
-    """Return extrapolated rank-biased overlap of full rankings (Webber et al., TOIS 28(4), 2010): symmetric.
+def rbo_matrix(means: Floats, p: float = 0.9, ties: Literal["a", "b", "w"] = "b") -> Floats:
+    """Return extrapolated rank-biased overlap of full rankings: symmetric, float64 [metrics, metrics] in 0 .. 1.
 
-    The smaller `p` (0 < p < 1), the less the lower ranks count. Results are in 0 .. 1. It is NaN if either metric has
-    ties: any order of the tied runs would give another value.
+    `means` is float64 [metrics, runs] without NaN. The smaller `p` (0 < p < 1), the less the lower ranks count. Runs
+    that are tied over ranks t to b enter the top of a ranking bit by bit: (d - t + 1) / (b - t + 1) of each is in the
+    top d. The overlap is divided by the norms of both tops (`b`, as in tau-b: equal rankings give 1), or by d (`a`:
+    the mean over all orders of the tied runs). With `w`, tied runs all enter at rank t, as if they shared it. Without
+    ties, all three are the same.
+
+    (Webber, Moffat and Zobel, TOIS 28(4), 2010, equation 30; Corsi and Urbano, SIGIR 2024, for ties.)
     """
     means = round_scores(means)
     metrics, runs = means.shape
-    position = np.argsort(np.argsort(-means, axis=1), axis=1)
-    depths = np.arange(1, runs + 1)
-    # A run counts at every depth from the lower of its two ranks on, so its contribution is a sum over these depths.
-    tail = np.cumsum((p**depths / depths)[::-1])[::-1]
-    overlap = np.empty((metrics, metrics))
-    for one in range(metrics):
-        # Identical rankings give exactly 1. The result is mirrored, so that both triangles have equal bits.
-        lost = (tail[position[one]] - tail[np.maximum(position[one], position[one:])]).sum(axis=1)
-        overlap[one, one:] = overlap[one:, one] = 1 - (1 - p) / p * lost
-    overlap[_ties_in_either(means)] = np.nan
-    return overlap
+    # Deeper ranks, whose weights sum to p^depth, cannot change the result.
+    depth = min(runs, math.ceil(math.log(1e-18) / math.log(p)))
+    first = np.array([1 + runs - np.searchsorted(np.sort(row), row, side="right") for row in means], np.float64)
+    last = np.array([runs - np.searchsorted(np.sort(row), row, side="left") for row in means], np.float64)
+    width = np.ones_like(first) if ties == "w" else last - first + 1
+    lost = np.zeros((metrics, metrics))
+    block = max(1, _BLOCK_OF_TOPS // max(1, means.size))
+    for begin in range(1, depth + 1, block):
+        depths = np.arange(begin, min(begin + block, depth + 1))[:, np.newaxis, np.newaxis]
+        tops = np.clip((depths - first + 1) / width, 0, 1)
+        common = tops @ tops.swapaxes(1, 2)
+        if ties == "a":
+            whole = depths
+        elif ties == "b":
+            norms = np.diagonal(common, axis1=1, axis2=2)
+            whole = np.sqrt(norms[:, :, np.newaxis] * norms[:, np.newaxis])
+        else:
+            sizes = tops.sum(axis=2)
+            whole = (sizes[:, :, np.newaxis] + sizes[:, np.newaxis]) / 2
+        # What is lost is added up, so that equal rankings give exactly 1. The last rank stands for all below it.
+        weights = p**depths * ((1 - p) / p + (depths == depth))
+        lost += ((1 - common / whole) * weights).sum(axis=0)
+    return 1 - lost
 
 
 def _ties_in_either(means: Floats) -> NDArray[np.bool_]:
