@@ -243,12 +243,17 @@ def err(t, cutoff, stop_scale):
 
 @define("nERR")
 def nerr(t, cutoff, stop_scale):
+    return err(t, cutoff, stop_scale) / ideal_stopping(t, cutoff, lambda r: 1 / r, stop_scale)
+
+
+def ideal_stopping(t, cutoff, weight, stop_scale=0):
+    """The expected weight of the rank at which a user stops in the ideal ranking."""
     total, goes_on = 0.0, 1.0
     for r in range(1, (t.R if cutoff is None else cutoff) + 1):
         stops = t.g_ideal(r) / (t.ratio[stop_scale - 1] + 1)
-        total += goes_on * stops / r
+        total += goes_on * stops * weight(r)
         goes_on *= 1 - stops
-    return err(t, cutoff, stop_scale) / total
+    return total
 
 
 def stopping(t, r):
@@ -269,9 +274,25 @@ def ebr(t, cutoff, beta):
     return sum(stopping(t, r) * t.blended(r, beta) for r in t.relevant_ranks(cutoff))
 
 
+@define("niRBU")
+def nirbu(t, cutoff, p):
+    return irbu(t, cutoff, p) / ideal_stopping(t, cutoff, lambda r: p**r)
+
+
+@define("nEBR")
+def nebr(t, cutoff, beta):
+    return ebr(t, cutoff, beta) / ideal_stopping(t, cutoff, lambda r: 1)
+
+
 @define("RBP")
 def rbp(t, cutoff, p):
     return (1 - p) / t.ratio[-1] * sum(t.g(r) * p ** (r - 1) for r in t.cut(cutoff))
+
+
+@define("nRBP")
+def nrbp(t, cutoff, p):
+    ideal = sum(t.g_ideal(r) * p ** (r - 1) for r in range(1, (t.R if cutoff is None else cutoff) + 1))
+    return sum(t.g(r) * p ** (r - 1) for r in t.cut(cutoff)) / ideal
 
 
 @define("RBPresidual")
@@ -408,10 +429,6 @@ def graded_uniform(t, stops, r):
     return of_level[t.retrieved[r - 1] or 0] / sum(of_level[level] for level in t.judged if level >= t.rel)
 
 
-def rank_biased(t, gamma, r):
-    return gamma ** (t.count(r) - 1) / sum(gamma**j for j in range(t.R))
-
-
 @define("NCUguP")
 def ncu_gu_p(t, stops):
     return sum(graded_uniform(t, stops, r) * t.count(r) / r for r in t.relevant_ranks(None))
@@ -422,14 +439,24 @@ def ncu_gu_br(t, stops, beta):
     return sum(graded_uniform(t, stops, r) * t.blended(r, beta) for r in t.relevant_ranks(None))
 
 
+def ncu_rb(t, gamma, cutoff, utility):
+    weights = sum(gamma**j for j in range(t.R)) if cutoff is None else min(cutoff, t.R)
+    return sum(gamma ** (t.count(r) - 1) * utility(r) for r in t.relevant_ranks(cutoff)) / weights
+
+
 @define("NCUrbP")
-def ncu_rb_p(t, gamma):
-    return sum(rank_biased(t, gamma, r) * t.count(r) / r for r in t.relevant_ranks(None))
+def ncu_rb_p(t, gamma, cutoff):
+    return ncu_rb(t, gamma, cutoff, lambda r: t.count(r) / r)
 
 
 @define("NCUrbBR")
-def ncu_rb_br(t, gamma, beta):
-    return sum(rank_biased(t, gamma, r) * t.blended(r, beta) for r in t.relevant_ranks(None))
+def ncu_rb_br(t, gamma, beta, cutoff):
+    return ncu_rb(t, gamma, cutoff, lambda r: t.blended(r, beta))
+
+
+@define("NCUrbIE")
+def ncu_rb_ie(t, gamma, p, cutoff):
+    return ncu_rb(t, gamma, cutoff, lambda r: p**r)
 
 
 @define("ADM")

@@ -3,6 +3,7 @@
 `names_of_tools.txt` has further lines: names that need no explanation.
 """
 
+import json
 import math
 import re
 from itertools import product
@@ -14,10 +15,12 @@ import pytest
 import pytrec_eval
 from pyNTCIREVAL import metrics as ntcireval
 
+import gainboard
 from gainboard.errors import BadExpression
 from gainboard.metrics import Scale, resolve, translate
 from gainboard.metrics.vocabularies import IR_MEASURES, NDEVAL, NTCIREVAL, TREC_EVAL
 from gainboard.trec_eval.measures import MEASURES
+from tests import real
 from tests.trec_eval.test_peer import topics_of
 from tests.world.pages import rows
 
@@ -209,6 +212,21 @@ def assert_no_default_changes(vocabulary, name):
 def test_a_name_of_ntcireval_in_c_alone_has_the_label_beside_it():
     for name, label in IN_C:
         assert resolve(translate(name, "ntcireval"), SCALE).label == label, name
+
+
+def test_the_columns_of_ntcireval_in_c_are_ours_on_a_real_run():
+    """The program's figures have ten decimals: run input.p_bert on twelve topics of trec-dl19-pass, gains 1:2:3."""
+    folder = real.folder()
+    columns = json.loads((Path(__file__).parents[1] / "golden" / "ntcireval-230128.json").read_text())["last_columns"]
+    names = list(next(iter(columns["by_topic"].values())))
+    qrels, run = folder / "qrels.dl19-passage.txt", folder / "runs" / "input.p_bert.gz"
+    scores = gainboard.score(qrels, run, names, names="ntcireval", gains="3:2:1").scores
+    rows = [scores.labels.index(scores.label_by_expression[name]) for name in names]
+    for topic, figures in columns["by_topic"].items():
+        ours = scores.by_topic[rows, 0, scores.topics.index(topic)]
+        assert dict(zip(names, ours.tolist(), strict=True)) == pytest.approx(figures, abs=6e-11), topic
+    assert len(columns["by_topic"]) == 12
+    assert len(names) == 50
 
 
 def test_every_name_of_ntcireval_is_in_one_of_the_two_tables():

@@ -68,7 +68,7 @@ class CorrelationParams(Params):
     p: Annotated[float, Field(gt=0, lt=1)] = Field(
         0.9, description="Persistence of rank-biased overlap: higher values look deeper"
     )
-    rbo_ties: Literal["b", "a", "w"] = Field(
+    rbo_ties: Literal["a", "b", "w"] = Field(
         "b",
         description="How rbo treats ties (Corsi and Urbano, SIGIR 2024). `b`: equal rankings give 1; `a`: the mean "
         "over all orders of the tied runs; `w`: tied runs share the best of their ranks",

@@ -30,6 +30,15 @@ def rank_biased_precision(rankings: GradedRankings, *, p: Persistence = 0.95, cu
     return (1.0 - p) * relevant.sum(relevant.gain * relevant.discount(Geometric(p))) / rankings.highest_gain()
 
 
+@metric("nRBP", title="Normalised Rank-Biased Precision", reference=f"{_MOFFAT}; normalised as in NTCIREVAL")
+def normalised_rank_biased_precision(
+    rankings: GradedRankings, *, p: Persistence = 0.95, cutoff: Cutoff = None
+) -> Value:
+    """nRBP@l is RBP@l divided by RBP@l of the ideal ranking. Clarke's NRBP is another metric."""
+    relevant, discount = rankings.relevant(upto=cutoff), Geometric(p)
+    return relevant.sum(relevant.gain * relevant.discount(discount)) / rankings.ideal.cumulative_gain(cutoff, discount)
+
+
 @metric("RBPresidual", title="Residual of Rank-Biased Precision", reference=_MOFFAT, score_of_missing=1)
 def rank_biased_residual(rankings: WholeRankings, *, p: Persistence = 0.95, cutoff: int | None = None) -> Value:
     """RBPresidual is what RBP would add if all unjudged documents had the highest gain.

@@ -16,7 +16,7 @@ from gainboard.acceleration import njit
 _OPERATIONS: Final = (
     *("add", "subtract", "multiply", "divide", "minimum", "maximum", "floor", "absolute"),
     *("number", "levels", "gains", "relevant_count", "at_highest_level"),
-    *("ideal_total", "ideal_precisions", "ideal_gain", "ideal_stopping"),
+    *("ideal_total", "ideal_precisions", "ideal_gain", "ideal_stopping", "ideal_stopping_weight"),
     *("by_level", "weight", "weight_at", "cumulative_gain", "ideal_cumulative_gain"),
     *("product_above", "reciprocals", "relevant_only", "system_score", "by_ranking"),
     *("all_rows", "rows_upto", "sum", "weighted_sum", "largest", "at_last", "at_first", "at_preferred", "score"),
@@ -35,7 +35,7 @@ _NUMBER, _LEVELS, _GAINS = (CODES[name] for name in ("number", "levels", "gains"
 _SPREAD_NUMBER, _SPREAD_TOPIC, _SPREAD_RANKING = (CODES[f"spread {name}"] for name in ("number", "topic", "ranking"))
 _RELEVANT_COUNT, _AT_HIGHEST_LEVEL = CODES["relevant_count"], CODES["at_highest_level"]
 _IDEAL_TOTAL, _IDEAL_PRECISIONS, _IDEAL_GAIN = (CODES[f"ideal_{name}"] for name in ("total", "precisions", "gain"))
-_IDEAL_STOPPING = CODES["ideal_stopping"]
+_IDEAL_STOPPING, _IDEAL_STOPPING_WEIGHT = CODES["ideal_stopping"], CODES["ideal_stopping_weight"]
 _BY_LEVEL, _WEIGHT, _WEIGHT_AT = (CODES[name] for name in ("by_level", "weight", "weight_at"))
 _CUMULATIVE_GAIN, _IDEAL_CUMULATIVE_GAIN = CODES["cumulative_gain"], CODES["ideal_cumulative_gain"]
 _PRODUCT_ABOVE, _RECIPROCALS, _RELEVANT_ONLY = (
@@ -204,8 +204,11 @@ def _fill_ideal_precisions(step: Any, rel: Any, topics: Any, out: Any) -> None:
 
 
 @njit
-def _fill_ideal_stopping(stop: Any, topics: Any, upto: Any, out: Any) -> None:
-    """Fill the sums of P_stop(r)/r over the first `upto` ranks of each ideal ranking. `stop` is by class and level."""
+def _fill_ideal_stopping(stop: Any, topics: Any, upto: Any, weights: Any, out: Any) -> None:
+    """Fill the sums of P_stop(r)/r over the first `upto` ranks of each ideal ranking. `stop` is by class and level.
+
+    With `weights` by rank, it is that of P_stop(r) times the weight. Without, they are empty.
+    """
     width = topics.last.shape[1]
     for topic_class in range(len(out)):
         # The ideal ranking is walked level by level, because ranks of one level stop users with one probability.
@@ -213,7 +216,7 @@ def _fill_ideal_stopping(stop: Any, topics: Any, upto: Any, out: Any) -> None:
         for level in range(width - 1, 0, -1):
             stops = stop[topic_class * width + level]
             while rank <= min(topics.last[topic_class, level], upto):
-                total += stops * above / rank
+                total += stops * above * weights[rank] if len(weights) else stops * above / rank
                 above *= 1.0 - stops
                 rank += 1
         out[topic_class] = total
@@ -297,7 +300,11 @@ def _take_first(
         elif operation == _IDEAL_PRECISIONS:
             _fill_ideal_precisions(tables.step[setting], tables.rel[setting], topics, classes[target])
         elif operation == _IDEAL_STOPPING:
-            _fill_ideal_stopping(levels[step[OPERAND]], topics, step[FIXED], classes[target])
+            _fill_ideal_stopping(
+                levels[step[OPERAND]], topics, step[FIXED], tables.weights[setting, :0], classes[target]
+            )
+        elif operation == _IDEAL_STOPPING_WEIGHT:
+            _fill_ideal_stopping(levels[step[OPERAND]], topics, step[FIXED], tables.weights[setting], classes[target])
         elif operation == _IDEAL_GAIN:
             sums = tables.sums[step[SETTING + 1]]
             _fill_ideal_gain(tables.step[setting], tables.rel[setting], topics, step[FIXED], sums, classes[target])

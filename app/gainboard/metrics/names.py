@@ -253,11 +253,18 @@ class _Names:
             if name in spelling.metric.implied:
                 implied = spelling.metric.implied[name]
                 self.exact[name] = spelling._replace(pinned=is_pinned(name), implied=implied)
-        # Reversed, so that of two names that differ in case alone the first one stays.
-        self.folded = {name.lower(): spelling for name, spelling in reversed(self.exact.items())}
+        self.folded: dict[str, list[str]] = {}
+        for name in self.exact:
+            self.folded.setdefault(name.lower(), []).append(name)
 
     def get(self, name: str) -> Spelling | None:
-        return self.exact.get(name) or self.folded.get(name.lower())
+        """Return what a name means. Raise BadExpression if it fits two metrics, whose names differ in case alone."""
+        if (spelling := self.exact.get(name)) is not None:
+            return spelling
+        fitting = self.folded.get(name.lower(), [])
+        if len({self.exact[other].metric.name for other in fitting}) > 1:
+            raise BadExpression(f"{name!r} may be {' or '.join(fitting)}, which are two metrics. Write one of them")
+        return self.exact[fitting[0]] if fitting else None
 
     def nearest(self, name: str) -> list[str]:
         from difflib import get_close_matches  # noqa: PLC0415 (for messages alone)

@@ -130,7 +130,11 @@ def _ideal_stopping(work: Work, step: Step, values: Any) -> Any:
         # The first rank is reached by everybody, so the products begin one rank later.
         np.cumprod(1.0 - stops[:, :-1], axis=1, out=above[:, 1:])
         # A running sum, because the kernel adds rank by rank: `np.sum` adds pairwise, which rounds in another way.
-        sums = np.cumsum(stops * above / np.arange(1.0, table.width + 1), axis=1)
+        if step.operation == "ideal_stopping":
+            worth = stops * above / np.arange(1.0, table.width + 1)
+        else:
+            worth = stops * above * work.settings[step.settings[0]].weights(table.width)[1:]
+        sums = np.cumsum(worth, axis=1)
         by_class[table.classes] = sums.take(table.last)
     return by_class
 
@@ -327,7 +331,7 @@ OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
     "ideal_precisions": _ideal_precisions,
     "ideal_gain": _ideal_gain,
     "ideal_falls": _ideal_falls,
-    "ideal_stopping": _ideal_stopping,
+    **dict.fromkeys(("ideal_stopping", "ideal_stopping_weight"), _ideal_stopping),
     "rank": _rank,
     "judged_rank": _rank,
     "count": _count,

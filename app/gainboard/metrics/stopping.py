@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from gainboard.metrics.catalogue import Namesake, metric
 from gainboard.metrics.cumulative import blended_ratio
-from gainboard.metrics.gains import Geometric
+from gainboard.metrics.gains import NO_DISCOUNT, Geometric
 from gainboard.metrics.parameters import Beta, Cutoff, Decay, Persistence, Stops, StopScale
+from gainboard.metrics.precision import recall_divisor
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings, Found, GradedFound, GradedRankings
 
+_NTCIREVAL = "Sakai, NTCIREVAL, version of January 2023 (research.nii.ac.jp/ntcir/tools/ntcireval-en.html)"
 _CHAPELLE = "Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009"
 
 
@@ -65,6 +67,14 @@ def rank_biased_utility(rankings: GradedRankings, *, p: Persistence = 0.99, cuto
     return p * relevant.sum(stopping(relevant, stop_probability(rankings)) * relevant.discount(Geometric(p)))
 
 
+@metric("niRBU", title="Normalised Intentwise Rank-Biased Utility, for one intent", reference=_NTCIREVAL)
+def normalised_rank_biased_utility(rankings: GradedRankings, *, p: Persistence = 0.99, cutoff: Cutoff = None) -> Value:
+    """niRBU@l is iRBU@l divided by iRBU@l of the ideal ranking."""
+    relevant, stop = rankings.relevant(upto=cutoff), stop_probability(rankings)
+    reached = relevant.sum(stopping(relevant, stop) * relevant.discount(Geometric(p)))
+    return reached / rankings.ideal.stopping_weight(stop, Geometric(p), cutoff)
+
+
 @metric(
     "EBR",
     title="Expected Blended Ratio",
@@ -80,12 +90,28 @@ def expected_blended_ratio(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff
     return relevant.sum(stopping(relevant, stop_probability(rankings)) * blended_ratio(relevant, beta))
 
 
+@metric("nEBR", title="Normalised Expected Blended Ratio", reference=_NTCIREVAL, sorted_is_best=False)
+def normalised_expected_blended_ratio(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None) -> Value:
+    """nEBR@l is EBR@l divided by EBR@l of the ideal ranking, whose blended ratio is 1 at each of its R ranks."""
+    relevant, stop = rankings.relevant(upto=cutoff), stop_probability(rankings)
+    reached = relevant.sum(stopping(relevant, stop) * blended_ratio(relevant, beta))
+    return reached / rankings.ideal.stopping_weight(stop, NO_DISCOUNT, cutoff)
+
+
 _SAKAI = "Sakai and Robertson, Modelling a user population for designing information retrieval metrics, EVIA 2008"
 
 
-def rank_biased_share(rankings: BinaryRankings, relevant: Found, gamma: Decay) -> Value:
-    """Return the share of users who stop at each relevant document: gamma^(count(r)-1), over the sum for all R."""
-    return relevant.discount_at(relevant.count, Geometric(gamma)) / rankings.geometric_sum(gamma)
+def rank_biased_mean(rankings: BinaryRankings, relevant: Found, utility: Value, gamma: Decay, cutoff: Cutoff) -> Value:
+    """Return the mean utility at the relevant documents found, weighed by gamma^(count(r)-1).
+
+    The divisor is the sum of the weights of all R. With a cut-off l, it is min(l, R), as NTCIREVAL has it.
+    """
+    if cutoff is None:
+        return relevant.sum(
+            relevant.discount_at(relevant.count, Geometric(gamma)) / rankings.geometric_sum(gamma) * utility
+        )
+    weighed = relevant.sum(relevant.discount_at(relevant.count, Geometric(gamma)) * utility)
+    return weighed / recall_divisor(rankings, "cutoff", cutoff)
 
 
 @metric("NCUguP", title="NCU, graded-uniform, with precision", reference=_SAKAI, sorted_is_best=False)
@@ -110,21 +136,36 @@ def graded_uniform_blended_ratio(rankings: GradedRankings, *, beta: Beta = 1.0, 
 
 
 @metric("NCUrbP", title="NCU, rank-biased, with precision", reference=_SAKAI)
-def rank_biased_uniform_precision(rankings: BinaryRankings, *, gamma: Decay = 0.95) -> Value:
+def rank_biased_uniform_precision(rankings: BinaryRankings, *, gamma: Decay = 0.95, cutoff: Cutoff = None) -> Value:
     """NCUrbP is the expected precision at the relevant document at which a user stops.
 
     Each relevant document in the ranking has `gamma` times as many users who stop at it as the relevant document above.
-    A user who stops at a document that is not retrieved finds 0.
+    A user who stops at a document that is not retrieved finds 0. With a cut-off l, the sum ends at l, and its divisor
+    is min(l, R) in place of the sum of all weights.
     """
-    relevant = rankings.relevant()
-    return relevant.sum(rank_biased_share(rankings, relevant, gamma) * relevant.count / relevant.rank)
+    relevant = rankings.relevant(upto=cutoff)
+    return rank_biased_mean(rankings, relevant, relevant.count / relevant.rank, gamma, cutoff)
 
 
 @metric("NCUrbBR", title="NCU, rank-biased, with the blended ratio", reference=_SAKAI)
-def rank_biased_blended_ratio(rankings: GradedRankings, *, beta: Beta = 1.0, gamma: Decay = 0.95) -> Value:
+def rank_biased_blended_ratio(
+    rankings: GradedRankings, *, beta: Beta = 1.0, gamma: Decay = 0.95, cutoff: Cutoff = None
+) -> Value:
     """NCUrbBR is the expected blended ratio at the relevant document at which a user stops.
 
     Users stop as in NCUrbP. Q-measure defines the blended ratio.
     """
-    relevant = rankings.relevant()
-    return relevant.sum(rank_biased_share(rankings, relevant, gamma) * blended_ratio(relevant, beta))
+    relevant = rankings.relevant(upto=cutoff)
+    return rank_biased_mean(rankings, relevant, blended_ratio(relevant, beta), gamma, cutoff)
+
+
+@metric("NCUrbIE", title="NCU, rank-biased, with iRBU's utility", reference=_NTCIREVAL)
+def rank_biased_persistence(
+    rankings: BinaryRankings, *, p: Persistence = 0.99, gamma: Decay = 0.95, cutoff: Cutoff = None
+) -> Value:
+    """NCUrbIE is the expected value of p^r, where r is the rank of the relevant document at which a user stops.
+
+    Users stop as in NCUrbP.
+    """
+    relevant = rankings.relevant(upto=cutoff)
+    return rank_biased_mean(rankings, relevant, p * relevant.discount(Geometric(p)), gamma, cutoff)

@@ -291,6 +291,11 @@ class IdealRankings:
         """
         return value("ideal_stopping", Space.TOPIC, stop, fixed=(upto if isinstance(upto, int) else WHOLE,))
 
+    def stopping_weight(self, stop: Value, weights: AnyDiscount, upto: Rank | None) -> Value:
+        """Return the sum of P_stop(r) times the weight of r over the first `upto` ranks. Arguments are as for ERR."""
+        fixed = (upto if isinstance(upto, int) else WHOLE,)
+        return value("ideal_stopping_weight", Space.TOPIC, stop, fixed=fixed, open=(weights_of(weights),))
+
     @property
     def falls(self) -> Value:
         """The number of different gains above 0. After the last document of each of them, the gain falls."""
@@ -301,8 +306,8 @@ class IdealRankings:
         """The sum of cg_I(r)/r over the ranks r = 1..R."""
         return value("ideal_precisions", Space.TOPIC, fixed=(self._rel,), open=(gains_above(self._rel),))
 
-    def cumulative_gain(self, upto: Rank, discount: Discount) -> Value:
-        """Return the discounted gain of the first `upto` ranks. If `upto` is a value, it must be R."""
+    def cumulative_gain(self, upto: Rank | None, discount: AnyDiscount) -> Value:
+        """Return the discounted gain of the first `upto` ranks, or of all. If `upto` is a value, it must be R."""
         settings = (gains_above(self._rel), weights_of(discount))
         # The first R ranks are the whole ideal ranking.
         return value("ideal_gain", Space.TOPIC, fixed=(upto if isinstance(upto, int) else WHOLE,), open=settings)
