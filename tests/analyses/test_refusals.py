@@ -74,6 +74,7 @@ def test_three_topics_are_not_halved(few, kind):
         ("rank-intervals", {"test": "t-test", "correction": "benjamini-hochberg"}, "correction", "discovery rate"),
         (CORRELATION, {"against": "AP (qrels 3)"}, "against.qrels", "no published"),
         ("difficulty", {"standardise": "normal", "reference": ["oak"]}, "reference", "at least 2 reference runs"),
+        ("difficulty", {"reference": ["oak", "yew"]}, "standardise", "Only standardised scores have reference runs"),
         ("difficulty", STANDARD | {"runs": ["yew", "birch"]}, "reference", "'oak' is not among the selected runs"),
         ("leave-one-team-out", {"contributors": ["oak", "x-1"]}, "contributors", "has no run 'x-1'"),
         ("leave-one-team-out", {"contributors": ["oak", "cedar"]}, "contributors", "at least 2 teams"),

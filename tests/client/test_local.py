@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import ir_measures
@@ -106,6 +107,16 @@ local = Gainboard.local()
 print(local.service.folder, local.service.process, flush=True)
 sys.stdin.read()
 """
+
+
+def test_it_starts_below_a_temporary_folder_that_is_too_deep_for_a_socket(tmp_path, monkeypatch):
+    deep = tmp_path / ("x" * 120)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    with Gainboard.local(job_slots=1) as made:
+        assert made.load("web", QRELS, RUNS).runs == ["lemur", "otter"]
+        assert [entry.name for entry in (deep / os.listdir(deep)[0]).iterdir()] == ["data"]
+    assert os.listdir(deep) == []
 
 
 def test_it_ends_with_its_process_however_that_ends_and_leaves_nothing():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from gainboard.statistics.means import competition_ranks, midranks, verdicts
+from gainboard.statistics.means import competition_ranks, midranks, round_scores, verdicts
 
 
 def test_ties_share_the_rank_of_the_best_of_them_and_the_undefined_come_last():
@@ -17,6 +17,11 @@ def test_ties_share_the_rank_of_the_best_of_them_and_the_undefined_come_last():
 
 def test_means_that_differ_by_rounding_alone_tie():
     assert competition_ranks(np.array([0.1 + 0.2, 0.3, 0.4])).tolist() == [2, 2, 1]
+
+
+def test_uploaded_scores_beyond_any_decimals_are_compared_as_they_are():
+    scores = np.array([1e300, 2e300, -1.7e308, 0.1 + 0.2])
+    np.testing.assert_array_equal(round_scores(scores), [1e300, 2e300, -1.7e308, 0.3])
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.5])

@@ -54,9 +54,8 @@ class DifficultyParams(MetricsParams):
     )
 
     def settled(self, label: Labels) -> Self:
-        """Return the same request with each reference run once, and without any if nothing is standardised."""
-        kept = self.reference is not None and self.standardise is not None
-        reference = sorted(set(self.reference or ())) if kept else None
+        """Return the same request with each reference run once."""
+        reference = sorted(set(self.reference)) if self.reference is not None else None
         return super().settled(label).model_copy(update={"reference": reference})
 
 
@@ -219,6 +218,9 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
         self.metrics, reference = params.metrics, params.reference
         self.topics = common_topics(matrices, self.metrics)
         require_at_most(MOST_PAIRS, self.topics.count * len(self.metrics), "topics over all metrics", "metrics")
+        if reference is not None and params.standardise is None:
+            message = "Only standardised scores have reference runs. Name a form, or leave `reference` out."
+            raise refuse("standardise", "required", message)
         if reference is not None and len(set(reference)) < LEAST_REFERENCE:
             message = f"A spread needs at least {LEAST_REFERENCE} reference runs. Name more, or leave `reference` out."
             raise refuse("reference", "too-few-runs", message)

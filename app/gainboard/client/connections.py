@@ -224,6 +224,8 @@ def _write_whole(path: Path) -> Iterator[BinaryIO]:
 
 HOST = "gainboard.local"
 STOP_SECONDS = 15
+LONGEST_SOCKET = 103
+"""Bytes that the path of a socket may have, on every system."""
 
 
 class LocalService:
@@ -237,6 +239,9 @@ class LocalService:
         self.token = secrets.token_urlsafe(32)
         folder = Path(tempfile.mkdtemp(prefix="gainboard-"))  # which only its owner may enter
         socket = folder / "socket"
+        if len(os.fsencode(socket)) > LONGEST_SOCKET:
+            # TMPDIR may be deep, and then the data stay there without the socket. The service removes its folder.
+            socket = Path(tempfile.mkdtemp(prefix="gainboard-", dir="/tmp")) / "socket"
         # Its own session: an interrupt at the keyboard is for this process, which then ends the service.
         process = subprocess.Popen(
             children.command("gainboard.cli.local_process"),

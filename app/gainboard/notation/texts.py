@@ -86,6 +86,7 @@ TEXT_PATTERN: Final = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
 LONGEST_TEXT: Final = 4096
 SLUG_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 # In Python, `$` also matches before a final line feed; JSON Schema, where the pattern is shown, knows no `\Z`.
+DOI_PATTERN: Final = r"^10\.[0-9]{4,9}/[!-~]+$"
 SLUG_RULE: Final = "allowed: letters, digits, `.`, `_` and `-`, at most 128, first a letter or digit"
 _SLUG = re.compile(SLUG_PATTERN.removesuffix("$") + r"\Z")
 

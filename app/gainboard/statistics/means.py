@@ -106,7 +106,10 @@ def unit_of(scores: Floats) -> float:
 
 def round_scores(scores: Floats) -> Floats:
     """Return scores, or means or differences of them, as they are compared: see `DECIMALS`. Equal ones are ties."""
-    return np.asarray(np.round(scores, DECIMALS))
+    # `round` multiplies first, which turns the largest uploaded scores into infinity. They have no decimals to round.
+    with np.errstate(over="ignore"):
+        rounded = np.round(scores, DECIMALS)
+    return np.where(np.isinf(rounded), scores, rounded)
 
 
 def tied_pairs(means: Floats) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gainboard.notation.texts import SHOWN, SLUG_PATTERN, TEXT_PATTERN
+from gainboard.notation.texts import DOI_PATTERN, SHOWN, SLUG_PATTERN, TEXT_PATTERN
 from gainboard.notation.types import LEVEL_PATTERN
 
 
@@ -82,6 +82,7 @@ MEANINGS: Final = {
     "example `web-2026`",
     TEXT_PATTERN: "Remove the control characters, such as line breaks or tabs",
     LEVEL_PATTERN: "Use letters, digits, `_`, `+` and `-`, at most 32, for example `S`",
+    DOI_PATTERN: "Write the DOI alone, without an address before it: for example `10.5281/zenodo.42`",
     KEY_PATTERN: "Use printable ASCII characters without blanks",
 }
 """The message for each pattern."""

@@ -20,7 +20,7 @@ from gainboard.evaluation.collection_settings import (
     Quotas,
     Topics,
 )
-from gainboard.notation.texts import read_time
+from gainboard.notation.texts import DOI_PATTERN, read_time
 from gainboard.notation.types import JsonBody, LevelName, Slug, Text
 from gainboard.vocabulary import Direction, OrderBy
 
@@ -49,7 +49,7 @@ Id = Annotated[str, StringConstraints(max_length=4096)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 Said = Annotated[str, StringConstraints(max_length=10_000)]
 Params = Annotated[dict[str, JsonValue], Field(max_length=100)]
-Doi = Annotated[str, StringConstraints(pattern=r"^10\.[0-9]{4,9}/[!-~]+$", max_length=256)]
+Doi = Annotated[str, StringConstraints(pattern=DOI_PATTERN, max_length=256)]
 Ids = Annotated[list[Id], Field(max_length=100_000)]
 
 

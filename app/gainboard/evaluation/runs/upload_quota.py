@@ -125,7 +125,12 @@ def require_room(tx: Transaction, view: View, now: datetime, size: int) -> None:
 
 
 def _exceeded(name: str, quota: Quota) -> QuotaExceeded:
-    meaning = {"per_day": "runs in a day (UTC)", "total": "runs in all", "concurrent": "uploads at once"}[name]
+    several = "" if quota.limit == 1 else "s"
+    meaning = {
+        "per_day": f"run{several} in a day (UTC)",
+        "total": f"run{several} in all",
+        "concurrent": f"upload{several} at once",
+    }[name]
     tomorrow = quota.resets_at and to_the_second(quota.resets_at)
     then = {
         "per_day": f"Send the file after the next day has begun at {tomorrow}",
