@@ -20,6 +20,7 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Level, LongTable, Marked, Share, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.exhibits.tables import MarkStyle
+from gainboard.notation.texts import counted, listed
 from gainboard.statistics import multiple_comparisons
 from gainboard.statistics.draws import Indices
 from gainboard.statistics.means import pair_count
@@ -155,6 +156,14 @@ class SensitivityResult(TopicsResult):
         drawn = f", {self.resamples} resamples" if self.resamples is not None else ""
         corrected = pair_tests.CORRECTION_TITLES[self.correction]
         return f"{find_test(self.test).title}{drawn}{corrected}, {len(self.runs)} runs, {self.topics} topics"
+
+    def verdict(self) -> str:
+        levels = [{metric.metric: metric.levels[0] for metric in self.metrics}[name] for name in self.by_sensitivity]
+        first, pairs = self.by_sensitivity[0], counted(levels[0].pairs, "pair")
+        others = zip(self.by_sensitivity[1:], levels[1:], strict=True)
+        most = f"{first} tells {levels[0].significant_pairs:,} of {pairs} of runs apart"
+        told = listed([most, *(f"{name} {level.significant_pairs:,}" for name, level in others)])
+        return f"{told} (alpha {levels[0].alpha:g})."
 
     def tables(self) -> Sequence[Table | LongTable]:
         """Return sensitivity by metric, the most sensitive first, all pairs if the result has them, and the groups."""

@@ -21,6 +21,7 @@ from gainboard.evaluation.scoring.matrices import CommonPairs, Floats, JudgedPai
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.metrics import mean_of
+from gainboard.notation.texts import counted, listed, said
 from gainboard.statistics import draws, judging
 from gainboard.statistics.classical import t_levels
 from gainboard.statistics.means import pair_count, pair_differences
@@ -154,6 +155,18 @@ class JudgeAgreementResult(JobResult):
     levels: list[str] = Field(description="Names of the levels")
     krippendorff: KrippendorffAlpha
     sets: list[JudgedSet]
+
+    def verdict(self) -> str:
+        kappas = [
+            f"{said(judged.labels.kappa.value)} for {judged.name} on {counted(judged.common_pairs, 'common document')}"
+            for judged in self.sets
+        ]
+        taus = [
+            f"{said(under.correlations.tau.value if under.correlations else None)} by {under.metric} of {judged.name}"
+            for judged in self.sets
+            for under in judged.metrics
+        ]
+        return f"Kappa with {self._reference}: {listed(kappas)}. Tau of the runs: {listed(taus)}."
 
     def tables(self) -> Sequence[Table]:
         """Return labels, confusion of levels, leniency, topics, rankings, verdicts and runs."""
