@@ -16,7 +16,7 @@ from gainboard.analyses.stability import Stability, StabilityParams
 from gainboard.analyses.swap_rate import SwapRate, SwapRateParams
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
-from gainboard.notation.texts import said
+from gainboard.notation.texts import said_extremes
 from gainboard.statistics import find_test
 from gainboard.statistics.agreement import agreements
 from gainboard.statistics.significance import SignificanceSettings
@@ -64,10 +64,8 @@ class AgreementResult(SubsetsResult):
     metrics: list[AgreementOfMetric]
 
     def verdict(self) -> str:
-        taus = [(tau, name, of.metric) for of in self.metrics for name, tau in of.kendall if tau is not None]
-        least, tests, metric = min(taus, default=(None, "sign_minority", self.metrics[0].metric))
-        pairs = tests.replace("_", " and ")
-        return f"The tests order pairs of runs with a tau of at least {said(least)}, that of {pairs} under {metric}."
+        taus = {f"{name.replace('_', ' and ')} by {of.metric}": tau for of in self.metrics for name, tau in of.kendall}
+        return f"As orders of the pairs of runs, {said_extremes(taus, 'tau')}."
 
     def tables(self) -> Sequence[Table]:
         """Return the three correlations of each metric."""

@@ -158,12 +158,11 @@ class SensitivityResult(TopicsResult):
         return f"{find_test(self.test).title}{drawn}{corrected}, {len(self.runs)} runs, {self.topics} topics"
 
     def verdict(self) -> str:
-        levels = [{metric.metric: metric.levels[0] for metric in self.metrics}[name] for name in self.by_sensitivity]
-        first, pairs = self.by_sensitivity[0], counted(levels[0].pairs, "pair")
-        others = zip(self.by_sensitivity[1:], levels[1:], strict=True)
-        most = f"{first} tells {levels[0].significant_pairs:,} of {pairs} of runs apart"
-        told = listed([most, *(f"{name} {level.significant_pairs:,}" for name, level in others)])
-        return f"{told} (alpha {levels[0].alpha:g})."
+        levels = {of.metric: of.levels[0] for of in self.metrics}
+        best, *others = self.by_sensitivity
+        most = f"{best} tells {levels[best].significant_pairs:,} of {counted(levels[best].pairs, 'pair')} of runs apart"
+        told = listed([most, *(f"{name} {levels[name].significant_pairs:,}" for name in others)])
+        return f"{told} (alpha {levels[best].alpha:g})."
 
     def tables(self) -> Sequence[Table | LongTable]:
         """Return sensitivity by metric, the most sensitive first, all pairs if the result has them, and the groups."""

@@ -136,8 +136,8 @@ class DifficultyResult(TopicsResult):
     def verdict(self) -> str:
         of, hardest = self.metrics[0], min(self.metrics[0].by_topic, key=lambda topic: topic.mean)
         runs, topics = (said(share, 1, percent=True) for share in (of.shares.runs, of.shares.topics))
-        varied = f"Under {of.metric}, {topics} of the variance of scores is due to topics and {runs} to runs"
-        return f"{varied}. The hardest topic is {hardest.topic}, with a mean of {said(hardest.mean)}."
+        due = f"Under {of.metric}, {topics} of the variance of scores is due to topics and {runs} to runs"
+        return f"{due}. The hardest topic is {hardest.topic}, with a mean of {said(hardest.mean)}."
 
     def tables(self) -> Sequence[Table]:
         """Return the components of each metric, and the topics, the hardest first."""

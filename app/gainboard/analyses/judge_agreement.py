@@ -21,7 +21,7 @@ from gainboard.evaluation.scoring.matrices import CommonPairs, Floats, JudgedPai
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.metrics import mean_of
-from gainboard.notation.texts import counted, listed, said
+from gainboard.notation.texts import said_extremes
 from gainboard.statistics import draws, judging
 from gainboard.statistics.classical import t_levels
 from gainboard.statistics.means import pair_count, pair_differences
@@ -157,16 +157,10 @@ class JudgeAgreementResult(JobResult):
     sets: list[JudgedSet]
 
     def verdict(self) -> str:
-        kappas = [
-            f"{said(judged.labels.kappa.value)} for {judged.name} on {counted(judged.common_pairs, 'common document')}"
-            for judged in self.sets
-        ]
-        taus = [
-            f"{said(under.correlations.tau.value if under.correlations else None)} by {under.metric} of {judged.name}"
-            for judged in self.sets
-            for under in judged.metrics
-        ]
-        return f"Kappa with {self._reference}: {listed(kappas)}. Tau of the runs: {listed(taus)}."
+        kappas = {str(judged.name): judged.labels.kappa.value for judged in self.sets}
+        ranked = {f"{judged.name} by {of.metric}": of.correlations for judged in self.sets for of in judged.metrics}
+        taus = {name: of.tau.value if of else None for name, of in ranked.items()}
+        return f"Beside {self._reference}, {said_extremes(kappas, 'kappa')}; {said_extremes(taus, 'tau of the runs')}."
 
     def tables(self) -> Sequence[Table]:
         """Return labels, confusion of levels, leniency, topics, rankings, verdicts and runs."""

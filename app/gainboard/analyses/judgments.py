@@ -128,9 +128,8 @@ class JudgmentsResult(JobResult):
 
     def verdict(self) -> str:
         few, many = self.relevant.minimum.relevant, self.relevant.maximum.relevant
-        judged, topics = counted(self.judged, "judged document"), counted(self.topics, "topic")
-        share = f"{self.relevant.documents:,} of {judged} of {topics} are relevant"
-        return f"{share}: {self.relevant.mean:.1f} a topic, from {few:,} to {many:,}."
+        share = f"{self.relevant.documents:,} of {counted(self.judged, 'judged document')} are relevant"
+        return f"{share}: {self.relevant.mean:.1f} a topic over {counted(self.topics, 'topic')}, {few:,} to {many:,}."
 
     def tables(self) -> Sequence[Table]:
         """Return the levels, the topics, and the table of the two versions."""

@@ -22,7 +22,7 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics import JudgedRuns, mean_of, score_all
-from gainboard.notation.texts import counted, listed, said
+from gainboard.notation.texts import counted, said_extremes
 from gainboard.statistics import judging
 from gainboard.statistics.correlation import taus_with
 from gainboard.statistics.means import competition_ranks
@@ -174,11 +174,10 @@ class LeaveOneTeamOutResult(JobResult):
         return f"Pool of depth {self.pool_depth}{estimated}, {runs}, {outside}"
 
     def verdict(self) -> str:
-        changes = (
-            f"{of.metric} by at most {said(of.largest_change, 4)} and {counted(of.largest_rank_change, 'rank')}"
-            for of in self.metrics
-        )
-        return f"Without the judgments that only their own team brought, means change under {listed(changes)}."
+        most = {of.metric: of.largest_change for of in self.metrics}
+        ranks = counted(max(of.largest_rank_change for of in self.metrics), "rank")
+        largest = said_extremes(most, "the largest change of a mean")
+        return f"Without what only its own team found, {largest}; no run moves by more than {ranks}."
 
     def tables(self) -> Sequence[Table]:
         """Return the teams with their documents and changes, and the runs."""

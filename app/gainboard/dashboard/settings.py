@@ -115,7 +115,7 @@ def _show_page(
     workspace, principal, name = place.workspace, place.principal, place.name
     described = collections.find_collection(workspace, principal, name)
     shown = fields or _fields(place, described)
-    listed = tokens.list_tokens(workspace, principal, name, None, MOST)
+    every_token = tokens.list_tokens(workspace, principal, name, None, MOST)
     # The release has a form of its own, which asks twice.
     by_name = {field.name: field for field in shown if field.name != "policy.phase"}
     groups = {part: {name: by_name.pop(name) for name in names} for part, names in GROUPS.items()} | {"more": by_name}
@@ -148,8 +148,8 @@ def _show_page(
         warnings=described.warnings,
         fault=fault,
         secret=shown_once(place.request),
-        tokens=listed,
-        holders={token.id: token.holder for token in listed if token.holder},
+        tokens=every_token,
+        holders={token.id: token.holder for token in every_token if token.holder},
         entries=[*audit.export_entries(workspace, principal, name, AuditWanted()).entries][: -ENTRIES - 1 : -1],
     )
     forget_once(place.request, answer)
@@ -184,9 +184,7 @@ def change_settings(form: FormDep, place: PlaceDep) -> Response:
             now = json.dumps({field.name: field.value for field in fields})
             conflicts = {conflict["setting"] for conflict in error.details["conflicts"]}
             merged = _merge(fields, form, before, conflicts)
-            fault = (
-                "Nothing was changed: somebody else changed the marked settings meanwhile. Save again to override them."
-            )
+            fault = "Nothing was changed: somebody else changed the marked settings meanwhile. Save to override them."
             return _show_page(place, fields=merged, seen=now, fault=fault, status=409)
         except (ValidationError, GainboardError) as error:
             errors.append(error)

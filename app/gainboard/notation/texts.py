@@ -50,9 +50,9 @@ def said(number: float | None, digits: int = 3, *, percent: bool = False) -> str
 def said_extremes(values: Mapping[str, float | None], of: str) -> str:
     """Return in words for which of these the value is the highest, and for which the lowest. `of` names the value."""
     known = sorted((value, name) for name, value in values.items() if value is not None)
-    if not known or known[0][0] == known[-1][0]:
-        return f"{of} is {said(known[0][0] if known else None)} for {listed(name for _, name in known) or 'all'}"
-    (low, least), (high, most) = known[0], known[-1]
+    (low, least), (high, most) = (known[0], known[-1]) if known else ((None, "all"),) * 2
+    if low == high:
+        return f"{of} is {said(low)} for {listed(name for _, name in known) or 'all'}"
     return f"{of} is the highest for {most} ({said(high)}), and the lowest for {least} ({said(low)})"
 
 

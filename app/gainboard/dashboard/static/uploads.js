@@ -71,26 +71,22 @@ function show(form, item, file, { status, body }, isCheck, findings) {
 
 const SHOWN = 5;
 /** Lists what was found in files: the first five, and a fold with the others. */
-function list(form, findings, isOneFile) {
-  const tables = [findings.slice(0, SHOWN), findings.slice(SHOWN)].map((some) => {
-    const table = element("table", "", "plain");
-    const head = table.createTHead().insertRow();
-    for (const title of [isOneFile ? "Line" : "File and line", "Fault or warning"]) head.append(Object.assign(element("th", title), { scope: "col" }));
-    const rows = table.createTBody();
-    for (const { places, count: times, message, code, location } of some) {
-      const row = rows.insertRow();
-      const where = [...places].map(([name, lines]) => [isOneFile ? "" : name, lines.slice(0, SHOWN).join(", ") + (lines.length > SHOWN ? ", …" : "")].join(" ").trim());
-      row.insertCell().textContent = where.join("; ");
-      const said = row.insertCell();
-      said.append(message, times > 1 ? ` (${times.toLocaleString("en")} times)` : "");
-      // Locations of a form have codes of their own, which the message explains.
-      if (!location) said.append(" ", Object.assign(element("a", code), { href: `${form.dataset.help}#${code}` }));
-    }
-    return table;
-  });
+function list(form, findings, isOneFile, most = SHOWN) {
+  const table = element("table", "", "plain");
+  table.innerHTML = `<thead><tr><th scope="col">${isOneFile ? "Line" : "File and line"}</th><th scope="col">Fault or warning</th></tr></thead><tbody></tbody>`;
+  for (const { places, count: times, message, code, location } of findings.slice(0, most)) {
+    const row = table.tBodies[0].insertRow();
+    const where = [...places].map(([name, lines]) => `${isOneFile ? "" : name} ${lines.slice(0, SHOWN).join(", ")}${lines.length > SHOWN ? ", …" : ""}`.trim());
+    row.insertCell().textContent = where.join("; ");
+    const said = row.insertCell();
+    said.append(message, times > 1 ? ` (${times.toLocaleString("en")} times)` : "");
+    // Locations of a form have codes of their own, which the message explains.
+    if (!location) said.append(" ", Object.assign(element("a", code), { href: `${form.dataset.help}#${code}` }));
+  }
+  if (findings.length <= most) return findings.length ? [table] : [];
   const fold = element("details");
-  fold.append(element("summary", count(Math.max(0, findings.length - SHOWN), "other")), tables[1]);
-  return [...(findings.length ? [tables[0]] : []), ...(findings.length > SHOWN ? [fold] : [])];
+  fold.append(element("summary", count(findings.length - most, "other")), ...list(form, findings.slice(most), isOneFile, Infinity));
+  return [table, fold];
 }
 
 /** Sends or checks files one after another, and returns those that are fine. */
