@@ -237,7 +237,9 @@ def invited(organiser, names):
     organiser.press("Invite")
     expect(page.locator(".invited")).to_have_count(3)
     shown = page.locator(".invited")
-    return dict(zip(shown.locator("th").all_inner_texts(), shown.locator(".copied code").all_inner_texts(), strict=True))
+    return dict(
+        zip(shown.locator("th").all_inner_texts(), shown.locator(".copied code").all_inner_texts(), strict=True)
+    )
 
 
 def analysed(organiser):

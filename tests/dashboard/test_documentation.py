@@ -149,7 +149,8 @@ def templates():
 
 
 def test_every_page_metric_kind_report_problem_fault_and_setting_leads_to_a_part_that_exists(pages):
-    framed = {"embed.html", "new_example.html"}  # one is shown by other sites, one is a part of a page
+    # One is shown by other sites, and the others are parts of pages.
+    framed = {"embed.html", "new_example.html", "settings_changes.html"}
     assert HELP.keys() == templates() - framed
     parts = [*HELP.values(), *(f"metrics.html#{heading_id(f'{each.name}: {each.title}')}" for each in every_metric())]
     parts += [f"jobs.html#{kind.name}" for kind in every_kind()]

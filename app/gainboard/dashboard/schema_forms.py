@@ -43,7 +43,7 @@ class Field:
     called: str = ""
     """The title that the model gives it."""
     words: Mapping[str, str] | None = None
-    """What people read in place of the choices."""
+    """The words that people read in place of choices."""
 
     @property
     def title(self) -> str:

@@ -76,7 +76,7 @@ WORDS = {
     "policy.parameters": {"preset": "those of these metrics", "free": "any"},
     "policy.late": {"closed": "refused", "marked": "accepted, and marked as late", "open": "accepted like all others"},
 }
-"""What people read in place of the API's values."""
+"""The words that people read in place of the API's values."""
 OF_COLLECTION = ("title", "gains", "metrics", "public")
 """The settings of the collection itself that can be changed at any time."""
 
