@@ -24,6 +24,7 @@ OF_THE_CLIENT = (
         "gainboard.notation.frames",
         "gainboard.notation.sources",
         "gainboard.notation.queries",
+        "gainboard.notation.texts",
         "gainboard.api.models",
     ),
     *("gainboard.__version__", "gainboard.analyses.job_kinds", "gainboard.analyses.result_models"),

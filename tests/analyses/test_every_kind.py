@@ -5,6 +5,8 @@ Kinds that change their collection would change that of all tests here, and have
 
 import gc
 import json
+import re
+from itertools import combinations
 
 import pytest
 
@@ -129,6 +131,7 @@ def test_the_matrices_of_a_job_go_with_the_next_one(elsewhere):
 def check_what_is_made_of_the_result_alone(laboratory, job, found):
     """The worker made the tables of the result that it had: they are those of the JSON that readers get."""
     result = find_kind(job.kind).result_model.model_validate(found)
+    check_numbers_of_the_verdict(result.verdict(), found)
     tables = result.tables()
     assert len({table.name for table in tables}) == len(tables)
     for table in tables:
@@ -140,6 +143,39 @@ def check_what_is_made_of_the_result_alone(laboratory, job, found):
         assert as_latex(table)
     figures = result.figures()
     assert len({figure.name for figure in figures}) == len(figures)
+
+
+def check_numbers_of_the_verdict(verdict, found):
+    """Every number of the sentence is one of the result, as it rounds it, or the length of one of its lists."""
+    texts, numbers = set(), {0.05}
+    if count := COUNTED.get(found["kind"]):
+        numbers |= {count(metric) for metric in found["metrics"]}
+    leaves = [found]
+    while leaves:
+        leaf = leaves.pop()
+        if isinstance(leaf, dict | list):
+            numbers.add(len(leaf))
+            leaves += leaf if isinstance(leaf, list) else [*leaf.values(), *leaf]
+        elif isinstance(leaf, str):
+            texts.add(leaf)
+        elif leaf is not None:
+            numbers.add(leaf)
+    assert verdict.endswith(".")
+    assert "None" not in verdict
+    # Names of metrics, runs and topics may have numbers, too.
+    for text in sorted(texts, key=len, reverse=True):
+        verdict = re.sub(rf"(?<![\w.]){re.escape(text)}(?![\w.]\w)", "", verdict)
+    for text, decimals, percent in re.findall(r"(-?\d[\d,]*(?:\.(\d+))?)( %)?", verdict):
+        number = float(text.replace(",", "")) / (100 if percent else 1)
+        half = 0.5001 * 10 ** -len(decimals) / (100 if percent else 1)
+        assert min(abs(number - known) for known in numbers) <= (half if decimals else 1e-9), (text, verdict)
+
+
+COUNTED = {
+    "rank-intervals": lambda metric: sum(run["rank_set"][0] == 1 for run in metric["ranks"]),
+    "corrected-means": lambda metric: len(list(combinations(metric["runs"], 2))),
+}
+"""Counts that only the sentence has, of what a result says of a metric."""
 
 
 @pytest.mark.outer

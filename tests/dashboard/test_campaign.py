@@ -67,15 +67,13 @@ def test_a_campaign_from_an_empty_service_to_a_released_board(open_page, sqlite_
     expect(organiser.page.locator("table.board tbody tr")).to_have_count(3)
     analysed(organiser)
     organiser.go("Settings")
-    organiser.page.get_by_text("Release the judgments …").click()
-    organiser.press("Release the judgments now")
-    expect(organiser.page.get_by_role("main")).to_contain_text("The judgments are released")
+    released(organiser)
     organiser.go("Board")
     organiser.page.get_by_text("Out", exact=True).click()
     expect(organiser.page.get_by_role("link", name="LaTeX, for papers")).to_be_visible()
     walks = [organiser, *teams]
     assert PRESSED - {"Out"} <= set().union(*(walk.names for walk in walks))
-    # Everybody sees the board now, with the API's order. Nothing went wrong but a name and two faulty files.
+    # Everybody sees the board now, with the order of the API. Refused were two names, a policy, and two faulty files.
     anybody = open_page(sqlite_service)
     anybody.visit("/c/web-2026")
     rows = anybody.page.locator("table.board tbody tr")
@@ -84,7 +82,7 @@ def test_a_campaign_from_an_empty_service_to_a_released_board(open_page, sqlite_
     assert names == [row["name"] for row in board["rows"]] == ["lemur-1", "newt-1", "otter-1"]
     errors = [error for walk in walks for error in walk.watched.errors]
     assert [error for error in errors if "422" not in error] == []
-    assert len(errors) == 3
+    assert len(errors) == 5
 
 
 def test_a_campaign_takes_twenty_clicks_to_its_judgments_then_a_release_an_export_and_its_end(
@@ -102,10 +100,10 @@ def test_a_campaign_takes_twenty_clicks_to_its_judgments_then_a_release_an_expor
         organiser.press("Download the release")
     folder = download.value.path().read_bytes()
     organiser.go("Settings")
-    organiser.fill("Type web to confirm", "wob")
+    organiser.fill("Type web to delete for good", "wob")
     organiser.press("Delete for good")
     expect(page.get_by_role("alert")).to_contain_text("The name to type is web")
-    organiser.fill("Type web to confirm", "web")
+    organiser.fill("Type web to delete for good", "web")
     organiser.press("Delete for good")
     expect(page.get_by_role("main")).to_contain_text("There is no collection yet.")
     with serving(new_settings(tmp_path / "elsewhere")) as other:
@@ -146,7 +144,21 @@ def published(organiser):
         expect(organiser.page.locator("#sent .fine")).to_have_count(number)
     organiser.go("Settings")
     organiser.open("Release the judgments …")
+    organiser.fill("Type web to release the judgments now", "web")
     organiser.press("Release the judgments now")
+
+
+def released(organiser):
+    """Releases the judgments, once the page has said what is still open and has refused another name."""
+    page = organiser.page
+    organiser.open("Release the judgments …")
+    expect(page.locator("#still-open li")).to_have_text(["Teams may send runs until 2099-12-24 18:00 UTC."])
+    organiser.fill("Type web-2026 to release the judgments now", "web")
+    organiser.press("Release the judgments now")
+    expect(page.get_by_role("alert")).to_have_text("Nothing was released. The name to type is web-2026.")
+    organiser.fill("Type web-2026 to release the judgments now", "web-2026")
+    organiser.press("Release the judgments now")
+    expect(page.get_by_role("main")).to_contain_text("The judgments are released")
 
 
 def created(organiser):
@@ -182,7 +194,7 @@ def with_judgments(organiser):
     page = organiser.page
     organiser.press("Upload judgments")
     organiser.send("A file of judgments", "qrels.txt", FAULTY_QRELS, "Upload as a draft")
-    expect(page.locator(".sent .bad tbody td").first).to_have_text("4")
+    expect(page.locator(".findings tbody td").first).to_have_text("4")
     organiser.send("A file of judgments", "qrels.txt", QRELS, "Upload as a draft")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Version 1")
     organiser.press("Publish version 1")
@@ -192,12 +204,29 @@ def with_judgments(organiser):
 def with_a_policy(organiser):
     page = organiser.page
     organiser.go("Settings")
-    organiser.fill("Presets", "nDCG@10, AP")
-    organiser.fill("Closes at (UTC)", "2099-12-24T18:00")
+    organiser.fill("Metrics that teams see", "nDCG@10, APP")
+    organiser.fill("Runs open (UTC)", "2099-12-25 00:00")
+    organiser.fill("Runs close (UTC)", "2099-12-24T18:00")
+    organiser.fill("Runs a day", "five")
+    expect(page.locator("#changes li")).to_have_text(
+        [
+            "Runs open (UTC): nothing → 2099-12-25 00:00",
+            "Runs close (UTC): nothing → 2099-12-24T18:00",
+            "Metrics that teams see: nothing → nDCG@10, APP",
+            "Runs a day: nothing → five",
+        ]
+    )
+    organiser.press("Save")
+    # Three faults, of which each would hide the next one in an answer of the API.
+    faults = page.locator(".faulty")
+    expect(faults.locator("label")).to_have_text(["Runs close (UTC)", "Metrics that teams see", "Runs a day"])
+    expect(faults.nth(0).locator(".fault")).to_contain_text("“Runs close (UTC)” (2099-12-24T18:00:00+00:00) is before")
+    organiser.fill("Metrics that teams see", "nDCG@10, AP")
+    organiser.fill("Runs open (UTC)", "")
     organiser.fill("Runs a day", "5")
     organiser.fill("Room for files", "100 MiB")
     organiser.press("Save")
-    expect(page.get_by_role("status")).to_have_text("The settings are saved.")
+    expect(page.get_by_text("The settings are saved.")).to_be_visible()
     expect(page.get_by_label("Room for files")).to_have_value("100 MiB")
 
 
@@ -208,7 +237,9 @@ def invited(organiser, names):
     organiser.press("Invite")
     expect(page.locator(".invited")).to_have_count(3)
     shown = page.locator(".invited")
-    return dict(zip(shown.locator("b").all_inner_texts(), shown.locator(".copied code").all_inner_texts(), strict=True))
+    return dict(
+        zip(shown.locator("th").all_inner_texts(), shown.locator(".copied code").all_inner_texts(), strict=True)
+    )
 
 
 def analysed(organiser):
@@ -233,7 +264,7 @@ def joined(team, name, link):
     team.go("Submissions")
     if name == "otter":
         team.send("Upload", "run.txt", FAULTY_RUN, "Submit")
-        expect(page.locator("#sent .bad tbody tr")).to_have_count(2)
+        expect(page.locator(".findings tbody tr")).to_have_count(2)
     team.send("Upload", "run.txt", RUNS[name], "Submit")
     expect(page.locator("#runs tbody th")).to_have_text([f"{name}-1"])
     team.go("Board")

@@ -29,7 +29,9 @@ def guest(campaign):
 
 def links(organiser):
     text = organiser.get("/c/web/teams").text
-    return dict(re.findall(r"<b>([\w.-]+)</b>: the link.*?>(http[^<]+/join#[^<]+)</code>", text, re.DOTALL))
+    return dict(
+        re.findall(r'class="invited"><th scope="row">([\w.-]+)</th>.*?>(http[^<]+/join#[^<]+)</code>', text, re.DOTALL)
+    )
 
 
 def invite(organiser, names):

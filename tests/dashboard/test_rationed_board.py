@@ -64,7 +64,7 @@ def test_a_team_sees_what_its_runs_score_where_it_sends_them_and_which_runs_are_
     page = opened(open_page, campaign, "/c/web/submissions").page
     means = {row["name"]: row["mean"] for row in campaign.get("/leaderboard", own, metric=PRESETS[0]).json()["rows"]}
     rows = page.locator("#runs tbody tr").all()
-    assert [row.locator("td").first.inner_text() for row in rows] == [
+    assert [row.locator("td.num").first.inner_text() for row in rows] == [
         f"{next(iter(means[row.locator('th').inner_text()].values())):.2f}" for row in rows
     ]
     assert own.get("/v1/me/limits").json() == before

@@ -212,7 +212,7 @@ def test_whoever_sends_a_form_after_the_session_has_ended_signs_in_over_it(open_
     expect(dialog.get_by_role("alert")).to_have_text("This token is not valid.")
     dialog.get_by_label("Token").fill(ADMIN)
     dialog.get_by_role("button", name="Sign in and send").click()
-    expect(page.locator(".invited b")).to_have_text(["newt", "otter"])
+    expect(page.locator(".invited th")).to_have_text(["newt", "otter"])
 
 
 def test_a_draft_that_somebody_else_discarded_says_who_did(people, campaign):

@@ -13,7 +13,7 @@ def test_a_team_checks_its_files_and_then_sends_several(open_page, sqlite_servic
     watched = open_page(sqlite_service)
     watched.sign_in(campaign.token("participant", "lemur"))
     watched.visit("/c/web/submissions")
-    page, sent = watched.page, watched.page.locator("#sent li")
+    page, sent, found = watched.page, watched.page.locator("#sent li"), watched.page.locator(".findings")
 
     def choose(**files):
         for name, text in files.items():
@@ -28,12 +28,21 @@ def test_a_team_checks_its_files_and_then_sends_several(open_page, sqlite_servic
     page.get_by_role("button", name="Check only").click()
     expect(sent.first).to_contain_text("exists, of another team")
     assert [run["name"] for run in campaign.get("/runs").json()["items"]] == ["taken"]
-    choose(first=RUN, second=WORSE)
+    late, twice = "1 Q0 late 4 many tag\n2 Q0 late 4 few tag\n", "1 Q0 good 3 0.1 tag\n"
+    third, faulty, worse = RUN.replace(" tag\n", " third\n"), RUN + late, RUN + late + twice
+    choose(first=RUN, second=WORSE, third=third, faulty=faulty, worse=worse)
     expect(page.get_by_label("Name")).to_be_disabled()  # several files have the names in their tags
-    page.get_by_role("button", name="Submit").click()
-    expect(page.locator("#sent .fine")).to_have_count(2)
-    expect(page.locator("#runs tbody th")).to_have_text(["worse", "tag"])
-    assert [run["name"] for run in campaign.get("/runs").json()["items"]] == ["tag", "taken", "worse"]
+    button = page.get_by_role("button", name="Submit the 3 good ones")
+    expect(button).to_be_enabled()
+    # The same fault of four lines in two files is said once.
+    where = found.locator("tbody td:first-child")
+    expect(where).to_have_text(["faulty 5, 6; worse 5, 6", "worse 7"])
+    expect(found.locator("tbody tr").first).to_contain_text("(4 times)")
+    assert [run["name"] for run in campaign.get("/runs").json()["items"]] == ["taken"]
+    button.click()
+    expect(page.locator("#sent .fine")).to_contain_text(["is stored"] * 3)
+    expect(page.locator("#runs tbody th")).to_have_text(["third", "worse", "tag"])
+    assert [run["name"] for run in campaign.get("/runs").json()["items"]] == ["tag", "taken", "third", "worse"]
 
 
 def test_many_runs_come_by_pages_and_are_found_by_a_part_of_their_names(open_page, sqlite_service):
@@ -73,8 +82,9 @@ def test_a_team_sees_what_is_left_after_each_run_and_what_a_run_lacks(open_page,
     page.get_by_label("Run files").set_input_files({"name": "run", "mimeType": "text/plain", "buffer": RUN.encode()})
     page.get_by_role("button", name="Check only").click()
     expect(sent.first).to_contain_text("would be accepted, but gets no score; nothing was stored")
-    expect(sent.first).to_contain_text("The run lacks topics of the collection; these score 0: 10, 9.")
-    expect(sent.first).to_contain_text("It covers 2 of 4 declared topics; a score needs 90% of them")
+    found = page.locator(".findings")
+    expect(found).to_contain_text("The run lacks topics of the collection; these score 0: 10, 9.")
+    expect(found).to_contain_text("It covers 2 of 4 declared topics; a score needs 90% of them")
     page.get_by_role("button", name="Submit").click()
     expect(sent.first).to_contain_text("is stored, but gets no score")
     expect(page.locator("#state")).to_contain_text("The 1 run of your team")

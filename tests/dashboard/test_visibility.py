@@ -125,7 +125,9 @@ def test_an_embedded_board_is_for_what_everybody_may_see(campaign):
 )
 def test_the_request_that_a_page_shows_is_answered(demo_service, page):
     text = Person(demo_service).get(page).text
-    curl, python = (html.unescape(found) for found in re.findall(r"<pre><code>(.*?)</code></pre>", text, re.DOTALL))
+    curl, python = (
+        html.unescape(found) for found in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", text, re.DOTALL)
+    )
     answer = httpx.get(shlex.split(curl)[1], verify=NO_AUTHORITIES, timeout=60)
     assert answer.status_code == 200
     names = {}

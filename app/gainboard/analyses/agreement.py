@@ -16,6 +16,7 @@ from gainboard.analyses.stability import Stability, StabilityParams
 from gainboard.analyses.swap_rate import SwapRate, SwapRateParams
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
+from gainboard.notation.texts import said_extremes
 from gainboard.statistics import find_test
 from gainboard.statistics.agreement import agreements
 from gainboard.statistics.significance import SignificanceSettings
@@ -61,6 +62,10 @@ class AgreementResult(SubsetsResult):
     kind: Literal["test-agreement"]
     fuzziness: float = Field(description="Relative difference below which two runs are tied")
     metrics: list[AgreementOfMetric]
+
+    def verdict(self) -> str:
+        taus = {f"{name.replace('_', ' and ')} by {of.metric}": tau for of in self.metrics for name, tau in of.kendall}
+        return f"As orders of the pairs of runs, {said_extremes(taus, 'tau')}."
 
     def tables(self) -> Sequence[Table]:
         """Return the three correlations of each metric."""

@@ -20,6 +20,7 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Level, LongTable, Marked, Share, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.exhibits.tables import MarkStyle
+from gainboard.notation.texts import counted, listed
 from gainboard.statistics import multiple_comparisons
 from gainboard.statistics.draws import Indices
 from gainboard.statistics.means import pair_count
@@ -155,6 +156,13 @@ class SensitivityResult(TopicsResult):
         drawn = f", {self.resamples} resamples" if self.resamples is not None else ""
         corrected = pair_tests.CORRECTION_TITLES[self.correction]
         return f"{find_test(self.test).title}{drawn}{corrected}, {len(self.runs)} runs, {self.topics} topics"
+
+    def verdict(self) -> str:
+        levels = {of.metric: of.levels[0] for of in self.metrics}
+        best, *others = self.by_sensitivity
+        most = f"{best} tells {levels[best].significant_pairs:,} of {counted(levels[best].pairs, 'pair')} of runs apart"
+        told = listed([most, *(f"{name} {levels[name].significant_pairs:,}" for name in others)])
+        return f"{told} (alpha {levels[best].alpha:g})."
 
     def tables(self) -> Sequence[Table | LongTable]:
         """Return sensitivity by metric, the most sensitive first, all pairs if the result has them, and the groups."""

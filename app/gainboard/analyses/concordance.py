@@ -19,6 +19,7 @@ from gainboard.analyses.result_models import Number, ResultModel, Shown, TopicsR
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap
+from gainboard.notation.texts import counted, said_extremes
 from gainboard.statistics import find_test
 from gainboard.statistics.agreement import CLASSES, concordance_counts, consistency
 from gainboard.statistics.means import pair_count
@@ -89,6 +90,10 @@ class ConcordanceResult(TopicsResult):
         corrected = CORRECTION_TITLES[self.correction]
         test = find_test(self.test).title
         return f"{test}, alpha {self.alpha:g}{corrected}, {self.pairs} pairs of runs, {self.topics} topics"
+
+    def verdict(self) -> str:
+        known = {" and ".join(pair.metrics): pair.consistency for pair in self.comparisons}
+        return f"Over {counted(self.pairs, 'pair')} of runs, {said_extremes(known, 'consistency')}."
 
     def tables(self) -> Sequence[Table]:
         """Return the classes of each two metrics, the most consistent first, and the significant pairs of each."""

@@ -20,6 +20,7 @@ from gainboard.evaluation.boards.adjusted_boards import ASSUMED, TopicsJudgedTwi
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
+from gainboard.notation.texts import counted, said
 from gainboard.statistics import bootstrap_range, multiple_comparisons
 from gainboard.statistics.corrected_means import Tuning, TwiceJudged
 from gainboard.statistics.means import competition_ranks, pair_count, pair_indices
@@ -198,6 +199,13 @@ class CorrectedMeansResult(JobResult):
     def _title(self) -> str:
         weighted = "power tuning" if self.tuning == "power" else "no tuning"
         return f"Judged by {self.judgment_set}, corrected by {self.trusted} ({weighted}); 95 % intervals by Student's t"
+
+    def verdict(self) -> str:
+        of, best = self.metrics[0], best_first(self.metrics[0])[0]
+        low, high = map(said, best.corrected.interval)
+        mean = f"{best.run} is the best under {of.metric}, with {said(best.corrected.mean)} ({low} to {high})"
+        pairs = counted(pair_count(len(of.runs)), "pair")
+        return f"Corrected by {self.trusted}, {mean}; {of.pairs_told_apart:,} of {pairs} of runs are told apart."
 
     def tables(self) -> Sequence[Table]:
         """Return the means of the runs, the best first under each metric, the samples behind them, and the pairs."""

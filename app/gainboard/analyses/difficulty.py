@@ -19,6 +19,7 @@ from gainboard.analyses.result_models import Number, ResultModel, Shown, TopicsR
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
+from gainboard.notation.texts import said
 from gainboard.statistics.correlation import taus_with
 from gainboard.statistics.means import competition_ranks, standardise_scores
 from gainboard.statistics.topic_sets import VarianceComponents, discriminations, variance_components
@@ -130,6 +131,12 @@ class DifficultyResult(TopicsResult):
     standardise: Standardisation | None
     reference: list[str] | None = Field(description="The reference runs; null without `standardise`")
     metrics: list[DifficultyOfMetric]
+
+    def verdict(self) -> str:
+        of, hardest = self.metrics[0], min(self.metrics[0].by_topic, key=lambda topic: topic.mean)
+        runs, topics = (said(share, 1, percent=True) for share in (of.shares.runs, of.shares.topics))
+        due = f"Under {of.metric}, {topics} of the variance of scores is due to topics and {runs} to runs"
+        return f"{due}. The hardest topic is {hardest.topic}, with a mean of {said(hardest.mean)}."
 
     def tables(self) -> Sequence[Table]:
         """Return the components of each metric, and the topics, the hardest first."""

@@ -21,6 +21,7 @@ from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Figure
 from gainboard.metrics import linear_ratio, steep
+from gainboard.notation.texts import said_extremes
 
 R = TypeVar("R", bound=ResultModel)
 COEFFICIENTS: tuple[rank_correlation.Coefficient, ...] = ("kendall", "spearman")
@@ -81,6 +82,14 @@ class GainRobustnessResult(SubsetsResult):
     rank_correlation: list[RankCorrelationOfRuns] = Field(
         description="For each metric: its labels under the settings, correlated"
     )
+
+    def verdict(self) -> str:
+        taus = {
+            f"{metric.metric} under {setting}": ranked.coefficients["kendall"][0][ranked.metrics.index(label)]
+            for metric, ranked in zip(self.metrics, self.rank_correlation, strict=True)
+            for setting, label in zip(self.settings[1:], metric.labels[1:], strict=True)
+        }
+        return f"Beside the ranking under {self.settings[0]}, {said_extremes(taus, 'tau')}."
 
     def tables(self) -> Sequence[Table]:
         """Return stability, required differences and correlation with the first setting, then details of stability and

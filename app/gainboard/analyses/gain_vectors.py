@@ -17,6 +17,7 @@ from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics import without
+from gainboard.notation.texts import counted, said
 
 SECONDS_A_TOPIC = 2e-5
 MOST_RANKS = 500_000
@@ -69,6 +70,11 @@ class GainVectorsResult(TopicsResult):
     runs: list[CurvesOfOneRun]  # type: ignore[assignment]
     metric: str = Field(description="The metric whose parameters all curves have")
     ranks: list[int] = Field(description="The ranks of all curves")
+
+    def verdict(self) -> str:
+        best = max(self.runs, key=lambda run: run.nDCG[-1] or 0)
+        mean = f"{said(best.nDCG[-1])} over {counted(self.topics, 'topic')}"
+        return f"At rank {self.ranks[-1]:,}, {best.name} has the highest mean nDCG, {mean}."
 
     def tables(self) -> Sequence[Table]:
         """Return all curves by rank, and precision by recall."""

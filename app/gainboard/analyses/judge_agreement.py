@@ -21,6 +21,7 @@ from gainboard.evaluation.scoring.matrices import CommonPairs, Floats, JudgedPai
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.metrics import mean_of
+from gainboard.notation.texts import said_extremes
 from gainboard.statistics import draws, judging
 from gainboard.statistics.classical import t_levels
 from gainboard.statistics.means import pair_count, pair_differences
@@ -154,6 +155,12 @@ class JudgeAgreementResult(JobResult):
     levels: list[str] = Field(description="Names of the levels")
     krippendorff: KrippendorffAlpha
     sets: list[JudgedSet]
+
+    def verdict(self) -> str:
+        kappas = {str(judged.name): judged.labels.kappa.value for judged in self.sets}
+        ranked = {f"{judged.name} by {of.metric}": of.correlations for judged in self.sets for of in judged.metrics}
+        taus = {name: of.tau.value if of else None for name, of in ranked.items()}
+        return f"Beside {self._reference}, {said_extremes(kappas, 'kappa')}; {said_extremes(taus, 'tau of the runs')}."
 
     def tables(self) -> Sequence[Table]:
         """Return labels, confusion of levels, leniency, topics, rankings, verdicts and runs."""

@@ -17,6 +17,7 @@ from gainboard.evaluation.judgments.differences import compare_levels
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
+from gainboard.notation.texts import counted
 from gainboard.store.records import VersionName
 from gainboard.vocabulary import OFFICIAL
 
@@ -124,6 +125,11 @@ class JudgmentsResult(JobResult):
     levels: list[LevelCount]
     by_topic: list[TopicCounts]
     against: CrossedJudgments | None = Field(None, description="Only if another version was named")
+
+    def verdict(self) -> str:
+        few, many = self.relevant.minimum.relevant, self.relevant.maximum.relevant
+        share = f"{self.relevant.documents:,} of {counted(self.judged, 'judged document')} are relevant"
+        return f"{share}: {self.relevant.mean:.1f} a topic over {counted(self.topics, 'topic')}, {few:,} to {many:,}."
 
     def tables(self) -> Sequence[Table]:
         """Return the levels, the topics, and the table of the two versions."""

@@ -22,6 +22,7 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.metrics import JudgedRuns, mean_of, score_all
+from gainboard.notation.texts import counted, said_extremes
 from gainboard.statistics import judging
 from gainboard.statistics.correlation import taus_with
 from gainboard.statistics.means import competition_ranks
@@ -171,6 +172,12 @@ class LeaveOneTeamOutResult(JobResult):
         runs = f"{len(self.contributors)} contributing runs of {len(self.teams)} teams"
         outside = f"{self.in_no_pool:,} of {self.judged:,} judged documents in no pool"
         return f"Pool of depth {self.pool_depth}{estimated}, {runs}, {outside}"
+
+    def verdict(self) -> str:
+        most = {of.metric: of.largest_change for of in self.metrics}
+        ranks = counted(max(of.largest_rank_change for of in self.metrics), "rank")
+        largest = said_extremes(most, "the largest change of a mean")
+        return f"Without what only its own team found, {largest}; no run moves by more than {ranks}."
 
     def tables(self) -> Sequence[Table]:
         """Return the teams with their documents and changes, and the runs."""

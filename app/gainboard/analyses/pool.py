@@ -22,6 +22,7 @@ from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.evaluation.scoring.selection import RunsToPool
 from gainboard.exhibits import Column, LongTable, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
+from gainboard.notation.texts import counted
 from gainboard.statistics.judging import PoolOrder
 from gainboard.store.records import VersionName
 from gainboard.trec import READING
@@ -199,6 +200,10 @@ class PoolResult(JobResult):
     teams: list[PoolTeam]
     costs: list[PoolCosts]
     pool: list[PooledDocumentsOfTopic]
+
+    def verdict(self) -> str:
+        topics, runs = counted(len(self.topics), "topic"), counted(len(self.pooled_runs), "run")
+        return f"{counted(self.documents, 'document')} of {topics} to judge, from the first {self.depth:,} of {runs}."
 
     def tables(self) -> Sequence[Table | LongTable]:
         """Return the pool, its counts by topic and by team, and the costs of other depths."""

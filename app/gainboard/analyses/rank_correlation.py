@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Series
 from gainboard.notation.queries import MOST_METRICS
+from gainboard.notation.texts import counted, said_extremes
 from gainboard.statistics import correlation
 from gainboard.statistics.agreement import discordant_pairs
 from gainboard.statistics.draws import Draws, resample_counts
@@ -239,6 +241,14 @@ class RankCorrelationResult(RankCorrelations, JobResult):
     """The agreement of metrics on the order of the runs, which are listed from the best under the first metric."""
 
     kind: Literal["rank-correlation"]
+
+    def verdict(self) -> str:
+        name, matrix = next(iter(self.coefficients.items()))
+        taus = {
+            f"{first} and {second}": matrix[row][column]
+            for (row, first), (column, second) in combinations(enumerate(self.metrics), 2)
+        }
+        return f"Between rankings of {counted(len(self.runs), 'run')}, {said_extremes(taus, NAMES[name])}."
 
     def tables(self) -> Sequence[Table]:
         """Return a matrix for each coefficient, the means, and the other parts that were asked for."""

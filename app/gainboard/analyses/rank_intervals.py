@@ -17,6 +17,7 @@ from gainboard.analyses.result_models import Number, ResultModel, Shown, TopicsR
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
+from gainboard.notation.texts import counted, listed
 from gainboard.statistics import find_test
 from gainboard.statistics.draws import Draws, Indices
 from gainboard.statistics.means import competition_ranks
@@ -98,6 +99,10 @@ class RankIntervalsResult(TopicsResult):
             f"{find_test(self.test).title}{drawn}{corrected}, alpha {self.alpha:g}; {self.resamples} "
             f"bootstrap samples of {self.topics} topics"
         )
+
+    def verdict(self) -> str:
+        first = (f"{sum(run.rank_set[0] == 1 for run in of.ranks)} under {of.metric}" for of in self.metrics)
+        return f"So many of {counted(len(self.runs), 'run')} may be the best: {listed(first)} (alpha {self.alpha:g})."
 
     def tables(self) -> Sequence[Table]:
         """Return the runs with their ranks, the best first under each metric."""

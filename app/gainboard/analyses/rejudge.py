@@ -25,6 +25,7 @@ from gainboard.evaluation.runs.join import unpack_run
 from gainboard.evaluation.runs.stored_files import judge_again
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
+from gainboard.notation.texts import counted
 from gainboard.store import collections, qrels, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
@@ -93,6 +94,9 @@ class RejudgeResult(JobResult):
         description="The version that is published in this order; null without judgments"
     )
     reordered: list[ReorderedRun]
+
+    def verdict(self) -> str:
+        return f"{len(self.reordered):,} of {counted(len(self.runs), 'run')} have judged documents at other ranks."
 
     def tables(self) -> Sequence[Table]:
         """Return the table of the runs, each with the number of topics whose ranking has changed."""
@@ -236,6 +240,10 @@ class JudgeResult(JobResult):
         description="Whether it was published"
     )
     judged_runs: Annotated[int, Shown()] = Field(description="Runs that were judged")
+
+    def verdict(self) -> str:
+        state = "is" if self.published else "is not"
+        return f"{counted(self.judged_runs, 'run')} judged by version {self.version}, which {state} published."
 
     def tables(self) -> Sequence[Table]:
         """Return the table of one row: the version, and how many runs are judged by it."""

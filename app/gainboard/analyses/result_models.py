@@ -97,6 +97,10 @@ class JobResult(ResultModel, ABC):
     )
 
     @abstractmethod
+    def verdict(self) -> str:
+        """Return the answer in a sentence or two, made from the result alone."""
+
+    @abstractmethod
     def tables(self) -> Sequence[Table | LongTable]:
         """Return the tables that show the result. They are made from it alone."""
 

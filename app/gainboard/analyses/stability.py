@@ -26,6 +26,7 @@ from gainboard.analyses.result_models import Number, ResultModel, ResultRow, Sho
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
+from gainboard.notation.texts import listed, said
 from gainboard.statistics.means import pair_count
 from gainboard.statistics.stability import StabilityCounts, shared_rate, stability_counts, ties_at
 
@@ -109,6 +110,10 @@ class StabilityResult(StabilityOfMetrics, SubsetsResult):
     """The minority rate and the proportion of ties of each metric, over random subsets of the topics."""
 
     kind: Literal["stability"]
+
+    def verdict(self) -> str:
+        ties = (f"{said(of.ties_at_5_percent, 1, percent=True)} under {of.metric}" for of in self.metrics)
+        return f"Comparisons that tie where the minority rate is 5 % or lower: {listed(ties)}."
 
     def tables(self) -> Sequence[Table]:
         """Return each metric's curve, and its value where the minority rate is 5 %."""

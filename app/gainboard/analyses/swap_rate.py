@@ -30,6 +30,7 @@ from gainboard.analyses.result_models import (
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
+from gainboard.notation.texts import listed, said
 from gainboard.statistics.draws import Draws, successive_seeds
 from gainboard.statistics.means import pair_count
 from gainboard.statistics.stability import BIN_EDGES, LEAST_COMPARISONS, RULES, SURE_RATE, Rule, SwapCounts, swap_counts
@@ -142,6 +143,10 @@ class SwapRateResult(TopicsResult):
     strict: bool
     rule: Rule
     metrics: list[SwapRateOfMetric]
+
+    def verdict(self) -> str:
+        needed = (f"{said(of.absolute_difference_required, 2)} under {of.metric}" for of in self.metrics)
+        return f"Other topics reverse at most 5 % of differences of means from this size on: {listed(needed)}."
 
     def tables(self) -> Sequence[Table]:
         """Return the four columns of the papers' tables, the rates by bin, and the difference by each rule."""

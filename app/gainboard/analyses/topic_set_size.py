@@ -19,6 +19,7 @@ from gainboard.analyses.result_models import Number, ResultModel, Shown, SpreadO
 from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.exhibits import Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
+from gainboard.notation.texts import counted, listed, said
 from gainboard.statistics.correlation import paired_taus, taus_with
 from gainboard.statistics.means import TINY, pair_count
 from gainboard.statistics.topic_sets import (
@@ -141,6 +142,10 @@ class TopicSetSizeResult(TopicsResult):
     def _title(self) -> str:
         runs = f"{self.trials} subsets of each size, {len(self.runs)} runs"
         return f"{runs}, alpha {self.alpha:g}"
+
+    def verdict(self) -> str:
+        shares = (f"{of.metric} {said(of.curve[-1].sensitivity.mean, 1, percent=True)}" for of in self.metrics)
+        return f"Pairs of runs that {counted(max(self.sizes), 'topic')} tell apart: {listed(shares)}."
 
     def tables(self) -> Sequence[Table]:
         """Return each metric's curve, and its variances with the designs."""

@@ -77,6 +77,9 @@ class VerifyResult(JobResult):
     environment: str = Field(description="The versions of what computed it again")
     compared: list[ResultComparison]
 
+    def verdict(self) -> str:
+        return self.message
+
     def tables(self) -> Sequence[Table]:
         """Return the table of the results, and the table of the places that differ."""
         columns = fields(ResultComparison, "kind", "message", "numbers", "differing", "largest", "id")

@@ -20,6 +20,7 @@ from gainboard.api.models.scores import (
     SweepAnswer,
 )
 from gainboard.notation.frames import Column, Framed, pandas_of, polars_of
+from gainboard.notation.texts import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,11 +51,6 @@ class Picture(str):
 
     def _repr_svg_(self) -> str:
         return str(self)
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number of things in words: `1 row`, `2 rows`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def columns_of(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Column]:

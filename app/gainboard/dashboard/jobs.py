@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from codecs import iterdecode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -139,11 +139,11 @@ def show_job(job: str, visitor: VisitorDep) -> Response:
     seen = find_work(visitor.workspace, visitor.principal, JOBS, job)
     work = seen.work
     kind = find_kind(work.kind)
-    figures = []
-    if work.state == "succeeded":
-        figures = [FigureOnPage.of(figure) for figure in read_back(visitor.workspace, work).figures()]
+    result = read_back(visitor.workspace, work) if work.state == "succeeded" else None
+    figures = [FigureOnPage.of(figure) for figure in result.figures()] if result else []
+    verdicts = [result.verdict()] if result else []
     place = enter(visitor, seen.collections[0].name)
-    return _show_work(place, work, work, "job", kind, figures=figures, params=work.params)
+    return _show_work(place, work, work, "job", kind, figures=figures, verdicts=verdicts, params=work.params)
 
 
 @router.get("/reports/{report}")
@@ -153,8 +153,10 @@ def show_report(report: str, visitor: VisitorDep) -> Response:
     work = seen.work
     kind = find_report_kind(work.name)
     layout: Mapping[str, Any] = {"figures": (), "left_out": (), "remarks": ()}
+    verdicts: Collection[str] = ()
     if work.layout is not None and work.layout.state == "succeeded":
         layout = read_layout(visitor.workspace, work)
+        verdicts = dict.fromkeys(read_back(visitor.workspace, job).verdict() for job in work.jobs)
     place = enter(visitor, seen.collections[0].name)
     return _show_work(
         place,
@@ -163,6 +165,7 @@ def show_report(report: str, visitor: VisitorDep) -> Response:
         "report",
         kind,
         figures=[FigureOnPage.of_value(figure) for figure in layout["figures"]],
+        verdicts=verdicts,
         params=work.params,
         reference=kind.reference,
         left_out=layout["left_out"],

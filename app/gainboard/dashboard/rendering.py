@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode
@@ -147,12 +148,13 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f} %"
 
 
-def _in_words(time: datetime) -> str:
+def in_words(time: datetime) -> str:
+    """Return a time for people."""
     return f"{time:%Y-%m-%d %H:%M} UTC"
 
 
 def _when(time: datetime) -> Markup:
-    return Markup('<time datetime="{:%Y-%m-%dT%H:%MZ}">{}</time>').format(time, _in_words(time))
+    return Markup('<time datetime="{:%Y-%m-%dT%H:%MZ}">{}</time>').format(time, in_words(time))
 
 
 def _due(time: datetime, now: datetime) -> Markup:
@@ -182,6 +184,23 @@ def _breakable(text: str) -> Markup:
     return Markup("<wbr>").join(re.split(r"(?=[@(])|(?<=,)", text))
 
 
+def under_shared_words(headings: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Return headings without the words with which neighbours begin, and these words before them (else an empty text).
+
+    `mean low, mean high, rank` are `low, high` under `mean`, and `rank` under nothing.
+    """
+    groups = []
+    while headings:
+        words = zip(headings[0].split(" "), " ".join(headings[1:2]).split(" "), strict=False)
+        begin = "".join(f"{word} " for word, _ in takewhile(lambda pair: pair[0] == pair[1], words))
+        count = next((at for at, heading in enumerate(headings) if not heading.startswith(begin)), len(headings))
+        if not begin or count < 2:
+            begin, count = "", 1
+        groups.append((begin.strip(), [heading.removeprefix(begin) for heading in headings[:count]]))
+        headings = headings[count:]
+    return groups
+
+
 def in_order(topics: Sequence[str], declared: Sequence[str] | None) -> list[str]:
     """Return topics in the order for people."""
     return [topics[index] for index in order_topics(topics, declared)]
@@ -194,9 +213,10 @@ ENVIRONMENT.filters |= {
     "marked": _mark_code,
     "percent": _percent,
     "score": _score,
+    "under_shared_words": under_shared_words,
     "segment": _segment,
     "when": _when,
-    "in_words": _in_words,
+    "in_words": in_words,
     "due": _due,
 }
 

@@ -42,12 +42,18 @@ class Field:
     fault: str = ""
     called: str = ""
     """The title that the model gives it."""
+    words: Mapping[str, str] | None = None
+    """The words that people read in place of choices."""
 
     @property
     def title(self) -> str:
         """The name as people read it."""
         called = self.called or self.name.rpartition(".")[2].replace("_", " ").capitalize()
         return f"{called} (UTC)" if self.widget == "time" else called
+
+    def in_words(self, value: str) -> str:
+        """Return a value of the form as people read it."""
+        return (self.words or {}).get(value, value) or "nothing"
 
 
 def fields_of(schema: Schema, values: Mapping[str, Any], prefix: str = "", defs: Schema | None = None) -> list[Field]:
@@ -238,7 +244,7 @@ def _read_number(text: str) -> Any:
     return text
 
 
-def _locate(error: ValidationError | GainboardError | None) -> Iterator[tuple[str, str]]:
+def _locate(error: ValidationError | GainboardError) -> Iterator[tuple[str, str]]:
     """Yield the names of the fields, or of parts of them, of which an error tells, each with what is wrong there."""
     if isinstance(error, ValidationError):
         for fault in error.errors():
@@ -253,20 +259,36 @@ def _locate(error: ValidationError | GainboardError | None) -> Iterator[tuple[st
         yield "name", error.message
 
 
-def told_by(error: ValidationError | GainboardError) -> str:
-    """Return what is said above a form that was refused."""
-    return "Correct the marked fields." if isinstance(error, ValidationError) else error.message
+def told_by(*errors: ValidationError | GainboardError, fields: Sequence[Field] = ()) -> str:
+    """Return what is said above a form that was refused: what no field of it says."""
+    said_at_fields = {field.fault for field in fields if field.fault}
+    messages = [
+        message
+        for error in errors
+        if isinstance(error, GainboardError)
+        and (message := in_words_of_form(error.message, fields)) not in said_at_fields
+    ]
+    return " ".join(messages) or "Correct the marked fields."
 
 
-def with_faults(
-    fields: Sequence[Field], form: Form, error: ValidationError | GainboardError | None = None
-) -> list[Field]:
-    """Return the fields as they were filled in, each with what is wrong with it."""
+def in_words_of_form(text: str, fields: Sequence[Field]) -> str:
+    """Return a text of the API with the titles of fields in place of their names, and without its own values.
+
+    Values are in parentheses: (`closed`).
+    """
+    titles = {field.name.rpartition(".")[2]: f"“{field.title}”" for field in fields}
+    names = [*(f"`{name}`" for name in titles), *(rf"\b{name}\b" for name in titles if "_" in name)]
+    without_values = re.sub(r" \(`[^`]+`\)", "", text)
+    return re.sub("|".join(names), lambda name: titles[name[0].strip("`")], without_values) if titles else text
+
+
+def with_faults(fields: Sequence[Field], form: Form, *errors: ValidationError | GainboardError) -> list[Field]:
+    """Return the fields as they were filled in, each with the first thing that is wrong with it."""
     faults: dict[str, str] = {}
-    for location, message in _locate(error):
+    for location, message in (told for error in errors for told in _locate(error)):
         # With a dot at the end, so that a fault of `quotas` is not one of `quota`.
         name = next((field.name for field in fields if f"{location}.".startswith(f"{field.name}.")), "")
-        faults.setdefault(name, message)
+        faults.setdefault(name, in_words_of_form(message, fields))
     return [
         replace(
             field,

@@ -77,24 +77,29 @@ class Policy(JsonBody):
     phase: Phase = Field(
         default="hidden", description="Whether the judgments are hidden from all but organisers, or released"
     )
-    opens_at: Time | None = Field(default=None, description="Uploads are accepted from this time")
-    closes_at: Time | None = Field(default=None, description="Uploads are refused from this time")
-    releases_at: Time | None = Field(default=None, description="When the judgments are released automatically")
+    opens_at: Time | None = Field(default=None, title="Runs open", description="Uploads are accepted from this time")
+    closes_at: Time | None = Field(default=None, title="Runs close", description="Uploads are refused from this time")
+    releases_at: Time | None = Field(
+        default=None, title="Judgments are released", description="When the judgments are released automatically"
+    )
     scores: ScoresShown = Field(
         default="own-mean",
+        title="What teams see",
         description="Whose scores are shown while the judgments are hidden: `none`; `own-mean`, the means of the "
         "team's own runs; `own-per-topic`, also scores of single topics; `all`, both for everybody's runs",
     )
     parameters: Parameters = Field(
         default="preset",
+        title="Parameters",
         description="The parameters under which scores are shown: those of the `presets` only, in any spelling "
-        "(`preset`), or any (`free`). `all` scores under `free` parameters give the judgments away, so then `presets` "
-        "to `answers` have no effect and jobs are allowed too",
+        "(`preset`), or any (`free`). Scores of all runs (`all`) under any parameters give the judgments away, so then "
+        "`presets` to `answers` have no effect and jobs are allowed too",
     )
     presets: Annotated[list[Text], Field(max_length=MOST_PRESETS)] = Field(
         default=[],
-        description="The expressions under which scores are shown, or names of presets from `/v1/metrics`. Without "
-        "any, no score is shown",
+        title="Metrics that teams see",
+        description="The expressions under which scores are shown, or names of presets (`/v1/metrics`). Without any, "
+        "no score is shown",
         examples=[["nDCG@10", "AP"]],
     )
     decimals: Annotated[int, Field(ge=0, le=15)] = Field(
@@ -102,11 +107,13 @@ class Policy(JsonBody):
     )
     coverage: Coverage = Field(
         default=0.9,
-        description="The share of the declared topics that a run must have for a score; `withheld` names runs with "
-        "fewer",
+        title="Topics that a score needs",
+        description="The share of the declared topics that a run must have for a score. Runs with fewer have none "
+        "(`withheld`)",
     )
     answers: Limit = Field(
         default=200,
+        title="Scores for a team",
         description="The team's budget: the number of distinct scores (of an expression and a run) for a team's runs. "
         "An upload pays for the run's scores under all presets. A score under free parameters is charged when the "
         "team asks for it",
@@ -114,6 +121,7 @@ class Policy(JsonBody):
     quotas: Quotas = Quotas()
     late: Late = Field(
         default="closed",
+        title="Late runs",
         description="Runs of participants after the release, if the judgments were hidden before: refused (`closed`), "
         "accepted and marked as late (`marked`), or accepted like all others (`open`). Organisers may always upload",
     )

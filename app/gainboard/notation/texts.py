@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
@@ -28,6 +28,32 @@ _BLANK_FOR_PLUS: Final = re.compile(r"\S+ [0-9]{2}:[0-9]{2}")
 _TIME_EXAMPLES: Final = (
     "Write the date, the time and the zone: 2026-12-01T12:00:00Z is in UTC, 2026-12-01T12:00:00+09:00 in Japan's zone"
 )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: `1 row`, `2,000 rows`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(parts: Iterable[str], most: int = 5) -> str:
+    """Return the first of these texts, separated by commas, and how many others there are."""
+    texts = list(parts)
+    others = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {counted(others, 'other')}" if others > 0 else "")
+
+
+def said(number: float | None, digits: int = 3, *, percent: bool = False) -> str:
+    """Return a number in a sentence; None is undefined."""
+    return "undefined" if number is None else f"{100 * number:.{digits}f} %" if percent else f"{number:.{digits}f}"
+
+
+def said_extremes(values: Mapping[str, float | None], of: str) -> str:
+    """Return in words for which of these the value is the highest, and for which the lowest. `of` names the value."""
+    known = sorted((value, name) for name, value in values.items() if value is not None)
+    (low, least), (high, most) = (known[0], known[-1]) if known else ((None, "all"),) * 2
+    if low == high:
+        return f"{of} is {said(low)} for {listed(name for _, name in known) or 'all'}"
+    return f"{of} is the highest for {most} ({said(high)}), and the lowest for {least} ({said(low)})"
 
 
 def read_integer(text: str) -> int:

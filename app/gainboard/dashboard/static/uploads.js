@@ -1,7 +1,7 @@
 // Uploads: one file after another, with its progress, and with every fault that the server finds.
 //
 // A form `.sends` sends its files to `data-submit`, with its other fields as the query. Its answers are listed in the
-// `.sent` of its section. `data-kind` says what was sent, and `data-then` where to go on once it is stored: an address
+// `.sent` of its section, and faults in its `.findings`. `data-kind` says what was sent, and `data-then` where to go on once it is stored: an address
 // in which {name} stands for that value of the answer. Without it, the parts of the page `data-parts` are loaded again.
 
 function element(name, text = "", className = "") {
@@ -47,57 +47,77 @@ function addressOf(form, isCheck) {
   return address.href;
 }
 
-/** Shows the findings of a file: what it is, or why it was refused, by line. */
-function show(form, item, { status, body }, isCheck) {
+/** Says what became of a file, and adds what was found in it to `findings`, where each fault is once. */
+function show(form, item, file, { status, body }, isCheck, findings) {
   const isFine = status >= 200 && status < 300;
   const isUnscored = isFine && body.warnings?.some((each) => each.code === "too-few-topics");
-  item.classList.add(isUnscored ? "unscored" : isFine ? "fine" : "bad");
+  item.className = isUnscored ? "unscored" : isFine ? "fine" : "bad";
   const stored = status === 200 && form.dataset.kind === "run" ? "was here already" : "is stored";
   const but = isUnscored ? ", but gets no score" : "";
   const happened = isCheck ? `${isUnscored ? "would be accepted" : "is fine"}${but}; nothing was stored` : stored + but;
   item.append(element("p", isFine ? `${happened}: ${FACTS[form.dataset.kind](body)}` : (body?.detail ?? "The connection was lost. Send the file again.")));
   const leftOut = (body?.left_out ?? []).map((result) => ({ location: result.kind, message: result.because }));
-  const findings = [...(body?.errors ?? []), ...(body?.warnings ?? []), ...leftOut];
-  if (findings.length === 0) return;
-  const table = element("table", "", "plain");
-  const head = table.createTHead().insertRow();
-  for (const title of ["Line", isFine ? "Warning" : "Fault"]) head.append(Object.assign(element("th", title), { scope: "col" }));
-  const rows = table.createTBody();
-  for (const each of findings) {
-    const row = rows.insertRow();
-    row.insertCell().textContent = each.line ? (each.last_line ? `${each.line}–${each.last_line}` : each.line) : (each.location ?? "");
-    const said = row.insertCell();
-    said.append(each.message);
-    // Locations of a form have codes of their own, which the message explains.
-    if (!each.location) said.append(" ", Object.assign(element("a", each.code), { href: `${form.dataset.help}#${each.code}` }));
+  for (const each of [...(body?.errors ?? []), ...(body?.warnings ?? []), ...leftOut]) {
+    const key = `${each.code} ${each.location ?? ""}`;
+    if (!findings.has(key)) findings.set(key, { ...each, count: 0, places: new Map() });
+    const finding = findings.get(key);
+    const line = each.line ? (each.last_line ? `${each.line}–${each.last_line}` : each.line) : each.location;
+    finding.count += 1;
+    finding.places.set(file.name, [...(finding.places.get(file.name) ?? []), ...(line ? [line] : [])]);
   }
-  item.append(table);
-  const more = (body.errors_total ?? 0) - (body.errors?.length ?? 0);
+  const more = (body?.errors_total ?? 0) - (body?.errors?.length ?? 0);
   if (more > 0) item.append(element("p", `and ${more.toLocaleString("en")} more`));
 }
 
-async function sendAll(form, isCheck) {
-  const list = form.closest("section").querySelector(".sent");
+const SHOWN = 5;
+/** Lists what was found in files: the first five, and a fold with the others. */
+function list(form, findings, isOneFile, most = SHOWN) {
+  const table = element("table", "", "plain");
+  table.innerHTML = `<thead><tr><th scope="col">${isOneFile ? "Line" : "File and line"}</th><th scope="col">Fault or warning</th></tr></thead><tbody></tbody>`;
+  for (const { places, count: times, message, code, location } of findings.slice(0, most)) {
+    const row = table.tBodies[0].insertRow();
+    const where = [...places].map(([name, lines]) => `${isOneFile ? "" : name} ${lines.slice(0, SHOWN).join(", ")}${lines.length > SHOWN ? ", …" : ""}`.trim());
+    row.insertCell().textContent = where.join("; ");
+    const said = row.insertCell();
+    said.append(message, times > 1 ? ` (${times.toLocaleString("en")} times)` : "");
+    // Locations of a form have codes of their own, which the message explains.
+    if (!location) said.append(" ", Object.assign(element("a", code), { href: `${form.dataset.help}#${code}` }));
+  }
+  if (findings.length <= most) return findings.length ? [table] : [];
+  const fold = element("details");
+  fold.append(element("summary", count(findings.length - most, "other")), ...list(form, findings.slice(most), isOneFile, Infinity));
+  return [table, fold];
+}
+
+/** Sends or checks files one after another, and returns those that are fine. */
+async function sendAll(form, files, isCheck) {
+  const section = form.closest("section");
   const address = addressOf(form, isCheck);
+  const [findings, good] = [new Map(), []];
   let stored = null;
-  for (const file of [...form.elements.files.files]) {
-    const item = element("li");
+  for (const file of files) {
+    const item = file.item ?? element("li"); // a file that was checked before has its place
+    file.item = item;
     const progress = Object.assign(element("progress"), { max: 1, value: 0, ariaLabel: `Upload of ${file.name}` });
-    item.append(element("strong", file.name), progress);
-    list.prepend(item);
+    item.replaceChildren(element("strong", file.name), progress);
+    if (!item.isConnected) section.querySelector(".sent").prepend(item);
     const answer = await send(form, address, file, (loaded, total) => {
       if (loaded < total) progress.value = loaded / total;
       else progress.removeAttribute("value"); // all is sent; the server reads
     });
     progress.remove();
-    show(form, item, answer, isCheck);
-    if (!isCheck && answer.status >= 200 && answer.status < 300) stored = answer.body;
+    show(form, item, file, answer, isCheck, findings);
+    section.querySelector(".findings").replaceChildren(...list(form, [...findings.values()], files.length === 1));
+    if (answer.status < 200 || answer.status >= 300) continue;
+    good.push(file);
+    if (!isCheck) stored = answer.body;
   }
-  if (!stored || stored.left_out?.length) return; // what was left out is read here
+  if (!stored || stored.left_out?.length) return good; // what was left out is read here
   form.dispatchEvent(new CustomEvent("stored", { detail: stored, bubbles: true }));
   if (stored.job && form.dataset.job) location.assign(form.dataset.job.replace("{job}", stored.job));
   else if (form.dataset.then) location.assign(form.dataset.then.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(stored[name])));
   else if (form.dataset.parts) await refresh(form.dataset.parts.split(" "));
+  return good;
 }
 
 /** Shows parts of the page as they are now. */
@@ -112,24 +132,34 @@ async function refresh(parts) {
 
 function prepare(form) {
   const box = form.elements.files;
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const buttons = form.querySelectorAll("button");
-    const isCheck = event.submitter?.value === "check";
+  const buttons = form.querySelectorAll("button");
+  let chosen = []; // what the first button sends: of a set that was checked, the good ones
+  async function work(isCheck) {
     for (const button of buttons) button.disabled = true;
-    await sendAll(form, isCheck);
+    const good = await sendAll(form, isCheck ? box.files : chosen, isCheck);
     for (const button of buttons) button.disabled = false;
+    if (!isCheck || box.files.length < 2) return;
+    chosen = good;
+    buttons[0].disabled = good.length === 0;
+    buttons[0].textContent = good.length < box.files.length ? `Submit the ${good.length} good ${good.length === 1 ? "one" : "ones"}` : `Submit all ${good.length}`;
+  }
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    work(event.submitter?.value === "check");
   });
-  for (const button of form.querySelectorAll("button")) {
+  for (const button of buttons) {
     button.formNoValidate = button.value === "check"; // it stores nothing, so it needs no team
     button.disabled = false; // until now, the browser would have sent the form itself, without its file
   }
-  // A name is for one file. Several have the names in their tags.
   box.addEventListener("change", () => {
+    chosen = [...box.files];
+    if (!box.multiple) return;
+    // A name is for one file. Several have the names in their tags, and are checked at once.
     const isOne = box.files.length < 2;
-    if (!box.multiple || !form.elements.name) return;
-    form.elements.name.disabled = !isOne;
-    if (!isOne) form.elements.name.value = "";
+    if (form.elements.name) form.elements.name.disabled = !isOne;
+    if (!isOne && form.elements.name) form.elements.name.value = "";
+    if (isOne) buttons[0].textContent = "Submit";
+    else work(true);
   });
   const drop = form.querySelector(".drop");
   for (const name of ["dragover", "dragleave", "drop"]) {
