@@ -35,6 +35,39 @@ NOTHING_IS_CUT_OFF = """() => {
 }"""
 
 
+def test_a_phone_has_one_row_a_strip_of_tabs_and_a_menu_also_without_scripts(open_page, demo_service):
+    for has_scripts in (True, False):
+        watched = open_page(demo_service, java_script_enabled=has_scripts, viewport={"width": 390, "height": 844})
+        page = watched.page
+        watched.sign_in(ADMIN)
+        watched.visit("/c/demo/settings")
+        assert page.evaluate(ROWS_OF_HEADER) == [48, 1]
+        current = page.locator("#pages [aria-current]")
+        expect(current).to_have_text("Settings")
+        expect(current).to_be_in_viewport(ratio=0.9)
+        expect(page.locator(".chip")).to_have_text("released")
+        expect(page.get_by_role("link", name="Help")).to_be_hidden()
+        page.get_by_role("button", name="Menu").click()
+        expect(page.get_by_role("link", name="Help")).to_be_in_viewport(ratio=0.9)
+        page.get_by_role("button", name="Sign out").click()
+        page.wait_for_url(f"{watched.url}/")
+        page.get_by_role("button", name="Menu").click()
+        expect(page.get_by_role("link", name="Sign in").last).to_be_visible()
+
+
+ROWS_OF_HEADER = """() => {
+    const header = document.querySelector('header'), tabs = document.getElementById('pages'), texts = [];
+    const walker = document.createTreeWalker(header, NodeFilter.SHOW_TEXT);
+    for (let text; (text = walker.nextNode());) if (text.data.trim()) {
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        texts.push(new Set([...range.getClientRects()].filter(box => box.width).map(box => box.top)).size);
+    }
+    return [tabs.getBoundingClientRect().top - header.getBoundingClientRect().top, Math.max(...texts)];
+}"""
+"""The height of what is above the tabs, and the most lines of a text of the header."""
+
+
 def test_what_a_setting_changes_is_shown_under_that_setting(browser_page):
     page = browser_page.page
     browser_page.visit("/c/demo?metric=Q&gains=20:3:1&beta=100")
