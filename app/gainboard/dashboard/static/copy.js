@@ -1,12 +1,10 @@
-// Buttons that copy a text. Without this script there are none.
+// Buttons that copy a text. The stylesheet hides them where there are no scripts.
 
-for (const button of document.querySelectorAll("button[data-copy]")) {
-  button.hidden = false;
-  button.addEventListener("click", async () => {
-    const source = document.getElementById(button.dataset.copy);
-    await navigator.clipboard.writeText(source.value ?? source.textContent);
-    const said = button.textContent;
-    button.textContent = "Copied";
-    setTimeout(() => (button.textContent = said), 2000);
-  });
-}
+document.addEventListener("click", async ({ target: button }) => {
+  if (!button.matches("button[data-copy]")) return;
+  const source = document.getElementById(button.dataset.copy);
+  await navigator.clipboard.writeText(source.value ?? source.textContent);
+  const said = button.textContent;
+  button.textContent = "Copied";
+  setTimeout(() => (button.textContent = said), 2000);
+});
