@@ -237,6 +237,7 @@ HELP: Mapping[str, str] = {
     "analysis_form.html": "jobs.html#kinds",
     "board.html": "dashboard.html#the-board",
     "board_empty.html": "dashboard.html#a-campaign-in-a-browser",
+    "card.html": "dashboard.html",
     "compare.html": "comparing-runs.html",
     "compare_baselines.html": "comparing-runs.html",
     "design.html": "quality.html#how-many-topics",
