@@ -17,7 +17,7 @@ def test_letters_and_ranks_are_there_without_asking(open_page, demo_service):
     watched = open_page(demo_service)
     watched.visit("/c/demo-small?metric=AP")
     board = demo_service.anonymous.get("/v1/collections/demo-small/leaderboard", params={"metric": "AP"}).json()
-    for width in (390, 1280):
+    for width in (390, 768, 1280):
         watched.page.set_viewport_size({"width": width, "height": 900})
         table = watched.page.locator("table.board")
         shown = table.locator("tbody td.groups").all_inner_texts()
@@ -26,9 +26,20 @@ def test_letters_and_ranks_are_there_without_asking(open_page, demo_service):
         ranks = table.locator("tbody td.ranks").all_inner_texts()
         assert ranks == [f"{low}–{high}" for low, high in (row["rank_set"] for row in board["rows"])]
         assert watched.page.evaluate(NOTHING_IS_CUT_OFF)
-    expect(watched.page.locator("p.legend")).to_contain_text("Runs that share no letter under Groups are told apart")
+        assert watched.page.evaluate(OFF_THE_BASELINE) == []
+    expect(watched.page.locator(".key summary")).to_contain_text("runs without a common letter are told apart")
 
 
+OFF_THE_BASELINE = """() => {
+    const foot = (place) => {
+        const range = document.createRange();
+        range.selectNodeContents(place);
+        return range.getClientRects()[0].bottom;
+    };
+    return [...document.querySelectorAll('table.board tbody tr')].filter(row => [...row.querySelectorAll('td.num')]
+        .some(cell => Math.abs(foot(cell) - foot(row.querySelector('th a'))) > 2)).map(row => row.id);
+}"""
+"""The rows whose numbers are not on a line with their name."""
 NOTHING_IS_CUT_OFF = """() => {
   const box = document.querySelector('.scroll')
   return box.scrollWidth <= box.clientWidth && document.documentElement.scrollWidth <= innerWidth
@@ -104,9 +115,12 @@ def refused_forms(person):
     return refused
 
 
-def test_parameters_apply_without_scripts(open_page, demo_service):
-    watched = open_page(demo_service, java_script_enabled=False)
+@pytest.mark.parametrize("width", [390, 1440])
+def test_parameters_apply_without_scripts(open_page, demo_service, width):
+    watched = open_page(demo_service, java_script_enabled=False, viewport={"width": width, "height": 844})
     watched.visit("/c/demo?metric=Q")
+    if width == 390:
+        watched.page.get_by_role("button", name="Change").click()
     watched.page.get_by_label("Beta").fill("100")
     watched.page.get_by_role("button", name="Apply").click()
     expect(watched.page.locator("#board .bar code").first).to_have_text("Q(beta=100,gains=3:2:1)")
@@ -118,6 +132,8 @@ def test_a_page_is_light(browser_page, address, most):
     browser_page.page.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
     browser_page.visit(address)
     assert sum(sizes) <= most
+    # No script is in the way of the first paint.
+    expect(browser_page.page.locator("script[src]:not([defer], [type=module])")).to_have_count(0)
 
 
 def test_pages_print_on_a4(browser_page):

@@ -1,5 +1,11 @@
-// Buttons that copy a text. The stylesheet hides them where there are no scripts.
+// Buttons that copy a text. Without this script there are none.
 
+function reveal() {
+  for (const button of document.querySelectorAll("button[data-copy]")) button.hidden = false;
+}
+
+reveal();
+document.addEventListener("htmx:after:swap", reveal);
 document.addEventListener("click", async ({ target: button }) => {
   if (!button.matches("button[data-copy]")) return;
   const source = document.getElementById(button.dataset.copy);
