@@ -26,8 +26,17 @@ from gainboard.settings import Settings
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
-PLAIN_PAGES = ("/", "/c/demo?metric=Q", "/signin", "/help/metrics/Q", "/c/demo/topics/007", "/c/demo/analyses")
+PLAIN_PAGES = (
+    "/",
+    "/c/demo",
+    "/c/demo?metric=Q",
+    "/signin",
+    "/help/metrics/Q",
+    "/c/demo/topics/007",
+    "/c/demo/analyses",
+)
 CHART_PAGES = ("/c/demo/topics", "/c/demo/compare", "/c/demo/runs/otter-1", "/c/demo/pool")
+FIRST_PAGES = ("/", "/c/demo", "/c/demo/topics")
 SHOTS = {
     "board": ("/c/demo?metric=Q&gains=20:3:1&beta=100", "body"),
     "parameters": ("/c/demo?metric=Q&gains=20:3:1&beta=100", "aside"),
@@ -44,6 +53,11 @@ SHOWN = {
     "topics": ("base.html", "topics.html", "figure.html"),
 }
 """The templates that each screenshot shows."""
+SLOW_3G = {"offline": False, "latency": 400, "downloadThroughput": 50_000, "uploadThroughput": 50_000}
+"""400 kbit/s with a round trip of 400 ms: milliseconds, and bytes a second."""
+PAINTED = """() => new Promise(done => new PerformanceObserver(list => {
+    for (const entry of list.getEntriesByName('first-contentful-paint')) done(entry.startTime);
+}).observe({type: 'paint', buffered: true}))"""
 STEPS = 60
 STEP = """async () => {
     const sliders = [...document.querySelectorAll('.slider')];
@@ -96,6 +110,18 @@ def _bytes(browser: Browser, address: str) -> int:
     return sum(sizes)
 
 
+def _first_paint(browser: Browser, address: str) -> float:
+    """Return the milliseconds to the first text or drawing, on a phone whose network is slow."""
+    page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
+    network = page.context.new_cdp_session(page)
+    network.send("Network.enable")
+    network.send("Network.emulateNetworkConditions", SLOW_3G)
+    page.goto(address, wait_until="load")
+    painted = float(page.evaluate(PAINTED))
+    page.context.close()
+    return painted
+
+
 def _steps(browser: Browser, url: str) -> list[float]:
     page = _page(browser)
     page.goto(f"{url}/c/demo?metric=Q", wait_until="networkidle")
@@ -119,6 +145,8 @@ def _say(what: str, figure: float, bar: float, unit: str) -> bool:
 def _measure(browser: Browser, url: str) -> bool:
     met = [_say(f"transferred: {page}", _bytes(browser, url + page), 60_000, "bytes") for page in PLAIN_PAGES]
     met += [_say(f"transferred: {page}", _bytes(browser, url + page), 230_000, "bytes") for page in CHART_PAGES]
+    for page in FIRST_PAGES:
+        met.append(_say(f"first paint on slow 3G: {page}", _first_paint(browser, url + page), 3500, "ms"))
     steps = _steps(browser, url)
     print(f"{'slider step to the new order, 45 x 50, median':58} {median(steps):10,.0f} ms")
     met.append(_say("slider step to the new order, 45 x 50, p95", steps[int(0.95 * STEPS)], 100, "ms"))

@@ -17,7 +17,7 @@ def test_letters_and_ranks_are_there_without_asking(open_page, demo_service):
     watched = open_page(demo_service)
     watched.visit("/c/demo-small?metric=AP")
     board = demo_service.anonymous.get("/v1/collections/demo-small/leaderboard", params={"metric": "AP"}).json()
-    for width in (390, 1280):
+    for width in (390, 768, 1280):
         watched.page.set_viewport_size({"width": width, "height": 900})
         table = watched.page.locator("table.board")
         shown = table.locator("tbody td.groups").all_inner_texts()
@@ -26,13 +26,57 @@ def test_letters_and_ranks_are_there_without_asking(open_page, demo_service):
         ranks = table.locator("tbody td.ranks").all_inner_texts()
         assert ranks == [f"{low}–{high}" for low, high in (row["rank_set"] for row in board["rows"])]
         assert watched.page.evaluate(NOTHING_IS_CUT_OFF)
-    expect(watched.page.locator("p.legend")).to_contain_text("Runs that share no letter under Groups are told apart")
+        assert watched.page.evaluate(OFF_THE_BASELINE) == []
+    expect(watched.page.locator(".key summary")).to_contain_text("runs without a common letter are told apart")
 
 
+OFF_THE_BASELINE = """() => {
+    const foot = (place) => {
+        const range = document.createRange();
+        range.selectNodeContents(place);
+        return range.getClientRects()[0].bottom;
+    };
+    return [...document.querySelectorAll('table.board tbody tr')].filter(row => [...row.querySelectorAll('td.num')]
+        .some(cell => Math.abs(foot(cell) - foot(row.querySelector('th a'))) > 2)).map(row => row.id);
+}"""
+"""The rows whose numbers are not on a line with their name."""
 NOTHING_IS_CUT_OFF = """() => {
   const box = document.querySelector('.scroll')
   return box.scrollWidth <= box.clientWidth && document.documentElement.scrollWidth <= innerWidth
 }"""
+
+
+def test_a_phone_has_one_row_a_strip_of_tabs_and_a_menu_also_without_scripts(open_page, demo_service):
+    for has_scripts in (True, False):
+        watched = open_page(demo_service, java_script_enabled=has_scripts, viewport={"width": 390, "height": 844})
+        page = watched.page
+        watched.sign_in(ADMIN)
+        watched.visit("/c/demo/settings")
+        assert page.evaluate(ROWS_OF_HEADER) == [48, 1]
+        current = page.locator("#pages [aria-current]")
+        expect(current).to_have_text("Settings")
+        expect(current).to_be_in_viewport(ratio=0.9)
+        expect(page.locator(".chip")).to_have_text("released")
+        expect(page.get_by_role("link", name="Help")).to_be_hidden()
+        page.get_by_role("button", name="Menu").click()
+        expect(page.get_by_role("link", name="Help")).to_be_in_viewport(ratio=0.9)
+        page.get_by_role("button", name="Sign out").click()
+        page.wait_for_url(f"{watched.url}/")
+        page.get_by_role("button", name="Menu").click()
+        expect(page.get_by_role("link", name="Sign in").last).to_be_visible()
+
+
+ROWS_OF_HEADER = """() => {
+    const header = document.querySelector('header'), tabs = document.getElementById('pages'), texts = [];
+    const walker = document.createTreeWalker(header, NodeFilter.SHOW_TEXT);
+    for (let text; (text = walker.nextNode());) if (text.data.trim()) {
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        texts.push(new Set([...range.getClientRects()].filter(box => box.width).map(box => box.top)).size);
+    }
+    return [tabs.getBoundingClientRect().top - header.getBoundingClientRect().top, Math.max(...texts)];
+}"""
+"""The height of what is above the tabs, and the most lines of a text of the header."""
 
 
 def test_what_a_setting_changes_is_shown_under_that_setting(browser_page):
@@ -71,9 +115,12 @@ def refused_forms(person):
     return refused
 
 
-def test_parameters_apply_without_scripts(open_page, demo_service):
-    watched = open_page(demo_service, java_script_enabled=False)
+@pytest.mark.parametrize("width", [390, 1440])
+def test_parameters_apply_without_scripts(open_page, demo_service, width):
+    watched = open_page(demo_service, java_script_enabled=False, viewport={"width": width, "height": 844})
     watched.visit("/c/demo?metric=Q")
+    if width == 390:
+        watched.page.get_by_role("button", name="Change").click()
     watched.page.get_by_label("Beta").fill("100")
     watched.page.get_by_role("button", name="Apply").click()
     expect(watched.page.locator("#board .bar code").first).to_have_text("Q(beta=100,gains=3:2:1)")
@@ -85,6 +132,8 @@ def test_a_page_is_light(browser_page, address, most):
     browser_page.page.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
     browser_page.visit(address)
     assert sum(sizes) <= most
+    # No script is in the way of the first paint.
+    expect(browser_page.page.locator("script[src]:not([defer], [type=module])")).to_have_count(0)
 
 
 def test_pages_print_on_a4(browser_page):

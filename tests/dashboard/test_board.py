@@ -1,6 +1,7 @@
 """The board as people use it, on the demo's campaign."""
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 
@@ -185,3 +186,83 @@ def test_judged_is_the_share_at_the_cut_off_where_the_metric_has_one(browser_pag
     whole = {run["name"]: f"{100 * (1 - run['unjudged_share']):.0f} %" for run in runs}
     rows = demo_service.anonymous.get("/v1/collections/demo/leaderboard", params={"metric": "Q"}).json()["rows"]
     expect(cells).to_have_text([whole[row["name"]] for row in rows])
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1024, 768)])
+def test_rows_are_seen_to_move_above_the_sheet_of_the_parameters(open_page, demo_service, width, height):
+    watched = open_page(demo_service, viewport={"width": width, "height": height})
+    page = watched.page
+    watched.visit("/c/demo?metric=Q")
+    expect(page.locator(".slider").first).to_be_hidden()
+    page.get_by_role("button", name="Q, 3:2:1, beta 1 Change").click()
+    page.wait_for_function(f"() => {IN_SIGHT}.length >= 7")
+    before = page.evaluate(IN_SIGHT)
+    move(watched, "Beta", 6)
+    expect(page.get_by_role("button", name="Q, 3:2:1, beta 50 Done")).to_be_in_viewport(ratio=1)
+    after = page.evaluate(IN_SIGHT)
+    assert before == [name for name, _ in ranked(demo_service, metric="Q")[: len(before)]]
+    assert after == [name for name, _ in ranked(demo_service, metric="Q", beta="50")[: len(after)]]
+    assert (len(after) >= 7, after[:7] != before[:7]) == (True, True)
+    page.keyboard.press("Escape")
+    expect(page.locator(".slider").first).to_be_hidden()
+
+
+IN_SIGHT = """[...document.querySelectorAll('table.board tbody tr')].filter(row => {
+    const box = row.getBoundingClientRect();
+    return box.top >= 0 && box.bottom <= document.getElementById('setting').getBoundingClientRect().top;
+}).map(row => row.querySelector('th a').textContent)"""
+
+
+def test_a_link_to_share_has_the_setting_that_a_slider_has_left(browser_page, demo_service):
+    page = browser_page.page
+    browser_page.visit("/c/demo?metric=Q&find=otter")
+    move(browser_page, "Beta", 6)
+    page.wait_for_url("**beta=50**")
+    expect(page.locator("#board .bar code").first).to_have_text("Q(beta=50,gains=3:2:1)")
+    page.get_by_text("Share", exact=True).click()
+    expect(page.get_by_role("button", name="Copy the link")).to_be_visible()
+    rows = shown(browser_page)
+    page.goto(page.get_by_label("Link to this board").input_value())
+    assert shown(browser_page) == rows
+    expect(page.get_by_label("Beta").first).to_have_value("50")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_menus_the_sheet_and_the_cards_have_no_fault_of_accessibility(open_page, demo_service, width):
+    page = (watched := open_page(demo_service, viewport={"width": width, "height": 844})).page
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        for address, openers in (("/c/demo?metric=Q&metric=AP&gains=20:3:1&beta=100", OPENERS), ("/", ())):
+            watched.visit(address)
+            for opener in ("nothing", *openers):
+                if opener == "nothing" or page.locator(opener).is_visible():
+                    page.evaluate(
+                        "() => { for (const fold of document.querySelectorAll('.key, .request')) fold.open = true }"
+                    )
+                    page.locator("body" if opener == "nothing" else opener).press("Enter")
+                    found = Axe().run(page, options={"resultTypes": ["violations"], "rules": SAME_LABELS}).response
+                    assert [(theme, opener, each["id"], each["nodes"]) for each in found["violations"]] == []
+                    page.keyboard.press("Escape")
+
+
+OPENERS = ("[popovertarget=who]", "[popovertarget=setting]", "summary:text-is('Export')", "summary:text-is('Share')")
+SAME_LABELS = {"identical-links-same-purpose": {"enabled": True}}
+"""Links with one label that lead to different pages: a rule that axe leaves out by itself."""
+
+
+def test_a_card_shows_the_best_runs_once_it_is_in_sight(open_page, demo_service):
+    watched = open_page(demo_service, viewport={"width": 390, "height": 270})
+    page, loaded = watched.page, []
+    page.on("request", lambda request: loaded.append(request.url) if request.url.endswith("/card") else None)
+    watched.visit("/")
+    cards = page.locator(".cards > li")
+    expect(cards.first.locator("ol li")).to_have_count(3)
+    assert loaded == [f"{watched.url}/c/demo/card"]
+    cards.last.locator(".best").scroll_into_view_if_needed()
+    for card, name in ((cards.first, "demo"), (cards.last, "demo-small")):
+        expect(card.locator("ol li")).to_have_count(3)
+        board = demo_service.anonymous.get(f"/v1/collections/{name}/leaderboard").json()
+        best = [f"{row['name']} {row['mean'][board['by']]:.4f}" for row in board["rows"][:3]]
+        assert card.locator("ol li").all_inner_texts() == best
+        teams = {row["team"] for row in board["rows"]}
+        expect(card).to_contain_text(f"{len(board['rows'])} runs of {len(teams)} teams, the best by Q:")

@@ -69,10 +69,10 @@ def test_a_campaign_from_an_empty_service_to_a_released_board(open_page, sqlite_
     organiser.go("Settings")
     released(organiser)
     organiser.go("Board")
-    organiser.page.get_by_text("Out", exact=True).click()
+    organiser.page.get_by_text("Export", exact=True).click()
     expect(organiser.page.get_by_role("link", name="LaTeX, for papers")).to_be_visible()
     walks = [organiser, *teams]
-    assert PRESSED - {"Out"} <= set().union(*(walk.names for walk in walks))
+    assert PRESSED - {"Export"} <= set().union(*(walk.names for walk in walks))
     # Everybody sees the board now, with the order of the API. Refused were two names, a policy, and two faulty files.
     anybody = open_page(sqlite_service)
     anybody.visit("/c/web-2026")

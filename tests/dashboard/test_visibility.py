@@ -14,6 +14,7 @@ from tests.world.servers import NO_AUTHORITIES, new_settings, serving
 
 OF_API = {
     "/c/web": "",
+    "/c/web/card": "",
     "/c/web/topics": "/compare?run=tag&run=worse",
     "/c/web/topics/1": "/topics/1/rankings",
     "/c/web/compare": "/compare?run=tag&run=worse",

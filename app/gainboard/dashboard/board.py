@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple, cast
@@ -404,6 +405,23 @@ def _table(
         "groups_test": board.tested,
         "no_groups_because": board.groups if isinstance(board.groups, str) else None,
     }
+
+
+@router.get("/c/{collection}/card")
+def show_card(place: PlaceDep) -> Response:
+    """Show how many runs and teams exist for the visitor, and the best runs by the official metric if it may see them.
+
+    The list of collections loads this part of a card when the card comes into sight, so it scores no other collection.
+    """
+    values: dict[str, Any] = {"board": None, "most": MOST_COUNTED}
+    values["teams"] = list_teams(place.workspace, place.principal, place.name, None, MOST_COUNTED)[1]
+    if place.view.sees_free_scores:
+        with suppress(NoQrels):
+            official = Question(official_metrics(place.view.collection)[:1])
+            board = leaderboard(place.workspace, place.sender, place.name, official, None)
+            if board.rows:
+                values |= {"board": board, "metric": short_labels([board.by])[board.by]}
+    return page_of(place, "card.html", place.title, **values)
 
 
 @router.get("/c/{collection}/board.{form}")

@@ -38,7 +38,7 @@ def show_home(visitor: VisitorDep, after: str | None = None) -> Response:
         visitor,
         "home.html",
         PageLook("Collections"),
-        collections=[each.collection for each in seen[:MOST]],
+        collections=seen[:MOST],
         more=seen[MOST - 1].collection.name if len(seen) > MOST else None,
         now=visitor.workspace.now(),
     )

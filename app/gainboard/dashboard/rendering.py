@@ -35,6 +35,7 @@ from gainboard.evaluation.boards.pair_statistics import PairTest
 from gainboard.exhibits import Level
 from gainboard.metrics import query_parameters
 from gainboard.notation.texts import order_topics
+from gainboard.store.records import Collection
 
 FOLDER = Path(__file__).parent / "static"
 SERVED = (".css", ".js", ".svg")
@@ -167,6 +168,19 @@ def _due(time: datetime, now: datetime) -> Markup:
     )
 
 
+def _phase(collection: Collection, now: datetime) -> str:
+    """Return the phase of a collection and the next of its dates: `hidden, closes in 3 d`."""
+    if collection.is_released(now):
+        return "released"
+    dates = (("opens", collection.opens_at), ("closes", collection.closes_at), ("released", collection.releases_at))
+    for verb, time in dates:
+        if time is not None and time > now:
+            minutes = int((time - now).total_seconds()) // 60
+            size, unit = (24 * 60, "d") if minutes >= 24 * 60 else (60, "h") if minutes >= 60 else (1, "min")
+            return f"hidden, {verb} in {minutes // size} {unit}"
+    return "hidden"
+
+
 def _segment(text: str) -> str:
     # Names of topics may hold anything, also a slash.
     return quote(text, safe="")
@@ -212,6 +226,7 @@ ENVIRONMENT.filters |= {
     "level": _level,
     "marked": _mark_code,
     "percent": _percent,
+    "phase": _phase,
     "score": _score,
     "under_shared_words": under_shared_words,
     "segment": _segment,
@@ -242,6 +257,7 @@ HELP: Mapping[str, str] = {
     "analysis_form.html": "jobs.html#kinds",
     "board.html": "dashboard.html#the-board",
     "board_empty.html": "dashboard.html#a-campaign-in-a-browser",
+    "card.html": "dashboard.html",
     "compare.html": "comparing-runs.html",
     "compare_baselines.html": "comparing-runs.html",
     "design.html": "quality.html#how-many-topics",

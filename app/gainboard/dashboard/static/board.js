@@ -119,6 +119,11 @@ columns?.addEventListener("input", () => {
   columns.append(next);
 });
 
+// Where the parameters are a sheet, rows are in sight above it.
+document.getElementById("setting").addEventListener("toggle", ({ newState }) => {
+  if (newState === "open") document.querySelector("table.board")?.scrollIntoView({ block: "nearest" });
+});
+
 // A page that the browser has kept shows what its last step left, and not what its address says.
 addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();

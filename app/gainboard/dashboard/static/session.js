@@ -1,3 +1,6 @@
+// Browsers without `scroll-initial-target` show the current entry of the navigation, too.
+if (!CSS.supports("scroll-initial-target", "nearest")) document.querySelector("#pages [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 // A form is not lost when the session has ended: the visitor signs in over it, and sends it then.
 const me = document.querySelector(".who a[href$='/me']")?.href;
 const page = async () => {

@@ -10,4 +10,4 @@ function tell(root) {
 }
 
 tell(document);
-document.addEventListener("htmx:afterSwap", () => tell(document));
+document.addEventListener("htmx:after:swap", () => tell(document));
