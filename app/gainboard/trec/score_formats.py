@@ -86,9 +86,8 @@ class ScoreGrid:
         index, row = self._index[1], self._place(0, system, line)
         for topic, header in topics.items() if not index else ():
             self._place(1, topic, header)
-        columns = np.fromiter((index[topic] for topic in topics), np.intp, len(topics))
-        at = np.full(len(topics), self._place(2, metric, line)), np.full(len(topics), row), columns
-        self._put(at, tokens, np.full(len(topics), line, np.int32))
+        at = np.full(len(topics), self._place(2, metric, line)), np.full(len(topics), row), np.arange(len(topics))
+        self._put(at, tokens, np.full(len(topics), line, np.int32), are_distinct=True)
 
     def scores_of(self, metric: str) -> Floats:
         """Return the scores of a metric in the order of `systems` and `topics`, NaN for a missing one."""
@@ -142,14 +141,21 @@ class ScoreGrid:
             scores[there], lines[there] = self._scores, self._lines
             self._scores, self._lines = scores, lines
 
-    def _put(self, at: tuple[NDArray[np.intp], ...], tokens: Sequence[str], lines: NDArray[np.int32]) -> None:
+    def _put(
+        self,
+        at: tuple[NDArray[np.intp], ...],
+        tokens: Sequence[str],
+        lines: NDArray[np.int32],
+        *,
+        are_distinct: bool = False,
+    ) -> None:
         self._grow()
         values = self._read_values(at, tokens, lines)
         there = ~np.isnan(values)
         if not there.all():
             at, values, lines = (at[0][there], at[1][there], at[2][there]), values[there], lines[there]
-        cells = np.ravel_multi_index(at, self._scores.shape)
-        if self._lines[at].any() or len(np.unique(cells)) < len(cells):
+        are_distinct = are_distinct or len(np.unique(np.ravel_multi_index(at, self._scores.shape))) == len(values)
+        if not are_distinct or self._lines[at].any():
             # One by one, because the first score of a cell stays, and each other one is a fault.
             for place, value, line in zip(zip(*at, strict=True), values.tolist(), lines.tolist(), strict=True):
                 if first := int(self._lines[place]):
@@ -163,15 +169,16 @@ class ScoreGrid:
 
     def _read_values(self, at: tuple[NDArray[np.intp], ...], tokens: Sequence[str], lines: NDArray[np.int32]) -> Floats:
         """Return the numbers of tokens, NaN for empty ones and for faults."""
-        encoded = [token.encode() for token in tokens]
+        encoded = ",".join(tokens).encode().split(b",")
+        if len(encoded) != len(tokens):  # a decimal comma is as spreadsheets of many countries write it
+            encoded = [token.encode() for token in tokens]
+            encoded = [token.replace(b",", b".") if _DECIMAL_COMMA.fullmatch(token) else token for token in encoded]
         if (numbers := decimals(encoded)) is not None:
             return numbers
-        # A decimal comma is as spreadsheets of many countries write it.
-        plain = [token.replace(b",", b".") if _DECIMAL_COMMA.fullmatch(token) else token for token in encoded]
-        empty = np.array([not token for token in plain], np.bool_)
-        if (numbers := decimals([token or b"0" for token in plain])) is None:
-            numbers = np.zeros(len(plain))
-            for number, token in enumerate(plain):
+        empty = np.array([not token for token in encoded], np.bool_)
+        if (numbers := decimals([token or b"0" for token in encoded])) is None:
+            numbers = np.zeros(len(encoded))
+            for number, token in enumerate(encoded):
                 if token and (value := decimal(token)) is None:
                     shown, topic = quoted(tokens[number]), list(self.topics)[at[2][number]]
                     where = self._where(int(at[1][number]), int(at[2][number]))
@@ -255,11 +262,11 @@ def _read_wide(
     is_unnamed = bool(first and second) and first[1] == second[1]  # type: ignore[index]
     across = names if is_unnamed else names[1:]
     kept = [place for place, column in enumerate(across) if column not in MEANS]
-    topics = {across[place]: number for place in kept}
+    topics, is_whole = {across[place]: number for place in kept}, len(kept) == len(across)
     for seen, (line, row) in enumerate(_rows_of_width(rows, len(names), grid), 1):
         cells, called = (row, str(seen)) if is_unnamed else (row[1:], row[0])
         if called not in MEANS:
-            grid.add_row(called, topics, metric, [cells[place] for place in kept], line)
+            grid.add_row(called, topics, metric, cells if is_whole else [cells[place] for place in kept], line)
     prefix = first[1].lower().rstrip("-_ ") if is_unnamed and first else corner
     if any(prefix in NAMES[role] for role in ("system", "topic")):
         has_systems_across = (prefix in NAMES["topic"]) != is_unnamed

@@ -58,7 +58,7 @@ def read_scores(
     """Return the scores of a file; its form is guessed from its beginning, unless it is given.
 
     `name` is the file's stem: it names a metric, or a system, that the file does not name. `columns` names the columns
-    of CSV by their roles: `system`, `topic`, `metric` and `value`. Of several metrics, `measure` is the one that is read.
+    of CSV by their roles: `system`, `topic`, `metric` and `value`. `measure` names the only metric that is read.
     Raise FaultyFile with all faults, among them a second score of a cell, and TooLarge.
     """
     grid = _read(chunks, limits, form, name=name, columns=columns, measure=measure)
