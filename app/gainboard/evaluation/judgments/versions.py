@@ -216,7 +216,8 @@ def judged_topics(workspace: Workspace, tx: Transaction, version: Qrels) -> Judg
 
 
 def index_of(workspace: Workspace, collection: Collection, version: Qrels) -> QrelsIndex:
-    """Return a version in the form for the join. It is kept in memory."""
+    """Return a version in the form for the join. It is kept in memory. Raise ScoresAlone if there is none."""
+    visibility.require_judged(collection)
 
     def read_index() -> QrelsIndex:
         content = blobs.get(workspace.database, version.sha256)
