@@ -57,7 +57,7 @@ def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -
     require_creator(principal)
     if values.get("kind") == "scores":
         _refuse_of_judged(values)
-        values = {"title": "", "metrics": None, "public": False, "phase": "hidden"} | OF_JUDGED | values
+        values = {"title": "", "metrics": None, "public": False, "phase": "hidden"} | {**OF_JUDGED} | values
     elif "highest_level" not in values:
         message = "Name the relevant levels, lowest first, or their number; or make a collection of the kind `scores`."
         raise InvalidRequest.at("body.levels", "missing", message)

@@ -96,6 +96,7 @@ class View:
 
     def require_file(self, run: Run) -> None:
         """Raise JudgmentsHidden unless the principal may read the run's file, which is its team's until the release."""
+        self.require_judged("no run has a file")
         if not self.sees_file(run):
             raise JudgmentsHidden(f"Only the team of {run.name!r} may read its file until the judgments are released.")
 

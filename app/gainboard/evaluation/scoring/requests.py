@@ -308,6 +308,7 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_free_scores()
+        view.require_judged("a sweep varies parameters of metrics that are computed from them")
         refuse_custom(list(grid.metrics), "query.metric", "A sweep varies parameters, and uploaded scores have none.")
         points = _points(view.collection, grid)
         version = select(tx, view, grid.qrels)

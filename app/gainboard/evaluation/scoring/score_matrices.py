@@ -27,8 +27,7 @@ from gainboard.store import collections, qrels, runs, score_matrices
 from gainboard.store.database import Transaction
 from gainboard.store.records import ScoreMatrix
 from gainboard.trec import FileLimits
-from gainboard.trec.findings import Faults, quoted
-from gainboard.trec.score_matrices import Expected, MatrixFile, Missing, read_score_matrix, read_scores
+from gainboard.trec.score_matrices import Expected, MatrixFile, Missing, read_score_matrix
 from gainboard.vocabulary import LEAVE_OUT, Direction, MatrixForm
 
 
@@ -86,10 +85,9 @@ def put_matrix(
         view.require_organiser()
         if view.collection.has_scores_alone and settings.missing is None:
             settings = replace(settings, missing=LEAVE_OUT)
-        expected = _expected_matrix(workspace, tx, view, settings, settings.checked())
-    read = _read_alone if view.collection.has_scores_alone else _read
+        expected = _expected_matrix(workspace, tx, view, matrix, settings)
     with Intake(body, workspace.limits) as intake:
-        file = intake.read(partial(read, limits=workspace.limits, expected=expected, form=settings.form, name=matrix))
+        file = intake.read(partial(_read, limits=workspace.limits, expected=expected, form=settings.form))
     statements = {
         "direction": settings.direction,
         "low": settings.low,
@@ -132,63 +130,26 @@ def put_matrix(
 
 
 def _expected_matrix(
-    workspace: Workspace, tx: Transaction, view: View, settings: MatrixSettings, missing: Missing
+    workspace: Workspace, tx: Transaction, view: View, matrix: str, settings: MatrixSettings
 ) -> Expected:
+    missing, low, high, measure = settings.checked(), settings.low, settings.high, settings.measure
+    if view.collection.has_scores_alone:
+        return Expected(None, None, low, high, missing, measure, settings.run, matrix)
     newest = qrels.find(tx, view.collection.id)
     judged = judged_topics(workspace, tx, newest).topics if newest else ()
     return Expected(
         runs=frozenset(run.name for run in runs.page(tx, view.collection.id)),
         topics=frozenset((*(view.collection.topics or ()), *judged)) or None,
-        low=settings.low,
-        high=settings.high,
+        low=low,
+        high=high,
         missing=missing,
-        measure=settings.measure,
+        measure=measure,
         run=settings.run,
     )
 
 
-def _read(chunks: Chunks, *, limits: FileLimits, expected: Expected, form: MatrixForm | None, name: str) -> MatrixFile:
+def _read(chunks: Chunks, *, limits: FileLimits, expected: Expected, form: MatrixForm | None) -> MatrixFile:
     return read_score_matrix(chunks(), limits, expected, form)
-
-
-def _read_alone(
-    chunks: Chunks, *, limits: FileLimits, expected: Expected, form: MatrixForm | None, name: str
-) -> MatrixFile:
-    """Read the scores of systems and topics that nobody knows before. Raise FaultyFile with every fault."""
-    file = read_scores(chunks(), limits, name=name, form=form, measure=expected.measure)
-    if len(file.scores) > 1:
-        some = ", ".join([*file.scores][:5])
-        message = f"The file has {len(file.scores)} metrics, such as {some}. Name the one of this matrix: measure=NAME."
-        raise InvalidRequest.at("query.measure", "several-metrics", message)
-    (scores,) = file.scores.values()
-    faults, topics, is_missing, dropped = Faults(limits.faults), file.topics, np.isnan(scores), list[str]()
-    low, high = expected.low, expected.high
-    if low is not None and high is not None:
-        for row, column in np.argwhere((scores < low) | (scores > high)).tolist():
-            problem = (
-                f"the score {float(scores[row, column])!r} is not in the range from {low!r} to {high!r}: "
-                f"run {quoted(file.systems[row])}, topic {quoted(topics[column])}"
-            )
-            faults.add("out-of-range", problem, topic=topics[column].encode())
-    if expected.missing is None:
-        for row, column in np.argwhere(is_missing).tolist():
-            problem = (
-                f"run {quoted(file.systems[row])} has no score on topic {quoted(topics[column])}. Add it, or say what a "
-                "missing score is: missing=leave-out, missing=VALUE or missing=drop-topic"
-            )
-            faults.add("missing-score", problem, topic=topics[column].encode())
-    elif expected.missing == "drop-topic":
-        kept = ~is_missing.any(axis=0)
-        dropped = [topic for topic, is_kept in zip(topics, kept.tolist(), strict=True) if not is_kept]
-        scores, topics = scores[:, kept], [topic for topic in topics if topic not in set(dropped)]
-        if not topics:
-            faults.add("missing-score", "every topic lacks the score of some run, so that none is left")
-    elif expected.missing != LEAVE_OUT:
-        scores = np.where(is_missing, expected.missing, scores)
-    if faults:
-        raise faults.error()
-    filled = 0 if dropped else int(is_missing.sum())
-    return MatrixFile(file.systems, topics, np.ascontiguousarray(scores), filled, dropped)
 
 
 def list_matrices(
