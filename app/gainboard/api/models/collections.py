@@ -31,8 +31,8 @@ IDENTICAL = (
     "Whether lines of runs are left out whose document id is their topic's, before ranks and depth, as BEIR does"
 )
 KIND = (
-    "`judged`: runs are scored by judgments. `scores`: there are only scores that were computed elsewhere, which come as "
-    "score matrices"
+    "`judged`: runs are scored by judgments. `scores`: there are only scores that were computed elsewhere, in score "
+    "matrices"
 )
 SAMPLE_OF = "What the topics are a sample of, which boards say: `questions of the forum in 2026`"
 
