@@ -28,7 +28,7 @@ from gainboard.trec.score_formats import (
 )
 from gainboard.vocabulary import MatrixForm
 
-Missing: TypeAlias = "float | Literal['drop-topic'] | None"
+Missing: TypeAlias = "float | Literal['drop-topic', 'leave-out'] | None"
 _JSON_LINES: Final = re.compile(rb"\{[^\n]*\}[ \t\r]*\n\s*\{")
 
 
@@ -121,7 +121,7 @@ def _guess_form(head: bytes) -> MatrixForm:
 class Expected:
     """The limits on a file: the runs and topics that exist (None: any), and the range of the scores."""
 
-    runs: frozenset[str]
+    runs: frozenset[str] | None
     topics: frozenset[str] | None
     low: float | None = None
     high: float | None = None
@@ -130,11 +130,16 @@ class Expected:
     """The measure of a file which may have several, as those of trec_eval do."""
     run: str | None = None
     """The run of a file of trec_eval that names none."""
+    name: str | None = None
+    """The name of a metric or run that a file does not name, where there may be any."""
 
 
 @dataclass(frozen=True)
 class MatrixFile:
-    """A complete matrix: float64 [runs, topics]. Topics are in byte order, runs in the order of the file."""
+    """A matrix: float64 [runs, topics], NaN for a score that is left out.
+
+    Topics are in byte order, runs in the order of the file.
+    """
 
     runs: list[str]
     topics: list[str]
@@ -150,10 +155,11 @@ def read_score_matrix(
 
     Raise FaultyFile with all faults, of which a missing cell is one unless `expected.missing` says what it means.
     """
-    grid = _read(chunks, limits, form, name=None, measure=expected.measure, run=expected.run, topics=expected.topics)
-    faults = grid.faults
+    measure, run, topics = expected.measure, expected.run, expected.topics
+    grid = _read(chunks, limits, form, name=expected.name, measure=measure, run=run, topics=topics)
+    faults, known = grid.faults, expected.runs
     # Of a table whose first cell tells nothing, the names of runs tell what is what.
-    if grid.notes and not expected.runs & grid.systems.keys() and expected.runs & grid.topics.keys():
+    if grid.notes and known and not known & grid.systems.keys() and known & grid.topics.keys():
         grid.exchange()
     for metric, line in list(grid.metrics.items())[1:]:
         problem = (
@@ -162,9 +168,10 @@ def read_score_matrix(
         )
         faults.add("several-metrics", problem, line)
     for run, line in grid.systems.items():
-        if run and run not in expected.runs:
-            count = len(expected.runs)
-            problem = f"there is no run {quoted(run)} among the {count} of the collection. Upload it, or leave it out"
+        if run and known is not None and run not in known:
+            problem = (
+                f"there is no run {quoted(run)} among the {len(known)} of the collection. Upload it, or leave it out"
+            )
             faults.add("unknown-run", problem, *([line] if line else []))
     for topic, line in grid.topics.items():
         if topic and expected.topics is not None and topic not in expected.topics:
@@ -177,7 +184,7 @@ def read_score_matrix(
     first = next(iter(grid.metrics), None)
     table = grid.scores_of(first) if first is not None else np.empty((len(grid.systems), len(grid.topics)))
     runs, names = list(grid.systems), list(grid.topics)
-    rows = np.array([row for row, run in enumerate(runs) if run in expected.runs], np.intp)
+    rows = np.array([row for row, run in enumerate(runs) if known is None or run in known], np.intp)
     order = sorted(range(len(names)), key=lambda topic: names[topic].encode())
     columns = np.array([t for t in order if expected.topics is None or names[t] in expected.topics], np.intp)
     scores = table[np.ix_(rows, columns)]
@@ -195,7 +202,7 @@ def read_score_matrix(
         run, topic = runs[rows[row]], names[columns[column]]
         problem = (
             f"run {quoted(run)} has no score on topic {quoted(topic)}. Add it, or say what a missing score is: "
-            "missing=VALUE, missing=zero or missing=drop-topic"
+            "missing=VALUE, missing=zero, missing=drop-topic or missing=leave-out"
         )
         faults.add("missing-score", problem, topic=topic.encode())
     lacking = (
@@ -207,12 +214,12 @@ def read_score_matrix(
         raise faults.error()
     if isinstance(expected.missing, float):
         scores[is_missing] = expected.missing
-    topics = [names[column] for column in columns]
-    kept = [number for number, topic in enumerate(topics) if topic not in lacking]
+    left = [names[column] for column in columns]
+    kept = [number for number, topic in enumerate(left) if topic not in lacking]
     return MatrixFile(
         [runs[row] for row in rows],
-        [topics[number] for number in kept],
+        [left[number] for number in kept],
         np.ascontiguousarray(scores[:, kept]),
         0 if lacking else int(is_missing.sum()),
-        [topic for topic in topics if topic in lacking],
+        [topic for topic in left if topic in lacking],
     )
