@@ -230,7 +230,8 @@ def read_csv(
     metrics = {header.index(column): column for column in header if column} if {"system", "topic"} <= at.keys() else {}
     for role in at:
         metrics.pop(at[role], None)
-    metric = name or "score"
+    # Without a column of systems, the file is called like its system.
+    metric = name if name and "system" in at else "score"
     if {"topic", "value"} <= at.keys() and ("system" in at or name):
         for number, row in _rows_of_width(rows, len(names), grid):
             if "metric" in at:
@@ -250,7 +251,7 @@ def read_csv(
         )
         grid.faults.add("bad-header", problem, number)
     else:
-        _read_wide(rows, number, names, grid, metric)
+        _read_wide(rows, number, names, grid, name or "score")
 
 
 def _read_wide(
