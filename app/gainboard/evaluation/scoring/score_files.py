@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,17 +40,18 @@ def read_score_files(
 ) -> ScoresFile:
     """Return the scores of a file, a folder, a frame of pandas or polars, a dictionary, or a list of any of these.
 
-    A frame has a row for each system, named by its index or its first column, or it has the columns of a CSV. Files that
-    share a metric add systems or topics to it. In a folder with subfolders of subfolders, such as MTEB's `results`, these
-    are called like their systems, and the latter like revisions. Raise FaultyFile, also for two scores of one cell, and
-    BadInput if there is nothing to read.
+    A frame has a row for each system, named by its index or its first column, or it has the columns of a CSV. Files
+    that share a metric add systems or topics to it. In a folder such as MTEB's `results`, the folders of the folders of
+    files are called like their systems. Raise FaultyFile, also for two scores of one cell, and BadInput if there is
+    nothing to read.
     """
     files = []
     for name, source in _name_sources(scores):
         try:
             with open(source, "rb") if isinstance(source, Path) else io.BytesIO(source) as file:
                 chunks = decompress_body(file, None, NO_LIMITS)
-                files.append((str(source) if isinstance(source, Path) else name, _read(chunks, name, columns, measure)))
+                read = read_scores(chunks, NO_LIMITS, name=name, columns=columns, measure=measure)
+                files.append((str(source) if isinstance(source, Path) else name, read))
         except FaultyFile as error:
             where = str(source) if isinstance(source, Path) else None
             faults = [replace(fault, file=where) for fault in error.faults]
@@ -60,10 +61,6 @@ def read_score_files(
     if not files:
         raise BadInput("There are no scores. Give a file, a folder, a frame or a dictionary.")
     return files[0][1] if len(files) == 1 else _join(files)
-
-
-def _read(chunks: Iterable[bytes], name: str, columns: Mapping[str, str] | None, measure: str | None) -> ScoresFile:
-    return read_scores(chunks, NO_LIMITS, name=name, columns=columns, measure=measure)
 
 
 def _name_sources(scores: Any) -> Iterator[tuple[str, Path | bytes]]:
@@ -100,7 +97,7 @@ def _name_sources(scores: Any) -> Iterator[tuple[str, Path | bytes]]:
 
 
 def _frame_as_csv(frame: Any) -> bytes:
-    """Return a frame as CSV. If it has no columns of topics and values, its rows are systems unless it says otherwise."""
+    """Return a frame as CSV. Without columns of topics and values, its rows are systems unless it says otherwise."""
     # By what frames can do, and not by class: pandas and polars need not be installed.
     names = [str(name).lower() for name in frame.columns]
     is_long = all(any(usual in names for usual in NAMES[role]) for role in ("topic", "value"))
@@ -188,6 +185,8 @@ def as_file_scores(
             notes.append(f"{few}: each is {missing:g}")
             gaps[:] = False
     bound = [UploadedMetric(name, name, direction) for name in names]
-    arrays = ScoreArrays(by_topic, mean_all(bound, by_topic), gaps.all(axis=1), np.count_nonzero(gaps[0], axis=1))
+    arrays = ScoreArrays(
+        by_topic, mean_all(bound, by_topic), np.asarray(gaps.all(axis=1)), np.count_nonzero(gaps[0], axis=1)
+    )
     table = ScoreTable(bound, {name: name for name in names}, shown, file.topics, arrays)
     return FileScores(table, [f"{note[0].upper()}{note[1:]}." for note in notes])
