@@ -19,6 +19,7 @@ from gainboard.evaluation.scoring.score_files import as_file_scores, read_score_
 from gainboard.evaluation.scoring.scores import ScoreTable, rank_by_mean
 from gainboard.notation.frames import Framed
 from gainboard.notation.sources import Table
+from gainboard.trec.score_matrices import ScoresFile
 
 
 class FileRank(NamedTuple):
@@ -132,7 +133,8 @@ def _scored(qrels: Table, runs: Any, scores: Any, metrics: Sequence[str], option
     if unknown := options.keys() - {"direction", "missing", "columns", "measure", "systems"}:
         raise BadInput(f"{min(unknown)} is not for scores, which were computed already. Leave it out.")
     reading = {name: options.pop(name) for name in ("columns", "measure") if name in options}
-    return as_file_scores(read_score_files(scores, **reading), metrics, **options)
+    file = scores if isinstance(scores, ScoresFile) else read_score_files(scores, **reading)
+    return as_file_scores(file, metrics, **options)
 
 
 @dataclass(frozen=True)
