@@ -169,10 +169,10 @@ def as_file_scores(
         raise BadInput(f"There are no scores of the system {unknown[0]!r}. Available: {some}")
     rows = [row_of[system] for system in shown]
     by_topic = np.ascontiguousarray(np.stack([file.scores[name][rows] for name in names]))
-    gaps: NDArray[np.bool_] = np.isnan(by_topic)
+    gaps = np.isnan(by_topic)
     notes = list(file.notes)
     # A topic without any score under a metric is not one of the metric's, and a system without any has no mean.
-    holes = gaps & ~gaps.all(axis=1)[:, np.newaxis] & ~gaps.all(axis=2)[:, :, np.newaxis]
+    holes = gaps & ~gaps.all(axis=1, keepdims=True) & ~gaps.all(axis=2, keepdims=True)
     if count := int(np.count_nonzero(holes)):
         lacking = np.flatnonzero(holes.any(axis=(0, 2))).tolist()
         who = (f"{len(lacking):,} systems such as " if len(lacking) > 1 else "") + shown[lacking[0]]
