@@ -164,6 +164,7 @@ def _rank_scores(at: CorrectableCampaign, metrics: Sequence[str], query: Leaderb
     if isinstance(test, BoardGroups):
         settings = {"name": BootstrapRange.name, "alpha": ALPHA, "seed": SEED, "draws": test.draws}
         counts = {"topics": test.topics, "pairs": test.pairs, "different_pairs": test.different_pairs}
+        counts["missing"] = test.missing
         values = {"groups_test": settings | counts, "no_groups_because": None}
     rows = []
     for row in board.rows[: query.get("top")]:
