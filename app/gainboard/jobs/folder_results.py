@@ -47,7 +47,7 @@ from gainboard.jobs.results import (
     write_tables,
 )
 from gainboard.jobs.submission import identity
-from gainboard.notation.texts import read_number, read_time
+from gainboard.notation.texts import is_slug, read_number, read_time
 from gainboard.store import files, imports, reports
 from gainboard.store.arrays import arrays_of
 from gainboard.store.database import Transaction
@@ -143,6 +143,8 @@ class Folder:
         except (ValueError, csv.Error, IndexError) as error:
             raise unusable(f"{path} is no score matrix: {error}") from error
         run_names = {run.name for run in self.document.runs}
+        if self.document.settings.kind == "scores":
+            run_names |= {name for name in names if is_slug(name)}  # a system that the newest version lacks is gone
         if scores.shape != (len(names), len(topics)) or not scores.size or not set(names) <= run_names:
             raise unusable(f"{path} has not one score for each of its topics and runs, or runs that are not there")
         if len(set(names)) < len(names) or len(set(topics)) < len(topics) or np.isinf(scores).any():
