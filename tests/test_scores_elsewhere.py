@@ -208,6 +208,7 @@ def test_boards_are_printed_in_every_form(folder, capsys):
     assert next(csv.DictReader(io.StringIO(lower)))["run"] == FRAME.mean(axis=1).idxmin()
 
 
+@pytest.mark.outer
 def test_jobs_and_reports_take_files_of_scores(folder, capsys):
     words = ["job", "run", "rank-intervals", "--scores", "accuracy.csv", "-m", "accuracy", "--wait", "-f", "csv"]
     table = printed(capsys, *words).out

@@ -75,10 +75,8 @@ class SensitivityParams(MetricsParams):
         """Return the metrics, with the baseline among them."""
         written = super().expressions(label)
         metrics: list[str] = written["metrics"]
-        baseline = label(self.baseline) if self.baseline is not None else None
-        # A collection of scores has no AP, and its metrics are all uploaded.
-        if baseline is None and any(not metric.startswith("custom:") for metric in metrics):
-            baseline = ap if (ap := label(BASELINE)) in metrics else None
+        ap = label(BASELINE) if label.has_formulas else None
+        baseline = label(self.baseline) if self.baseline is not None else ap if ap in metrics else None
         joined = metrics if baseline is None or baseline in metrics else [*metrics, baseline]
         return written | {"metrics": joined, "baseline": baseline}
 
