@@ -188,6 +188,13 @@ def test_the_command_says_what_a_service_with_the_same_scores_says(name, folder,
     assert ours == theirs
 
 
+def test_systems_with_other_topics_are_compared_with_a_baseline(folder, capsys):
+    rows = printed(capsys, "compare", "--scores", "gaps.csv", "--baseline", "org/m2").out.splitlines()
+    assert rows[0].split()[-4:] == ["max-T", "won", "lost", "tied"]
+    assert [sum(map(int, row.split()[-3:])) for row in rows[1:]] == [10] * 6 + [9, 10]
+    assert "no system" in printed(capsys, "compare", "--scores", "gaps.csv", "--baseline", "x", code=1).err
+
+
 def test_boards_are_printed_in_every_form(folder, capsys):
     done = printed(capsys, "leaderboard", "--scores", "gaps.csv", "accuracy.csv", "--top", "2", "--by", "gaps")
     lines = done.out.splitlines()

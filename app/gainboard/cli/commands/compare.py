@@ -53,6 +53,8 @@ class FilesToCompare(FilesToScore):
         options = {"direction": files.direction, "missing": files.missing}
         systems = [*systems, *baselines] if systems else []
         table = as_file_scores(files.read(), self.metrics, systems=systems, **options)
+        if unknown := [name for name in baselines if name not in table.runs]:
+            raise BadSetting(f"--baseline {unknown[0]} is no system of these scores. Use one of its names.")
         runs = [
             ScoredFile(name, (), int(missing), scores, means)
             for name, missing, scores, means in zip(
@@ -118,16 +120,16 @@ def compare(
     Levels are corrected for exactly these pairs, under each metric. The topics that decide are printed on standard
     error. If a file has faults, its pairs are left out, and the exit code is 1.
     """
+    scored: ScoredFiles | None = None
     if files.of_scores.scores:
-        scored: ScoredFiles | None = files.score_systems(baselines)
-        kept, others = list(baselines), [name for name in scored.names if name not in baselines] if scored else []
+        scored = files.score_systems(baselines)
+        kept, others = list(baselines), [name for name in scored.names if name not in baselines]
     elif not (files.qrels and files.runs):
         raise Misuse("the following arguments are required: QRELS, RUN_FILE; or --scores FILE")
     else:
         runs = expand_folders(files.runs, files.qrels)
         kept = list(dict.fromkeys(_find_baseline(name, runs) for name in baselines))
         others = [file for file in dict.fromkeys(runs) if file not in kept]
-        scored = None
     if not (kept and others) and len(others) != 2:
         raise BadSetting(
             f"Two different runs can be compared, but the number of runs is {len(others)}. Name two, or say with "
