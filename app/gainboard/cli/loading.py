@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, cast
 
 from gainboard.cli.command import Option, Told, refuse
 from gainboard.cli.connecting import OneCollection, tell_of_refusal
-from gainboard.cli.options import parse_text_pair, read_version
+from gainboard.cli.options import read_version
 from gainboard.cli.printing import fault_lines, list_faults, printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
@@ -57,6 +57,14 @@ RUNS: Final = Option(
 _scores = partial(Option, group="scores that were computed elsewhere")
 
 
+def _read_columns(text: str) -> Mapping[str, str]:
+    """Read `system=NAME,topic=NAME`, for argparse."""
+    pairs = [pair.split("=", 1) for pair in text.split(",")]
+    if any(len(pair) < 2 or pair[0] not in ("system", "topic", "metric", "value") for pair in pairs):
+        refuse(f"{text!r} does not name columns. Write for example system=model,topic=question,value=accuracy")
+    return dict(pairs)
+
+
 def _read_missing(text: str) -> float | str:
     try:
         return text if text in ("leave-out", "refuse") else read_number(text)
@@ -78,7 +86,7 @@ class ScoreFiles:
             "the columns of a CSV: system=NAME,topic=NAME,metric=NAME,value=NAME (default: by their names)",
             "--score-columns",
             metavar="COLUMNS",
-            read=lambda text: dict(map(parse_text_pair, text.split(","))),
+            read=_read_columns,
         ),
     ] = None
     measure: Annotated[str | None, _scores("the only metric that is read; MTEB's is main_score")] = None

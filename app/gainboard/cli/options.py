@@ -39,14 +39,6 @@ def parse_pair(text: str) -> tuple[str, Any]:
     return name, parse_value(value)
 
 
-def parse_text_pair(text: str) -> tuple[str, str]:
-    """Return the name and the text of `NAME=TEXT`, for argparse."""
-    name, is_pair, value = text.partition("=")
-    if not is_pair or not name:
-        refuse(f"{text!r} is not NAME=VALUE, such as system=model")
-    return name, value
-
-
 def parse_value(text: str) -> Any:
     """Read a value as JSON, else as a list if it has commas (`0.05,0.01`, or `0.05,` for one item), else as text."""
     try:

@@ -35,7 +35,7 @@ MOST_JSON_BYTES: Final = 64 << 20  # JSON is parsed as a whole, which takes seve
 MOST_LINE_BYTES: Final = 4 << 20
 """The most bytes of a line: a row has a score for each topic, and a sample has its whole prompt."""
 MEANS: Final = {RESERVED_TOPIC.decode(), "amean"}
-"""What trec_eval, and what gdeval, write in place of a topic for the mean over topics."""
+"""The words of trec_eval and of gdeval, in place of a topic, for the mean over topics."""
 NAMES: Final[Mapping[str, Sequence[str]]] = {
     "system": (
         *("system", "run", "model", "runid", "run_id", "run_name", "run_tag", "model_id", "model_name", "name"),
