@@ -136,6 +136,27 @@ def test_every_fault_is_told_with_its_lines():
     assert faults("model,a,b\nx,,\n") == faults("") == [("empty-file", None, None)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"evaluation_results": [1, {"metric_config": 5, "score_details": [2]}], "model_info": "x"}',
+        '{"task_name": "X", "scores": {"test": 5}}',
+        '{"task_name": "X", "scores": {"test": [1, {"main_score": "a"}]}}',
+        '{"task_name": 5, "scores": {"dev": [], "other": []}}',
+        "[[1], 2]",
+        '[{"evaluation": {"score": 1}}]',
+        '{"evaluation": 3}',
+        '{"x": 5}',
+        '{"x": {"1": {"2": 3}}}',
+        "[]",
+        '{"task_name": "X", "scores": {"test": [{"main_score": 1%s}]}}' % ("0" * 400),
+        '{"a": {}}\n{"b": 1e999}',
+    ],
+)
+def test_other_json_is_a_fault_and_no_error(text):
+    assert {code for code, _, _ in faults(text)} <= {"bad-json", "bad-number", "empty-name", "empty-file"}
+
+
 def test_what_is_no_text_is_named_with_the_tool_that_makes_it_one():
     for name in (b"xl/workbook.xml", b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"):
         start = b"PK\x03\x04" + bytes(22) + len(name).to_bytes(2, "little") + bytes(2) + name
