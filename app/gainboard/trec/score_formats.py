@@ -35,7 +35,7 @@ MOST_JSON_BYTES: Final = 64 << 20  # JSON is parsed as a whole, which takes seve
 MOST_LINE_BYTES: Final = 4 << 20
 """The most bytes of a line: a row has a score for each topic, and a sample has its whole prompt."""
 MEANS: Final = {RESERVED_TOPIC.decode(), "amean"}
-"""What trec_eval, and what gdeval, write in place of a topic for the mean over topics."""
+"""The words of trec_eval and of gdeval, in place of a topic, for the mean over topics."""
 NAMES: Final[Mapping[str, Sequence[str]]] = {
     "system": (
         *("system", "run", "model", "runid", "run_id", "run_name", "run_tag", "model_id", "model_name", "name"),
@@ -86,9 +86,8 @@ class ScoreGrid:
         index, row = self._index[1], self._place(0, system, line)
         for topic, header in topics.items() if not index else ():
             self._place(1, topic, header)
-        columns = np.fromiter((index[topic] for topic in topics), np.intp, len(topics))
-        at = np.full(len(topics), self._place(2, metric, line)), np.full(len(topics), row), columns
-        self._put(at, tokens, np.full(len(topics), line, np.int32))
+        at = np.full(len(topics), self._place(2, metric, line)), np.full(len(topics), row), np.arange(len(topics))
+        self._put(at, tokens, np.full(len(topics), line, np.int32), are_distinct=True)
 
     def scores_of(self, metric: str) -> Floats:
         """Return the scores of a metric in the order of `systems` and `topics`, NaN for a missing one."""
@@ -142,14 +141,21 @@ class ScoreGrid:
             scores[there], lines[there] = self._scores, self._lines
             self._scores, self._lines = scores, lines
 
-    def _put(self, at: tuple[NDArray[np.intp], ...], tokens: Sequence[str], lines: NDArray[np.int32]) -> None:
+    def _put(
+        self,
+        at: tuple[NDArray[np.intp], ...],
+        tokens: Sequence[str],
+        lines: NDArray[np.int32],
+        *,
+        are_distinct: bool = False,
+    ) -> None:
         self._grow()
         values = self._read_values(at, tokens, lines)
         there = ~np.isnan(values)
         if not there.all():
             at, values, lines = (at[0][there], at[1][there], at[2][there]), values[there], lines[there]
-        cells = np.ravel_multi_index(at, self._scores.shape)
-        if self._lines[at].any() or len(np.unique(cells)) < len(cells):
+        are_distinct = are_distinct or len(np.unique(np.ravel_multi_index(at, self._scores.shape))) == len(values)
+        if not are_distinct or self._lines[at].any():
             # One by one, because the first score of a cell stays, and each other one is a fault.
             for place, value, line in zip(zip(*at, strict=True), values.tolist(), lines.tolist(), strict=True):
                 if first := int(self._lines[place]):
@@ -163,15 +169,16 @@ class ScoreGrid:
 
     def _read_values(self, at: tuple[NDArray[np.intp], ...], tokens: Sequence[str], lines: NDArray[np.int32]) -> Floats:
         """Return the numbers of tokens, NaN for empty ones and for faults."""
-        encoded = [token.encode() for token in tokens]
+        encoded = ",".join(tokens).encode().split(b",")
+        if len(encoded) != len(tokens):  # a decimal comma is as spreadsheets of many countries write it
+            encoded = [token.encode() for token in tokens]
+            encoded = [token.replace(b",", b".") if _DECIMAL_COMMA.fullmatch(token) else token for token in encoded]
         if (numbers := decimals(encoded)) is not None:
             return numbers
-        # A decimal comma is as spreadsheets of many countries write it.
-        plain = [token.replace(b",", b".") if _DECIMAL_COMMA.fullmatch(token) else token for token in encoded]
-        empty = np.array([not token for token in plain], np.bool_)
-        if (numbers := decimals([token or b"0" for token in plain])) is None:
-            numbers = np.zeros(len(plain))
-            for number, token in enumerate(plain):
+        empty = np.array([not token for token in encoded], np.bool_)
+        if (numbers := decimals([token or b"0" for token in encoded])) is None:
+            numbers = np.zeros(len(encoded))
+            for number, token in enumerate(encoded):
                 if token and (value := decimal(token)) is None:
                     shown, topic = quoted(tokens[number]), list(self.topics)[at[2][number]]
                     where = self._where(int(at[1][number]), int(at[2][number]))
@@ -223,7 +230,8 @@ def read_csv(
     metrics = {header.index(column): column for column in header if column} if {"system", "topic"} <= at.keys() else {}
     for role in at:
         metrics.pop(at[role], None)
-    metric = name or "score"
+    # Without a column of systems, the file is called like its system.
+    metric = name if name and "system" in at else "score"
     if {"topic", "value"} <= at.keys() and ("system" in at or name):
         for number, row in _rows_of_width(rows, len(names), grid):
             if "metric" in at:
@@ -243,7 +251,7 @@ def read_csv(
         )
         grid.faults.add("bad-header", problem, number)
     else:
-        _read_wide(rows, number, names, grid, metric)
+        _read_wide(rows, number, names, grid, name or "score")
 
 
 def _read_wide(
@@ -255,11 +263,11 @@ def _read_wide(
     is_unnamed = bool(first and second) and first[1] == second[1]  # type: ignore[index]
     across = names if is_unnamed else names[1:]
     kept = [place for place, column in enumerate(across) if column not in MEANS]
-    topics = {across[place]: number for place in kept}
+    topics, is_whole = {across[place]: number for place in kept}, len(kept) == len(across)
     for seen, (line, row) in enumerate(_rows_of_width(rows, len(names), grid), 1):
         cells, called = (row, str(seen)) if is_unnamed else (row[1:], row[0])
         if called not in MEANS:
-            grid.add_row(called, topics, metric, [cells[place] for place in kept], line)
+            grid.add_row(called, topics, metric, cells if is_whole else [cells[place] for place in kept], line)
     prefix = first[1].lower().rstrip("-_ ") if is_unnamed and first else corner
     if any(prefix in NAMES[role] for role in ("system", "topic")):
         has_systems_across = (prefix in NAMES["topic"]) != is_unnamed
@@ -339,14 +347,15 @@ def _read_triples(text: Text, grid: ScoreGrid) -> Iterator[_Line]:
 def _has_topics_first(lines: Sequence[_Line], topics: Iterable[str] | None) -> bool:
     """Return whether topics are in the first column of the lines at the beginning of a file.
 
-    The mean's topic `all` tells it, or else the `topics` that exist, or else that a file has fewer measures.
+    The mean's topic `all` tells it, or else the `topics` that exist, or else that there is one measure alone, or else
+    that both tools write all measures of a topic one after the other.
     """
     first, second = ({line[column] for line in lines} for column in (1, 2))
     if "runid" in first or not first.isdisjoint(MEANS) or not second.isdisjoint(MEANS):
         return not first.isdisjoint(MEANS) and "runid" not in first
     if topics is not None:
         return first <= set(topics) and second.isdisjoint(topics)
-    return len(first) > len(second)
+    return len(first) > 1 and (len(second) == 1 or lines[0][1] == lines[1][1])
 
 
 def read_json(chunks: Iterable[bytes], grid: ScoreGrid, name: str | None, measure: str | None) -> None:

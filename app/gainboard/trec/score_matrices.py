@@ -58,7 +58,7 @@ def read_scores(
     """Return the scores of a file; its form is guessed from its beginning, unless it is given.
 
     `name` is the file's stem: it names a metric, or a system, that the file does not name. `columns` names the columns
-    of CSV by their roles: `system`, `topic`, `metric` and `value`. Of several metrics, `measure` is the one that is read.
+    of CSV by their roles: `system`, `topic`, `metric` and `value`. `measure` names the only metric that is read.
     Raise FaultyFile with all faults, among them a second score of a cell, and TooLarge.
     """
     grid = _read(chunks, limits, form, name=name, columns=columns, measure=measure)
@@ -92,7 +92,14 @@ def _read(
     limits = replace(limits, line_bytes=max(limits.line_bytes, MOST_LINE_BYTES))
     text = Text(pieces, limits)
     grid = ScoreGrid(text.faults)
-    if chosen == "json" and _JSON_LINES.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()):
+    words = head.lstrip().split(b"\n", 1)[0].split()
+    if form is None and chosen == "trec_eval" and len(words) not in (0, 3) and not words[0].startswith(b"#"):
+        problem = (
+            f"{quoted(b' '.join(words))} begins no file of scores. Write CSV with a header, such as `system,topic-1,"
+            "topic-2`; or use the text of `trec_eval -q` or of `ir_measures -q`, JSON Lines, or MTEB's JSON"
+        )
+        grid.faults.add("bad-header", problem, 1)
+    elif chosen == "json" and _JSON_LINES.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()):
         read_json_lines(pieces, grid, name, measure)
     elif chosen == "json":
         read_json(pieces, grid, name, measure)

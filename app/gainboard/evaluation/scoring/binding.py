@@ -31,6 +31,7 @@ from gainboard.metrics import (
 )
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings
+from gainboard.vocabulary import Direction
 
 if TYPE_CHECKING:
     # Commands on files bind metrics, too, and do without SQLAlchemy.
@@ -55,15 +56,15 @@ def _no_formula(rankings: BinaryRankings) -> Value:
     raise NotImplementedError("the scores are stored")
 
 
-class CustomMetric(BoundMetric):
-    """A version of a score matrix as a metric. `scores` takes its scores from the store."""
+class UploadedMetric(BoundMetric):
+    """A metric whose scores were computed elsewhere."""
 
-    def __init__(self, matrix: ScoreMatrix) -> None:
-        self.matrix = matrix
+    def __init__(self, name: str, label: str, direction: Direction) -> None:
+        self.direction = direction
         self.metric = _Uploaded(
-            name=PREFIX + matrix.name,
+            name=name,
             aliases=(),
-            title=f"{matrix.name} (uploaded scores{', lower is better' if matrix.direction == 'down' else ''})",
+            title=f"{name.removeprefix(PREFIX)} (uploaded scores{', lower is better' if direction == 'down' else ''})",
             reference="",
             bounded=False,
             sorted_is_best=False,
@@ -72,12 +73,20 @@ class CustomMetric(BoundMetric):
         # Analyses read these two parameters of every metric.
         self.parameters = {"mean": "arithmetic", "rel": 1}  # type: ignore[assignment]
         self.cutoff = None
-        self.label = f"{PREFIX}{matrix.name}(version={matrix.version})"
+        self.label = label
         self.is_geometric = self.is_averaged = self.needs_intents = False
 
     @property
     def is_reversed(self) -> bool:
-        return self.matrix.direction == "down"
+        return self.direction == "down"
+
+
+class CustomMetric(UploadedMetric):
+    """A version of a score matrix as a metric. `scores` takes its scores from the store."""
+
+    def __init__(self, matrix: ScoreMatrix) -> None:
+        super().__init__(PREFIX + matrix.name, f"{PREFIX}{matrix.name}(version={matrix.version})", matrix.direction)
+        self.matrix = matrix
 
     @property
     def is_bounded(self) -> bool:
