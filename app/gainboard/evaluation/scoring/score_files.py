@@ -109,17 +109,14 @@ def _frame_as_csv(frame: Any) -> bytes:
     if hasattr(frame, "to_csv"):
         if is_long or (type(frame.index).__name__ == "RangeIndex" and names and names[0] in known):
             return str(frame.to_csv(index=False)).encode()
-        if type(frame.index).__name__ == "RangeIndex" and not _is_number(frame.iloc[:, 0]):
+        has_names = type(frame.index).__name__ != "RangeIndex"
+        if not has_names and getattr(frame.iloc[:, 0].dtype, "kind", "O") not in "iufb":
             frame = frame.set_index(frame.columns[0])
         corner = str(frame.index.name or "")
         return str(frame.to_csv(index_label=corner if corner.lower() in known else "system")).encode()
     if not is_long and names and names[0] not in known:
         frame = frame.rename({frame.columns[0]: "system"})
     return str(frame.fill_nan(None).write_csv()).encode()
-
-
-def _is_number(column: Any) -> bool:
-    return getattr(column.dtype, "kind", "O") in "iufb"
 
 
 def _join(files: Sequence[tuple[str, ScoresFile]]) -> ScoresFile:
