@@ -41,7 +41,7 @@ from gainboard.evaluation.access.score_budget import why_unscored
 from gainboard.evaluation.access.teams import list_teams
 from gainboard.evaluation.access.tokens import Wish
 from gainboard.evaluation.access.visibility import look
-from gainboard.evaluation.collection_settings import Policy
+from gainboard.evaluation.collection_settings import OF_JUDGED, Policy
 from gainboard.evaluation.collections import Described
 from gainboard.evaluation.judgments.qrels import list_versions
 from gainboard.evaluation.releases.releases import list_releases
@@ -56,7 +56,7 @@ router = pages()
 MOST = 500
 ENTRIES = 50
 GROUPS = {
-    "basics": ("title", "public", "gains", "metrics"),
+    "basics": ("title", "sample_of", "public", "gains", "metrics"),
     "dates": ("policy.opens_at", "policy.closes_at", "policy.releases_at", "policy.late"),
     "shown": (
         *("policy.scores", "policy.presets", "policy.parameters"),
@@ -77,7 +77,7 @@ WORDS = {
     "policy.late": {"closed": "refused", "marked": "accepted, and marked as late", "open": "accepted like all others"},
 }
 """The words that people read in place of the API's values."""
-OF_COLLECTION = ("title", "gains", "metrics", "public")
+OF_COLLECTION = ("title", "gains", "metrics", "sample_of", "public")
 """The settings of the collection itself that can be changed at any time."""
 
 
@@ -91,7 +91,8 @@ def show_settings(place: PlaceDep, saved: Annotated[bool, BOOLEAN] = False) -> R
 def _fields(place: Place, described: Described) -> list[Field]:
     now = show(place.request, described).model_dump(mode="json")
     schema = ChangeableSettings.model_json_schema()
-    properties = {name: schema["properties"][name] for name in OF_COLLECTION}
+    lacking = OF_JUDGED if place.view.collection.has_scores_alone else ()
+    properties = {name: schema["properties"][name] for name in OF_COLLECTION if name not in lacking}
     fields = [
         *fields_of({"properties": properties, "$defs": schema["$defs"]}, now),
         *fields_of({"properties": {"policy": Policy.model_json_schema()}, "$defs": schema["$defs"]}, now),
@@ -118,7 +119,9 @@ def _show_page(
     every_token = tokens.list_tokens(workspace, principal, name, None, MOST)
     # The release has a form of its own, which asks twice.
     by_name = {field.name: field for field in shown if field.name != "policy.phase"}
-    groups = {part: {name: by_name.pop(name) for name in names} for part, names in GROUPS.items()} | {"more": by_name}
+    # A collection of scores has fewer of them.
+    groups = {part: {name: by_name.pop(name) for name in names if name in by_name} for part, names in GROUPS.items()}
+    groups |= {"more": by_name}
     collection = place.view.collection
     times = (collection.opens_at or collection.created_at, collection.closes_at, collection.release)
     steps = [
