@@ -7,8 +7,6 @@ import math
 from itertools import combinations
 
 import numpy as np
-import pandas
-import polars
 import pytest
 from scipy import stats
 
@@ -20,6 +18,7 @@ from gainboard.evaluation.scoring.score_files import read_score_files
 from gainboard.statistics.draws import Draws
 from tests.trec.test_score_formats import TASK
 
+pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
 SYSTEMS, TOPICS = 9, 12
 GENERATOR = np.random.default_rng(7)
 SCORES = (GENERATOR.random((SYSTEMS, TOPICS)) / 2 + np.linspace(0, 0.5, SYSTEMS)[:, np.newaxis]).round(4)

@@ -15,13 +15,17 @@ SAMPLE = (
     '"reference": ["2"]}, "output": {"raw": ["2"]}, "answer_attribution": [], "evaluation": {"score": %s, '
     '"is_correct": true}}\n'
 )
+SOURCE = '"source_data": {"dataset_name": "MMLU", "source_type": "url", "url": ["https://example.org/mmlu"]}'
+RESULT = (
+    '{"evaluation_name": "%s", ' + SOURCE + ', "metric_config": {"metric_id": "accuracy", "lower_is_better": false}, '
+    '"score_details": {"score": %s}}'
+)
 AGGREGATE = (
-    '{"schema_version": "0.3.0", "evaluation_id": "a/openai_gpt-x/1", "retrieved_timestamp": "1", '
-    '"source_metadata": {}, "model_info": {"name": "gpt-x", "id": "openai/gpt-x"}, "eval_library": {}, '
-    '"evaluation_results": [{"evaluation_name": "anatomy", "source_data": {}, "metric_config": {"metric_id": '
-    '"accuracy", "lower_is_better": false}, "score_details": {"score": 0.5}}, {"evaluation_name": "algebra", '
-    '"source_data": {}, "metric_config": {"metric_id": "accuracy", "lower_is_better": false}, "score_details": '
-    '{"score": 0.25}}]}'
+    '{"schema_version": "0.3.0", "evaluation_id": "a/openai_gpt-x/1", "retrieved_timestamp": "1", "source_metadata": '
+    '{"source_type": "evaluation_run", "source_organization_name": "x", "evaluator_relationship": "third_party"}, '
+    '"model_info": {"name": "gpt-x", "id": "openai/gpt-x", "additional_details": {"deployment_type": "unknown", '
+    '"model_availability": "unknown"}}, "eval_library": {"name": "inspect", "version": "1"}, "evaluation_results": ['
+    f"{RESULT % ('anatomy', 0.5)}, {RESULT % ('algebra', 0.25)}]}}"
 )
 TASK = (
     '{"dataset_revision": "5345895c", "evaluation_time": 44.2, "mteb_version": "1.12.41", "scores": {"test": ['
