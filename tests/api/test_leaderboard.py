@@ -70,7 +70,7 @@ def test_groups_and_rank_sets_are_those_of_a_job_with_the_same_test(shared, quer
     metric = lab.organiser.get(job["result_url"]).json()["metrics"][0]
     level = metric["levels"][0]
     assert {row["name"]: row["groups"] for row in board["rows"]} == level["groups"]
-    tested = {"name": "bootstrap-range", "alpha": 0.05, "draws": 10_000, "seed": 0, "topics": 6}
+    tested = {"name": "bootstrap-range", "alpha": 0.05, "draws": 10_000, "seed": 0, "topics": 6, "missing": 0}
     pairs = {"pairs": level["pairs"], "different_pairs": level["significant_pairs"]}
     assert board["groups_test"] == tested | pairs
     assert board["no_groups_because"] is None

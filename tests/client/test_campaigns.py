@@ -38,6 +38,6 @@ def test_files_are_written_where_they_are_wanted(organiser, name, tmp_path):
 
 
 def test_the_settings_that_can_be_given_are_those_of_the_api():
-    assert {"name", "levels"} | Settings.__annotations__.keys() == NewCollection.model_fields.keys()
+    assert {"name", "levels", "kind"} | Settings.__annotations__.keys() == NewCollection.model_fields.keys()
     assert Changes.__annotations__.keys() == ChangeableSettings.model_fields.keys()
     assert Rotation.__annotations__.keys() == SentRotation.model_fields.keys()

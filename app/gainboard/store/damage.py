@@ -196,6 +196,8 @@ def _is_allowed(check: Callable[[Any], object], value: Any) -> bool:
 
 
 def _stand_in(record: type[Any], name: str, value: Any) -> Any:
+    if record is Collection and name == "kind":  # jobs have kinds, too
+        return "judged"
     if name in _STAND_INS:
         return _STAND_INS[name]
     if (record, name) in _RULES:
