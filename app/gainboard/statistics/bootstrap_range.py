@@ -84,13 +84,21 @@ def _ranges(scores: Floats, parts: Sequence[int], resamples: int, seed: int) -> 
     centred = scores - scores.mean(axis=1, keepdims=True)
     ranges_of_parts: list[Floats] = []
     for part in parts:
-        number = min(AT_ONCE, resamples - part * AT_ONCE)
-        counts = _remembered if number * topics <= MOST_REMEMBERED else _counts
-        sums = centred @ counts(seed, part, number, topics).astype(np.float64)
+        sums = centred @ resamples_of_part(seed, part, resamples, topics).astype(np.float64)
         ranges_of_parts.append(sums.max(axis=0) - sums.min(axis=0))
     ranges = np.concatenate(ranges_of_parts)
     ranges *= math.sqrt(topics / (topics - 1)) / topics
     return ranges
+
+
+def resamples_of_part(seed: int, part: int, resamples: int, topics: int) -> NDArray[Any]:
+    """Return how often each topic is in each resample of a part: [topics, resamples], in the fewest bytes.
+
+    A part has `AT_ONCE` of all `resamples`, and the last one the rest.
+    """
+    number = min(AT_ONCE, resamples - part * AT_ONCE)
+    counts = _remembered if number * topics <= MOST_REMEMBERED else _counts
+    return counts(seed, part, number, topics)
 
 
 def _counts(seed: int, part: int, resamples: int, topics: int) -> NDArray[Any]:
