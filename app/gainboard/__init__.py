@@ -1,7 +1,7 @@
 """Gainboard: evaluation of information retrieval with graded relevance, as a service, a client and a function.
 
 `gainboard.score(qrels, runs, ["Q", "nDCG@10"])` scores files, frames and dictionaries, `leaderboard` ranks them, and
-`compare` tests their differences. `gainboard.client` has `Gainboard`, the client of a service; `Gainboard.local()`
+`compare` tests their differences, `gate` says whether a new run is worse, and `table` is the paper's table. `gainboard.client` has `Gainboard`, the client of a service; `Gainboard.local()`
 starts one for this process alone.
 """
 
