@@ -51,8 +51,12 @@ Action = Literal[
     "first-token-made",
 ]
 Phase = Literal["hidden", "released"]
+CollectionKind = Literal["judged", "scores"]
+"""A collection has judgments and runs, which are scored here, or it has scores that were computed elsewhere."""
 ProcessKind = Literal["server", "worker"]
 Direction = Literal["up", "down"]
+LEAVE_OUT: Final = "leave-out"
+"""The rule for missing scores that leaves their cells empty: means are over the cells that are there."""
 Columns = Literal[
     "trec", "topic-document-level", "topic-level-document", "topic-document", "topic-intent-document-level"
 ]

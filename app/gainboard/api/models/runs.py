@@ -138,4 +138,6 @@ class WholeMatrix(MatrixAnswer):
 
     run_names: list[str]
     topic_names: list[str]
-    scores: list[list[float]] = Field(description="A row for each run, a column for each topic")
+    scores: list[list[float | None]] = Field(
+        description="A row for each run, a column for each topic; null where a score is missing"
+    )

@@ -1,4 +1,4 @@
-"""`gainboard.gate`: may a change be released? Each metric of a new run is held against the old run and a margin."""
+"""May a change be released? Each metric of a new run is held against the old run and a margin."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import BadInput
-from gainboard.evaluation.scoring.file_scores import score
 from gainboard.evaluation.scoring.scores import ScoreTable
 from gainboard.notation.frames import Framed
-from gainboard.notation.sources import Table
 from gainboard.notation.texts import read_number
 from gainboard.statistics.gates import (
     ALPHA,
@@ -30,7 +28,6 @@ from gainboard.statistics.topic_sets import detectable_difference
 from gainboard.vocabulary import Combination, Verdict
 
 Floats = NDArray[np.float64]
-DIGITS: Final = 4
 LEAST_TOPICS: Final = 2
 MOST_LOSSES: Final = 5
 """The most topics that are named because they lost."""
@@ -199,14 +196,17 @@ class Gate(Framed):
         }
 
 
-def paired_scores(scores: ScoreTable, old: int, new: int) -> list[PairedScores]:
-    """Return the scores of two runs, by their places, under each metric. Raise BadInput for a geometric mean."""
+def paired_scores(scores: ScoreTable, old: Floats, new: Floats) -> list[PairedScores]:
+    """Return the scores of two runs, [metrics, topics] both, under the metrics and on the topics of `scores`.
+
+    Raise BadInput for a geometric mean.
+    """
     pairs = []
-    for metric, by_run in zip(scores.metrics, scores.by_topic, strict=True):
+    for metric, of_old, of_new in zip(scores.metrics, old, new, strict=True):
         if metric.is_geometric:
             raise BadInput(f"{metric.label} is a geometric mean, and the gate tests arithmetic ones. Leave it out.")
-        both = -by_run if metric.is_reversed else by_run
-        pairs.append(PairedScores(metric.label, scores.topics, both[old], both[new]))
+        sign = -1.0 if metric.is_reversed else 1.0
+        pairs.append(PairedScores(metric.label, scores.topics, sign * of_old, sign * of_new))
     return pairs
 
 
@@ -267,25 +267,3 @@ def _gate_alone(pair: PairedScores, margin: Margin, alpha: float) -> GatedMetric
         topics_needed=shown and topics_that_tell(difference, limit / unit, variance, alpha),
         losses=[TopicLoss(topics[row], float(old[row]), float(new[row]), float(new[row] - old[row])) for row in lost],
     )
-
-
-def gate(
-    qrels: Table,
-    old: Any,
-    new: Any,
-    metrics: Sequence[str] = (),
-    *,
-    margin: float | str,
-    combination: Combination = "holm",
-    **options: Any,
-) -> Gate:
-    """Return whether the run `new` is worse than the run `old`, or surely not by the `margin` or more.
-
-    `margin` is in the units of the metrics, or a share of the old run's mean: `"2%"`. `combination` says how several
-    metrics are one verdict: see `docs/in-continuous-integration.md`. Everything else is as for `gainboard.score`, and
-    each run is one table. Raise BadInput for a margin that is not above 0, for fewer than two topics, and what
-    `gainboard.score` raises.
-    """
-    limit = Margin.read(margin)
-    scored = score(qrels, {"old": old, "new": new}, metrics, **options)
-    return gate_scores("old", "new", paired_scores(scored.scores, 0, 1), limit, combination, scored.notes)

@@ -247,6 +247,13 @@ def score_runs(
     for row, metric in uploaded:
         may_take_long()
         scores[row] = metric.scores(workspace, chosen, topics.topics)
+    if collection.has_scores_alone:
+        nowhere = undefined(bound, topics)
+        # A run lacks a topic if some other run has a score there.
+        gaps = np.zeros(scores.shape[1:], np.bool_)
+        for of_metric, left_out in zip(scores, nowhere, strict=True):
+            gaps |= np.isnan(of_metric) & ~left_out
+        return ScoreArrays(scores, mean_all(bound, scores), nowhere, gaps.sum(axis=1))
     rows = [row for row, metric in enumerate(bound) if not isinstance(metric, CustomMetric)]
     formulas = [bound[row] for row in rows]
     exact = any(metric.needs_retrieval_scores for metric in formulas)
