@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gainboard.evaluation.boards.file_boards import FileBoard, FilePairs, Gate, compare, gate, leaderboard
+    from gainboard.evaluation.boards.file_boards import FileBoard, FilePairs, compare, gate, leaderboard
+    from gainboard.evaluation.boards.gates import Gate
     from gainboard.evaluation.scoring.file_scores import FileScores, score
 
 __version__ = "0.2.0"
@@ -23,6 +24,10 @@ def __getattr__(name: str) -> Any:
         from gainboard.evaluation.scoring import file_scores  # noqa: PLC0415
 
         return getattr(file_scores, name)
+    if name == "Gate":
+        from gainboard.evaluation.boards.gates import Gate  # noqa: PLC0415
+
+        return Gate
     if name in __all__:
         from gainboard.evaluation.boards import file_boards  # noqa: PLC0415
 

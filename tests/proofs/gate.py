@@ -5,10 +5,10 @@ is worse by the margin.
 
 draws 10,000 changes that change nothing from each of 12 populations of differences, with 20, 50, 100 and 200 topics,
 and gives each to the tests of the gate: Student's below 50 topics, and from there on the studentised bootstrap beside
-it. A change whose true loss is the margin is such a change, less the margin. With real data, 10,000 pairs of runs of each of five
-campaigns follow, shifted to equal means, on topics drawn from the campaign's own. The exit code is 1 if a population
-whose differences are not skewed has a share above 5.5 %, which is 5 % and two standard errors. Those with skewed
-differences are printed apart.
+it. A change whose true loss is the margin is such a change, less the margin. With real data, 10,000 pairs of runs of
+each of five campaigns follow, shifted to equal means, on topics drawn from the campaign's own. The exit code is 1 if a
+population whose differences are not skewed has a share above 5.5 %, which is 5 % and two standard errors. Those with
+skewed differences are printed apart.
 """
 
 import os

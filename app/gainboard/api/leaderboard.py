@@ -306,6 +306,7 @@ def _show_test(groups: BoardGroups) -> GroupsTest:
         topics=groups.topics,
         pairs=groups.pairs,
         different_pairs=groups.different_pairs,
+        detectable_difference=groups.detectable,
     )
 
 

@@ -16,7 +16,7 @@ from gainboard.exhibits import Cell, Column, Level, Marked, Table, csv_line
 from gainboard.exhibits.latex import as_latex
 
 _COUNTS = ("won", "lost", "tied")
-_EFFECTS = ("difference", "low", "high", "effect size")
+_EFFECTS = ("difference", "low", "high", "effect size", "detectable")
 MOST_NAMED: Final = 3
 """The most topics that a remark names."""
 FEW, PAPER_DIGITS, LEFT_OUT = 3, 3, ("randomisation", "paired-bootstrap", "wilcoxon", "sign")
@@ -102,7 +102,8 @@ def make_table(found: ComparedFiles) -> Table:
         *(Column(name) for name in _COUNTS),
     ]
     notes = [
-        "low and high are the ends of the 95 % interval of the mean difference.",
+        "low and high are the ends of the 95 % interval of the mean difference. detectable is the smallest difference "
+        "that these topics show (paired t-test, power 0.8, 0.05 divided by the number of pairs).",
         "Holm and BH are corrected levels of the t-test, and max-T that of the paired bootstrap. BH, of Benjamini and "
         "Hochberg, controls the false discovery rate, the others any false discovery. The level of "
         "bootstrap-range is about all these runs together.",
@@ -118,7 +119,7 @@ def _row(pair: PairComparison, width: int) -> list[Cell]:
     if own := pair.statistics:
         by_largest = next(test.asl_max_t for test in own.tests if test.asl_max_t is not None)
         holm = own.tests[0].asl_holm
-        numbers = [own.difference, own.low, own.high, own.effect_size, *map(_level, own.tests)]
+        numbers = [own.difference, own.low, own.high, own.effect_size, own.detectable, *map(_level, own.tests)]
         numbers += [Marked(holm) if pair.is_significant else holm, own.tests[0].asl_benjamini_hochberg, by_largest]
         if same := own.equivalence:
             numbers += [same.asl, Marked(same.asl_holm) if same.holds else same.asl_holm]

@@ -1,9 +1,9 @@
 """One-sided tests of one mean difference: is the new run worse than the old one, or not worse by more than a margin?
 
-Below `LEAST_FOR_BOOTSTRAP` topics the tests are Student's. From there on, a studentised bootstrap over topics must agree:
-each resample is compared by its own t (Efron and Tibshirani, An introduction to the bootstrap, 1993, chapter 12.5), and
-the larger of both levels counts. Where differences are skewed, Student's t errs too often; where few topics differ or
-tails are heavy, the bootstrap does. Together they keep their promise in both cases (`tests/proofs/gate.py`).
+Below `LEAST_FOR_BOOTSTRAP` topics the tests are Student's. From there on, a studentised bootstrap over topics must
+agree: each resample is compared by its own t (Efron and Tibshirani, An introduction to the bootstrap, 1993, chapter
+12.5), and the larger of both levels counts. Where differences are skewed, Student's t errs too often; where few topics
+differ or tails are heavy, the bootstrap does. `tests/proofs/gate.py` shows how often both together do.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ def combined_levels(worse: Floats, not_worse: Floats, combination: Combination) 
     """Return the levels [metrics] of several metrics, corrected so far as the verdict on all of them needs it.
 
     "holm" corrects both. With "all", the new run must be not worse under every metric, so no correction is needed for
-    that (Berger's intersection-union test), but `worse` under one is enough for the other verdict. "any" is the reverse.
+    that (Berger's intersection-union test), but `worse` under one is enough for the other verdict. "any" is the
+    reverse.
     """
     return (
         worse if combination == "any" else holm(worse),
@@ -127,7 +128,7 @@ def verdict_of(worse: float, not_worse: float) -> Verdict:
 
 
 def verdict_of_all(verdicts: list[Verdict], combination: Combination) -> Verdict:
-    """Return the verdict on all metrics together. With "any", one metric under which the new run is not worse decides."""
+    """Return the verdict on all metrics together. With "any", one under which the new run is not worse decides."""
     decisive: Verdict = "not worse" if combination == "any" else "worse"
     if decisive in verdicts:
         return decisive

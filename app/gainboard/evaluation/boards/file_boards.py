@@ -159,7 +159,8 @@ class FilePairs(Framed):
             row |= {"a": pair.means[0], "b": pair.means[1], "won": pair.won, "lost": pair.lost, "tied": pair.tied}
             if gaps := pair.statistics:
                 row |= {"difference": gaps.difference, "low": gaps.low, "high": gaps.high}
-                row |= {"effect_size": gaps.effect_size} | {test.name: test.asl for test in gaps.tests}
+                row |= {"effect_size": gaps.effect_size, "detectable": gaps.detectable}
+                row |= {test.name: test.asl for test in gaps.tests}
                 row |= {"holm": gaps.tests[0].asl_holm, "benjamini-hochberg": gaps.tests[0].asl_benjamini_hochberg}
                 row["max-t"] = next((test.asl_max_t for test in gaps.tests if test.asl_max_t is not None), None)
                 if equivalence := gaps.equivalence:

@@ -49,7 +49,9 @@ class Margin(NamedTuple):
         except ValueError:
             value = 0.0
         if not 0 < value < math.inf:
-            raise BadInput(f"{words!r} is not a margin. Give a number above 0, such as 0.01, or a share of OLD's mean: 2%")
+            raise BadInput(
+                f"{words!r} is not a margin. Give a number above 0, such as 0.01, or a share of OLD's mean: 2%"
+            )
         return cls(value / 100, True) if number != words else cls(value)
 
     def under(self, label: str, old: float) -> float:
@@ -82,10 +84,10 @@ class GatedMetric:
     """The verdict under one metric. Differences are new minus old; scores that are better if lower are negated.
 
     `old` and `new` are means over the `topics` on which both runs have a score; `left_out` are the others. `low` and
-    `high` are the ends of the one-sided 95 % intervals of the mean `difference`. `level_worse` and `level_not_worse` are
-    corrected as the gate's `combination` says. `detectable` is the smallest difference that these topics show (paired
-    t-test, two-sided 0.05, power 0.8), None if nothing varies. `topics_needed` is the number of topics that would tell,
-    if the difference stays as it is; None if there is a verdict, or over a million are needed.
+    `high` are the ends of the one-sided 95 % intervals of the mean `difference`. `level_worse` and `level_not_worse`
+    are corrected as the gate's `combination` says. `detectable` is the smallest difference that these topics show
+    (paired t-test, two-sided 0.05, power 0.8), None if nothing varies. `topics_needed` is the number of topics that
+    would tell, if the difference stays as it is; None if there is a verdict, or over a million are needed.
     """
 
     metric: str
@@ -152,7 +154,11 @@ class Gate(Framed):
 
     def __str__(self) -> str:
         """Return the verdict of each metric in a line: pytest prints it where `assert gate.not_worse` fails."""
-        told = f"cannot tell whether {self.new} is worse" if self.verdict == "cannot tell" else f"{self.new} is {self.verdict}"
+        told = (
+            f"cannot tell whether {self.new} is worse"
+            if self.verdict == "cannot tell"
+            else f"{self.new} is {self.verdict}"
+        )
         return "\n".join([f"{told} than {self.old}", *map(str, self.metrics)])
 
     @property
@@ -160,17 +166,18 @@ class Gate(Framed):
         """The tests and the correction, in words."""
         tests = []
         for metric in self.metrics:
-            how = f"one-sided t-test, {metric.topics} topics"
+            test, draws = "one-sided t-test", ""
             if metric.resamples:
-                how = f"t-test and studentised bootstrap, {metric.topics} topics, {metric.resamples:,} resamples"
-            tests.append(f"{how}, alpha {ALPHA:g}")
+                test, draws = "one-sided t-test and studentised bootstrap", f", {metric.resamples:,} resamples"
+            tests.append(f"{test}, {metric.topics} topics{draws}, alpha {ALPHA:g}")
         how = {"holm": "corrected by Holm's method", "all": "all must hold", "any": "one must hold"}[self.combination]
-        return "; ".join(dict.fromkeys(tests)) + (f"; {len(self.metrics)} metrics, {how}" if len(tests) > 1 else "")
+        combined = [f"{len(self.metrics)} metrics, {how}"] if len(self.metrics) > 1 else []
+        return "; ".join([*dict.fromkeys(tests), *combined])
 
     def columns(self) -> dict[str, list[Any]]:
         """Return a row for each metric, with its verdict and its numbers."""
-        names = ("metric", "verdict", "old", "new", "difference", "low", "high", "margin", "level_worse")
-        names += ("level_not_worse", "topics", "detectable", "topics_needed")
+        names = ["metric", "verdict", "old", "new", "difference", "low", "high", "margin", "level_worse"]
+        names += ["level_not_worse", "topics", "detectable", "topics_needed"]
         return {name: [getattr(metric, name) for metric in self.metrics] for name in names}
 
     def to_dict(self) -> dict[str, Any]:
@@ -223,13 +230,15 @@ def gate_scores(
     Raise BadInput if fewer than two topics have a score of both, and for a margin that is a share of 0.
     """
     alone = [_gate_alone(pair, margin, ALPHA / len(pairs)) for pair in pairs]
-    levels = np.array([(metric.level_worse, metric.level_not_worse) for metric in alone]).T
+    worse_alone = np.array([metric.level_worse for metric in alone])
+    not_worse_alone = np.array([metric.level_not_worse for metric in alone])
+    corrected_levels = combined_levels(worse_alone, not_worse_alone, combination)
     metrics = []
-    for metric, worse, not_worse in zip(alone, *combined_levels(*levels, combination), strict=True):
+    for metric, worse, not_worse in zip(alone, *corrected_levels, strict=True):
         verdict = verdict_of(worse, not_worse)
         needed = metric.topics_needed if verdict == "cannot tell" else None
-        corrected = {"level_worse": float(worse), "level_not_worse": float(not_worse)}
-        metrics.append(replace(metric, verdict=verdict, topics_needed=needed, **corrected))
+        corrected = replace(metric, level_worse=float(worse), level_not_worse=float(not_worse))
+        metrics.append(replace(corrected, verdict=verdict, topics_needed=needed))
     return Gate(old, new, combination, metrics, notes)
 
 
@@ -263,7 +272,7 @@ def _gate_alone(pair: PairedScores, margin: Margin, alpha: float) -> GatedMetric
         topics=len(topics),
         left_out=[pair.topics[place] for place in np.flatnonzero(~is_scored).tolist()],
         resamples=tests.resamples,
-        detectable=shown and shown * unit,
-        topics_needed=shown and topics_that_tell(difference, limit / unit, variance, alpha),
+        detectable=None if shown is None else shown * unit,
+        topics_needed=None if shown is None else topics_that_tell(difference, limit / unit, variance, alpha),
         losses=[TopicLoss(topics[row], float(old[row]), float(new[row]), float(new[row] - old[row])) for row in lost],
     )
