@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gainboard.evaluation.boards.file_boards import FileBoard, FilePairs, compare, gate, leaderboard
+    from gainboard.evaluation.boards.file_boards import FileBoard, FilePairs, compare, gate, leaderboard, table
     from gainboard.evaluation.boards.gates import Gate
+    from gainboard.evaluation.boards.paper_tables import PaperTable
     from gainboard.evaluation.scoring.file_scores import FileScores, score
 
 __version__ = "0.2.0"
-__all__ = ["FileBoard", "FilePairs", "FileScores", "Gate", "__version__", "compare", "gate", "leaderboard", "score"]
+__all__ = ["FileBoard", "FilePairs", "FileScores", "Gate", "PaperTable", "__version__"]
+__all__ += ["compare", "gate", "leaderboard", "score", "table"]
 
 
 def __getattr__(name: str) -> Any:
@@ -24,10 +26,6 @@ def __getattr__(name: str) -> Any:
         from gainboard.evaluation.scoring import file_scores  # noqa: PLC0415
 
         return getattr(file_scores, name)
-    if name == "Gate":
-        from gainboard.evaluation.boards.gates import Gate  # noqa: PLC0415
-
-        return Gate
     if name in __all__:
         from gainboard.evaluation.boards import file_boards  # noqa: PLC0415
 

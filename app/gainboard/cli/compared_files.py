@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Final
 
+from gainboard.cli.files import open_counted, short_names, unpacked
+from gainboard.cli.options import STANDARD_INPUT
+from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, format_table
 from gainboard.cli.scored_files import ScoredFiles, list_refused, named_for_paper
+from gainboard.errors import BadSetting, GainboardError
 from gainboard.evaluation.boards.pair_statistics import PairComparison, PairTest
 from gainboard.exhibits import Cell, Column, Level, Marked, Table, csv_line
 from gainboard.exhibits.latex import as_latex
+from gainboard.notation.sources import run_name
+from gainboard.trec import RunReader
 
 _COUNTS = ("won", "lost", "tied")
 _EFFECTS = ("difference", "low", "high", "effect size", "detectable")
 MOST_NAMED: Final = 3
 """The most topics that a remark names."""
+MOST_SHOWN: Final = 10
+"""The most runs that a message lists."""
 FEW, PAPER_DIGITS, LEFT_OUT = 3, 3, ("randomisation", "paired-bootstrap", "wilcoxon", "sign")
 """A table for a paper with more pairs than the first number has so many decimals, and not these tests."""
 
@@ -215,3 +225,38 @@ FORMS: Mapping[str, Callable[[ComparedFiles, bool], Iterable[str]]] = {
     "latex": _latex,
 }
 """The formats of comparisons, by name. The second argument says whether marked levels may be bold."""
+
+
+def find_baseline(name: str, files: Sequence[str]) -> str:
+    """Return the file of a baseline: a run file, a run by its printed name or without a suffix, or by its tag.
+
+    Raise BadSetting if there is none, or several. It is asked before any file is read as a whole.
+    """
+    if name in files or name == STANDARD_INPUT:
+        return name
+    if os.path.isfile(name):
+        return next((file for file in files if os.path.isfile(file) and os.path.samefile(file, name)), name)
+    shown = short_names(files)
+    for names in (shown, [run_name(Path(file)) for file in files], map(_find_tag, files)):
+        fitting = [file for file, shown_name in zip(files, names, strict=True) if shown_name == name]
+        if len(fitting) > 1:
+            raise BadSetting(
+                f"--baseline {name} names {len(fitting)} runs: {', '.join(fitting)}. Name one of the files."
+            )
+        if fitting:
+            return fitting[0]
+    some = ", ".join([*shown[:MOST_SHOWN], *(["..."] if len(shown) > MOST_SHOWN else [])])
+    raise BadSetting(f"--baseline {name} is no file, and the name or tag of no run. Available: {some}")
+
+
+def _find_tag(name: str) -> str:
+    """Return the run tag of the first line of a file; empty if it has none, or cannot be read."""
+    if not os.path.isfile(name):
+        return ""  # Standard input can be read only once, so its tag is not known yet.
+    try:
+        with open_counted(name, PlainCount()) as file:
+            reader = RunReader(unpacked(file))
+            reader.first_document()
+            return reader.tag
+    except GainboardError:
+        return ""

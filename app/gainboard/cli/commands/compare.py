@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 from gainboard.cli.command import Example, Option, command, refuse
-from gainboard.cli.compared_files import FORMS, ComparedFiles
-from gainboard.cli.files import expand_folders, open_counted, short_names, unpacked
-from gainboard.cli.options import STANDARD_INPUT
-from gainboard.cli.parallel import PlainCount
+from gainboard.cli.compared_files import FORMS, ComparedFiles, find_baseline
+from gainboard.cli.files import expand_folders
 from gainboard.cli.progress import has_colours
 from gainboard.cli.scored_files import FilesToScore, score_files
-from gainboard.errors import BadSetting, GainboardError
+from gainboard.errors import BadSetting
 from gainboard.evaluation.boards.pair_statistics import compare_pairs, pair_up
-from gainboard.notation.sources import run_name
 from gainboard.notation.texts import read_number
-from gainboard.trec import RunReader
-
-MOST_SHOWN: Final = 10
-"""The most runs that a message lists."""
 
 
 def _read_margin(text: str) -> float:
@@ -71,7 +62,7 @@ def compare(
     error. If a file has faults, its pairs are left out, and the exit code is 1.
     """
     runs = expand_folders(files.runs, files.qrels)
-    baseline_files = list(dict.fromkeys(_find_baseline(name, runs) for name in baselines))
+    baseline_files = list(dict.fromkeys(find_baseline(name, runs) for name in baselines))
     others = [file for file in dict.fromkeys(runs) if file not in baseline_files]
     if not (baseline_files and others) and len(others) != 2:
         raise BadSetting(
@@ -91,38 +82,3 @@ def compare(
         print(f"note: {remark}", file=sys.stderr)
     sys.stdout.writelines(FORMS[format](compared, has_colours(sys.stdout)))
     return 1 if scored.refused else 0
-
-
-def _find_baseline(name: str, files: Sequence[str]) -> str:
-    """Return the file of a baseline: a run file, a run by its printed name or without a suffix, or by its tag.
-
-    Raise BadSetting if there is none, or several. It is asked before any file is read as a whole.
-    """
-    if name in files or name == STANDARD_INPUT:
-        return name
-    if os.path.isfile(name):
-        return next((file for file in files if os.path.isfile(file) and os.path.samefile(file, name)), name)
-    shown = short_names(files)
-    for names in (shown, [run_name(Path(file)) for file in files], map(_find_tag, files)):
-        fitting = [file for file, shown_name in zip(files, names, strict=True) if shown_name == name]
-        if len(fitting) > 1:
-            raise BadSetting(
-                f"--baseline {name} names {len(fitting)} runs: {', '.join(fitting)}. Name one of the files."
-            )
-        if fitting:
-            return fitting[0]
-    some = ", ".join([*shown[:MOST_SHOWN], *(["..."] if len(shown) > MOST_SHOWN else [])])
-    raise BadSetting(f"--baseline {name} is no file, and the name or tag of no run. Available: {some}")
-
-
-def _find_tag(name: str) -> str:
-    """Return the run tag of the first line of a file; empty if it has none, or cannot be read."""
-    if not os.path.isfile(name):
-        return ""  # Standard input can be read only once, so its tag is not known yet.
-    try:
-        with open_counted(name, PlainCount()) as file:
-            reader = RunReader(unpacked(file))
-            reader.first_document()
-            return reader.tag
-    except GainboardError:
-        return ""

@@ -143,10 +143,8 @@ def _remarks_on(board: Leaderboard) -> Iterator[str]:
         pairs = f"{test.different_pairs} of {test.pairs} pairs of runs" if test.different_pairs else "No two runs"
         yield f"{pairs} are told apart ({by})."
         if (shown := test.detectable_difference) is not None:
-            yield (
-                f"Differences below {shown:.3f} are not reliably told apart here, with {test.topics} topics at 80 % power "
-                f"and {test.pairs:,} pairs."
-            )
+            among = f"{test.topics} topics at 80 % power and {test.pairs:,} pair{'s' * (test.pairs > 1)}"
+            yield f"Differences below {shown:.3f} are not reliably told apart here, with {among}."
     elif len(board.rows) > 1:
         yield f"No groups: {board.no_groups_because}"
     yield from board.notes

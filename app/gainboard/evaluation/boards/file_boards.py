@@ -1,4 +1,4 @@
-"""`gainboard.leaderboard`, `compare` and `gate`: boards, comparisons and gates of files, frames and dictionaries.
+"""`gainboard.leaderboard`, `compare`, `gate` and `table` of files, frames and dictionaries.
 
 These have runs and judgments, or scores that were computed elsewhere.
 """
@@ -14,12 +14,14 @@ from gainboard.errors import BadInput
 from gainboard.evaluation.boards.gates import Gate, Margin, gate_scores, paired_scores
 from gainboard.evaluation.boards.leaderboard import BoardGroups, tested_groups
 from gainboard.evaluation.boards.pair_statistics import PairComparison, compare_pairs, pair_up
+from gainboard.evaluation.boards.paper_tables import PaperTable, paper_table
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS
 from gainboard.evaluation.scoring.file_scores import FileScores, score
 from gainboard.evaluation.scoring.score_files import as_file_scores, read_score_files
 from gainboard.evaluation.scoring.scores import ScoreTable, rank_by_mean
 from gainboard.notation.frames import Framed
 from gainboard.notation.sources import Table
+from gainboard.statistics.significance import Correction
 from gainboard.vocabulary import Combination
 
 
@@ -237,3 +239,25 @@ def gate(
     table = scored.scores
     before, after = (table.by_topic[:, table.names.index(name)] for name in names)
     return gate_scores(*names, paired_scores(table, before, after), limit, combination, scored.notes)
+
+
+def table(
+    qrels: Table = None,
+    runs: Any = None,
+    metrics: Sequence[str] = (),
+    *,
+    scores: Any = None,
+    baseline: str | None = None,
+    correction: Correction = "holm",
+    caption: str | None = None,
+    label: str = "means",
+    asl: bool = False,
+    **options: Any,
+) -> PaperTable:
+    """Return the table of a paper, as `gainboard table` does: means, and where runs differ from the `baseline`.
+
+    Without a baseline, runs have letters as on a board. `asl` adds the corrected levels in print. Everything else is
+    as for `gainboard.leaderboard`. Raise BadInput for a baseline that is no run, or a label that is no slug.
+    """
+    scored = _scored(qrels, runs, scores, [metrics] if isinstance(metrics, str) else metrics, options)
+    return paper_table(scored.scores, baseline=baseline, correction=correction, caption=caption, label=label, asl=asl)
