@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final, Literal
+from dataclasses import replace
+from typing import Annotated, Any, Final
 
-from gainboard.cli.command import Argument, Example, Misuse, Option, Told, command, refuse
+import numpy as np
+
+from gainboard.cli.command import Example, Misuse, Option, Told, command
 from gainboard.cli.connecting import OneCollection
-from gainboard.cli.files import Reading
-from gainboard.cli.gated_runs import FORMS, Baseline, CannotTell, pairs_of
-from gainboard.cli.options import TOOL, Defaults, Quiet, metric_option
+from gainboard.cli.gated_runs import FORMS, Baseline, CannotTell
 from gainboard.cli.scored_files import FilesToScore, ScoredFiles, score_files
-from gainboard.errors import BadInput
-from gainboard.evaluation.boards.gates import Gate, Margin, gate_scores, paired_scores
-from gainboard.metrics import Names
+from gainboard.evaluation.boards.gates import PairedScores, gate_scores, paired_scores
 from gainboard.vocabulary import Combination, Verdict
 
-TROUBLE: Final = 2
 EXITS: Final[Mapping[Verdict, int]] = {"not worse": 0, "worse": 1, "cannot tell": 3}
-
-
-def _read_margin(text: str) -> Margin:
-    try:
-        return Margin.read(text)
-    except BadInput as error:
-        refuse(error.message)
 
 
 @command(
@@ -39,44 +30,36 @@ def _read_margin(text: str) -> Margin:
     ),
     Example("gainboard gate qrels.txt runs/civet.txt --baseline baseline.json --margin 0.01", "and compare with them"),
     Example("gainboard gate -c web tag other -m Q --margin 0.02", "runs of a server"),
-    trouble=TROUBLE,
+    trouble=2,
 )
 def gate(
-    files: Annotated[
-        Sequence[str],
-        Argument("judgments, the old and the new run; with -c or --scores, the names of both", metavar="FILE"),
-    ],
+    files: FilesToScore,
     *,
     margin: Annotated[
-        Margin | None,
+        str | None,
         Option(
             "the largest loss that does not matter, stated before the scores were seen: in the units of the metric, or "
             "as a share of the old mean, such as 2%%; required",
             metavar="LOSS",
-            read=_read_margin,
         ),
     ] = None,
-    metrics: Annotated[Sequence[str], metric_option("AP, Q, nDCG@10, or those of the baseline")] = (),
     all: Annotated[bool, "several metrics: the run must be not worse under all, each at 0.05 (default: Holm)"] = False,
     any: Annotated[bool, "several metrics: it is enough that the run is not worse under one"] = False,
     cannot_tell: Annotated[
-        CannotTell | None, "what to do if the topics cannot tell: exit with 0 or with 1 (default: 3)"
+        CannotTell | None, Option("exit with 0 or with 1 if the topics cannot tell (default: 3)")
     ] = None,
     baseline: Annotated[str | None, Option("a file with the scores of the old run", metavar="BASELINE")] = None,
     write_baseline: Annotated[
         str | None, Option("write the scores of a run to a file; nothing is tested", metavar="BASELINE")
     ] = None,
-    names: Annotated[Names, TOOL] = "gainboard",
-    quiet: Quiet = False,
     format: Annotated[
-        Literal["table", "json", "markdown", "junit", "github"],
-        Option("the format (default: table); github also writes the summary of the step", "-f", "--format"),
+        str,
+        Option("the format (default: table); github also writes the step's summary", "-f", "--format", choices=FORMS),
     ] = "table",
-    reading: Reading,
-    parameters: Defaults,
     at: OneCollection,
 ) -> int:
-    """Say whether a new run is worse than an old one, by one-sided tests at 0.05 of the differences by topic.
+    """Say whether a new run is worse than an old one, by one-sided tests at 0.05 of the differences by topic: `gate
+    QRELS OLD NEW`, `gate QRELS NEW --baseline FILE`, or `gate -c COLLECTION OLD NEW` with names of runs.
 
     `not worse`: it is surely not worse by the margin or more. `worse`: the mean difference is significantly below 0. If
     both hold, it is not worse, and the answer says by how much. `cannot tell`: neither is shown; the answer says which
@@ -90,60 +73,51 @@ def gate(
         raise Misuse("--all and --any exclude each other")
     if (margin is None) == (write_baseline is None):
         raise Misuse("give --margin, or --write-baseline FILE")
-    if baseline and (write_baseline or at.named):
-        raise Misuse("--baseline is for a file of judgments and a new run alone")
-    combination: Combination = "all" if all else "any" if any else "holm"
-
-    def scored(count: int) -> ScoredFiles:
-        needed = {1: "QRELS RUN", 2: "QRELS OLD NEW"}[count]
-        if len(files) != count + 1:
-            raise Misuse(f"{needed}: {count + 1} files are needed, not {len(files)}")
-        kept = Baseline.read(baseline).labels if baseline and not metrics else metrics
-        asked = FilesToScore(
-            qrels=files[0],
-            runs=files[1:],
-            metrics=kept,
-            names=names if metrics else "gainboard",
-            quiet=quiet,
-            reading=reading,
-            parameters=parameters,
+    needed = 1 if at.named or baseline or write_baseline else 2
+    if len(files.runs) != needed or bool(at.named) + bool(baseline) + bool(write_baseline) > 1:
+        raise Misuse(
+            "name QRELS OLD NEW; QRELS NEW with --baseline; QRELS RUN with --write-baseline; or OLD NEW with -c"
         )
-        table = score_files(asked, files[1:])
-        if table is None or table.refused:
-            raise Told
-        return table
-
     if write_baseline:
-        Baseline.of(scored(1), files[0]).write(write_baseline)
+        Baseline.of(_scored(files), files.qrels).write(write_baseline)
         return 0
-    assert margin is not None
     if at.named:
-        found = _of_server(at, files, metrics, margin, combination, parameters)
+        names, pairs = (files.qrels, files.runs[0]), _pairs_of_server(at, files)
     elif baseline:
-        new, old = scored(1), Baseline.read(baseline)
-        pairs = paired_scores(new, old.fit(baseline, new, files[0]), new.by_topic[:, 0])
-        found = gate_scores(old.run, new.names[0], pairs, margin, combination)
+        kept = Baseline.read(baseline)
+        new = _scored(files if files.metrics else replace(files, metrics=list(kept.scores), names="gainboard"))
+        names, pairs = (
+            (kept.run, new.names[0]),
+            paired_scores(new, kept.fit(baseline, new, files.qrels), new.by_topic[:, 0]),
+        )
     else:
-        both = scored(2)
-        pairs = paired_scores(both, both.by_topic[:, 0], both.by_topic[:, 1])
-        found = gate_scores(both.names[0], both.names[1], pairs, margin, combination)
+        both = _scored(files)
+        names, pairs = (both.names[0], both.names[1]), paired_scores(both, *both.by_topic.swapaxes(0, 1))
+    combination: Combination = "all" if all else "any" if any else "holm"
+    found = gate_scores(names, pairs, margin or "", combination)
     sys.stdout.writelines(FORMS[format](found, cannot_tell))
     if found.verdict == "cannot tell" and cannot_tell:
         return EXITS["not worse" if cannot_tell == "pass" else "worse"]
     return EXITS[found.verdict]
 
 
-def _of_server(
-    at: OneCollection,
-    names: Sequence[str],
-    metrics: Sequence[str],
-    margin: Margin,
-    combination: Combination,
-    parameters: Mapping[str, str],
-) -> Gate:
-    if len(names) != 2:
-        raise Misuse(f"-c {at.named}: the names of two runs are needed, the old and the new one, not {len(names)}")
-    old, new = names
+def _scored(files: FilesToScore) -> ScoredFiles:
+    """Return the scores of all files. Raise Told for a file with faults, which are printed."""
+    scored = score_files(files, files.runs)
+    if scored is None or scored.refused:
+        raise Told
+    return scored
+
+
+def _pairs_of_server(at: OneCollection, names: FilesToScore) -> Sequence[PairedScores]:
+    """Return the scores of two runs of a server by topic, which its comparison has."""
+    query: Any = names.parameters
     with at.connect() as gainboard:
-        compared = gainboard.compare(at.collection, new, old, metrics, **parameters)  # type: ignore[arg-type]
-    return gate_scores(old, new, pairs_of(compared), margin, combination)
+        compared = gainboard.compare(at.collection, names.runs[0], names.qrels, names.metrics, **query)
+    pairs = []
+    for pair in compared.comparisons:
+        rows = sorted((row.topic, row.b, row.a) for row in pair.topics)
+        rows += [(topic, np.nan, np.nan) for topic in pair.topics_undefined]
+        topics, old, new = zip(*rows, strict=True)
+        pairs.append(PairedScores(pair.metric, topics, np.array(old), np.array(new)))
+    return pairs

@@ -12,13 +12,12 @@ from gainboard.cli.files import expand_folders
 from gainboard.cli.printing import format_table
 from gainboard.cli.progress import has_colours
 from gainboard.cli.scored_files import FilesToScore, named_for_paper, score_files
-from gainboard.evaluation.boards.paper_tables import CORRECTIONS, PaperTable, paper_table
+from gainboard.evaluation.boards.paper_tables import TESTS, PaperTable, paper_table
 from gainboard.statistics.significance import Correction
 
 
 def _text(table: PaperTable) -> str:
-    shown = table.table()
-    return format_table(shown, weights=has_colours(sys.stdout)) + "".join(f"\n{note}" for note in shown.notes) + "\n"
+    return "\n".join([format_table(table.printed, weights=has_colours(sys.stdout)), *table.printed.notes, ""])
 
 
 FORMS: Final[Mapping[str, Callable[[PaperTable], str]]] = {
@@ -34,21 +33,13 @@ FORMS: Final[Mapping[str, Callable[[PaperTable], str]]] = {
     __doc__,
     Example('gainboard table qrels.txt run.txt runs/* -m nDCG@10 -m "AP(rel=2)" --baseline run.txt', "a baseline"),
     Example("gainboard table qrels.txt run.txt runs/* -m nDCG@10 -m AP", "with letters, as no baseline is named"),
-    Example(
-        "gainboard table qrels.txt run.txt runs/* -m AP --baseline run.txt -f latex --asl "
-        '--caption "Effectiveness" --label main > main.tex',
-        "for a paper",
-    ),
+    Example("gainboard table qrels.txt runs --baseline civet -m AP -f latex --asl --label main > main.tex"),
 )
 def table(
     files: FilesToScore,
     *,
-    baseline: Annotated[
-        str | None, Option("the run with which the others are compared: its file, printed name or tag", metavar="RUN")
-    ] = None,
-    correction: Annotated[
-        Correction, Option("the correction for several runs (default: holm)", choices=CORRECTIONS)
-    ] = "holm",
+    baseline: Annotated[str | None, Option("the run with which the others are compared", metavar="RUN")] = None,
+    correction: Annotated[Correction, Option("for several runs (default: holm)", choices=TESTS)] = "holm",
     asl: Annotated[bool, "with a baseline: also the corrected level of each difference"] = False,
     caption: Annotated[str | None, Option("the caption", metavar="TEXT")] = None,
     label: Annotated[str, Option(r"the label of LaTeX's \ref, after tab: (default: means)", metavar="NAME")] = "means",
@@ -66,8 +57,8 @@ def table(
     scored = score_files(files, list(dict.fromkeys([*([named] if named else []), *runs])))
     if scored is None or not scored.runs or (named and named not in scored.files):
         return 1
-    scored = named_for_paper(scored)
-    own = scored.names[scored.files.index(named)] if named else None
-    made = paper_table(scored, baseline=own, correction=correction, caption=caption, label=label, asl=asl)
+    of_paper = named_for_paper(scored)
+    own = of_paper.names[scored.files.index(named)] if named else None
+    made = paper_table(of_paper, baseline=own, correction=correction, caption=caption, label=label, asl=asl)
     sys.stdout.write(FORMS[format](made))
     return 1 if scored.refused else 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gainboard.errors import BadInput
-from gainboard.evaluation.boards.gates import Gate, Margin, gate_scores, paired_scores
+from gainboard.evaluation.boards.gates import Gate, gate_scores, paired_scores
 from gainboard.evaluation.boards.leaderboard import BoardGroups, tested_groups
 from gainboard.evaluation.boards.pair_statistics import PairComparison, compare_pairs, pair_up
 from gainboard.evaluation.boards.paper_tables import PaperTable, paper_table
@@ -228,17 +228,14 @@ def gate(
 
     Raise BadInput for a margin that is not above 0, and for fewer than two topics on which both runs have a score.
     """
-    limit = Margin.read(margin)
-    names = (str(old), str(new)) if scores is not None else ("old", "new")
     if old is None or new is None or (scores is not None and old == new):
         raise BadInput("Two runs are needed, the old one and the new one: gate(qrels, old, new, margin=0.01).")
+    names, runs = ("old", "new"), None if scores is not None else {"old": old, "new": new}
     if scores is not None:
-        options["systems"] = names
-    runs = None if scores is not None else {"old": old, "new": new}
+        options["systems"] = names = (str(old), str(new))
     scored = _scored(qrels, runs, scores, [metrics] if isinstance(metrics, str) else metrics, options)
-    table = scored.scores
-    before, after = (table.by_topic[:, table.names.index(name)] for name in names)
-    return gate_scores(*names, paired_scores(table, before, after), limit, combination, scored.notes)
+    pairs = paired_scores(scored.scores, *scored.scores.by_topic.swapaxes(0, 1))
+    return gate_scores(names, pairs, margin, combination, scored.notes)
 
 
 def table(
