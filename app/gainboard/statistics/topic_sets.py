@@ -138,10 +138,10 @@ def t_test_power(topics: int, size: float, alpha: float) -> float:
 
     freedom, shift = topics - 1, math.sqrt(topics) * size
     bound = float(stdtrit(freedom, 1 - alpha / 2))
-    power = float(1 - nctdtr(freedom, shift, bound) + nctdtr(freedom, shift, -bound))
+    power, other = 1 - float(nctdtr(freedom, shift, bound)), float(nctdtr(freedom, shift, -bound))
     if not math.isnan(power):
-        return power
-    # SciPy gives NaN far in the tail, where the normal approximation is as good.
+        return power + (0.0 if math.isnan(other) else other)
+    # SciPy gives NaN far in a tail. That of the other side is 0 there, and a normal approximation is good for this one.
     centre, spread = bound * (1 - 1 / (4 * freedom)), math.sqrt(1 + bound**2 / (2 * freedom))
     return _normal((-centre - shift) / spread) + 1 - _normal((centre - shift) / spread)
 
