@@ -31,7 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run, rest = (_trec_eval, words[1:]) if list(words[:1]) == ["trec_eval"] else (_run, words)
         code = run(rest, is_alone)
         # Here, because at the end of the interpreter a closed pipe would be a traceback.
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return 130  # as shells do: 128 + SIGINT
     except BrokenPipeError:  # The reader of the output, such as `head`, has closed the pipe. This is not an error.
