@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
-from gainboard.cli.files import open_counted, short_names, unpacked
+from gainboard.cli.command import Argument, Option
+from gainboard.cli.files import RUN_FILES, Reading, open_counted, short_names, unpacked
+from gainboard.cli.loading import ScoreFiles
 from gainboard.cli.options import STANDARD_INPUT
 from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, format_table
-from gainboard.cli.scored_files import ScoredFiles, list_refused, named_for_paper
+from gainboard.cli.scored_files import FilesToScore, ScoredFile, ScoredFiles, list_refused, named_for_paper
 from gainboard.errors import BadSetting, GainboardError
 from gainboard.evaluation.boards.pair_statistics import PairComparison, PairTest
+from gainboard.evaluation.scoring.score_files import as_file_scores
 from gainboard.exhibits import Cell, Column, Level, Marked, Table, csv_line
 from gainboard.exhibits.latex import as_latex
+from gainboard.metrics import Scale
 from gainboard.notation.sources import run_name
 from gainboard.trec import RunReader
 
@@ -31,6 +36,51 @@ MOST_SHOWN: Final = 10
 """The most runs that a message lists."""
 FEW, PAPER_DIGITS, LEFT_OUT = 3, 3, ("randomisation", "paired-bootstrap", "wilcoxon", "sign")
 """A table for a paper with more pairs than the first number has so many decimals, and not these tests."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilesToCompare(FilesToScore):
+    """Runs and judgments, or scores that were computed elsewhere: then arguments are systems."""
+
+    qrels: Annotated[
+        str,
+        Argument("judgments; - is standard input; with --scores, a system"),
+        Option("judgments; all arguments are then runs", metavar="QRELS"),
+    ] = ""
+    runs: Annotated[
+        Sequence[str],
+        Argument("run files or folders of them; with --scores, systems", metavar="RUN_FILE"),
+        RUN_FILES,
+    ] = ()
+    of_scores: ScoreFiles
+
+    def score_systems(self, baselines: Sequence[str]) -> ScoredFiles:
+        """Return the scores of the systems that are named, or of all. Raise BadSetting for options about judgments."""
+        if self.parameters or self.names != "gainboard" or self.reading != Reading():
+            raise BadSetting("Scores were computed already. Leave out parameters of metrics, and how files are read.")
+        systems, files = [name for name in (self.qrels, *self.runs) if name], self.of_scores
+        options = {"direction": files.direction, "missing": files.missing}
+        systems = [*systems, *baselines] if systems else []
+        table = as_file_scores(files.read(), self.metrics, systems=systems, **options)
+        if unknown := [name for name in baselines if name not in table.runs]:
+            raise BadSetting(f"--baseline {unknown[0]} is no system of these scores. Use one of its names.")
+        runs = [
+            ScoredFile(name, (), int(missing), scores, means)
+            for name, missing, scores, means in zip(
+                table.runs, table.scores.arrays.topics_missing, table.by_topic, table.means, strict=True
+            )
+        ]
+        for note in () if self.quiet else table.notes:
+            print(f"note: {note}", file=sys.stderr)
+        return ScoredFiles(
+            **{field.name: getattr(table.scores, field.name) for field in fields(table.scores)},
+            qrels=" ".join(files.scores),
+            scale=Scale(1, 1000, False),
+            runs=runs,
+            files=table.runs,
+            refused={},
+            per_topic=self.per_topic,
+        )
 
 
 @dataclass(frozen=True)
@@ -127,7 +177,8 @@ def make_table(found: ComparedFiles) -> Table:
 def _row(pair: PairComparison, width: int) -> list[Cell]:
     numbers: list[Cell] = [None] * width
     if own := pair.statistics:
-        by_largest = next(test.asl_max_t for test in own.tests if test.asl_max_t is not None)
+        # Pairs with different topics have none.
+        by_largest = next((test.asl_max_t for test in own.tests if test.asl_max_t is not None), None)
         holm = own.tests[0].asl_holm
         numbers = [own.difference, own.low, own.high, own.effect_size, own.detectable, *map(_level, own.tests)]
         numbers += [Marked(holm) if pair.is_significant else holm, own.tests[0].asl_benjamini_hochberg, by_largest]

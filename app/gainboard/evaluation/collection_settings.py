@@ -20,8 +20,6 @@ Topics = Annotated[list[Text], Field(min_length=1, max_length=100_000, fail_fast
 Queries = Annotated[dict[Text, Text], Field(max_length=100_000)]
 Metrics = Annotated[list[Text], Field(min_length=1, max_length=100)]
 SampleOf = Annotated[Text, Field(max_length=200)]
-THESE_TASKS: Final = "these tasks alone: intervals describe other tasks like these"
-"""What the topics of a collection of scores are a sample of, unless its organisers say something else."""
 Limit = Annotated[int, Field(ge=0, le=1_000_000)]
 Bytes = Annotated[int, Field(ge=0, le=1 << 50)]
 MOST_PRESETS: Final = 5

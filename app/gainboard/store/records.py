@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from gainboard.vocabulary import LEAVE_OUT, OFFICIAL, CollectionKind, Direction, OrderBy, Phase, Role, RunOrder
+from gainboard.vocabulary import (
+    LEAVE_OUT,
+    OFFICIAL,
+    THESE_TASKS,
+    CollectionKind,
+    Direction,
+    OrderBy,
+    Phase,
+    Role,
+    RunOrder,
+)
 
 Warnings = list[dict[str, Any]]
 FIXED_BY_DATA = ("highest_level", "level_names", "depth", "intents")
@@ -101,6 +111,11 @@ class Collection:
     def has_scores_alone(self) -> bool:
         """Return whether its scores were computed elsewhere, so that it has neither judgments nor rankings."""
         return self.kind == "scores"
+
+    @property
+    def sample_shown(self) -> str | None:
+        """What boards say that the topics are a sample of; None if they say nothing."""
+        return self.sample_of or (THESE_TASKS if self.has_scores_alone else None)
 
     @property
     def is_damaged(self) -> bool:

@@ -35,7 +35,7 @@ MOST_JSON_BYTES: Final = 64 << 20  # JSON is parsed as a whole, which takes seve
 MOST_LINE_BYTES: Final = 4 << 20
 """The most bytes of a line: a row has a score for each topic, and a sample has its whole prompt."""
 MEANS: Final = {RESERVED_TOPIC.decode(), "amean"}
-"""What trec_eval, and what gdeval, write in place of a topic for the mean over topics."""
+"""The words of trec_eval and of gdeval, in place of a topic, for the mean over topics."""
 NAMES: Final[Mapping[str, Sequence[str]]] = {
     "system": (
         *("system", "run", "model", "runid", "run_id", "run_name", "run_tag", "model_id", "model_name", "name"),
@@ -347,14 +347,15 @@ def _read_triples(text: Text, grid: ScoreGrid) -> Iterator[_Line]:
 def _has_topics_first(lines: Sequence[_Line], topics: Iterable[str] | None) -> bool:
     """Return whether topics are in the first column of the lines at the beginning of a file.
 
-    The mean's topic `all` tells it, or else the `topics` that exist, or else that a file has fewer measures.
+    The mean's topic `all` tells it, or else the `topics` that exist, or else that there is one measure alone, or else
+    that both tools write all measures of a topic one after the other.
     """
     first, second = ({line[column] for line in lines} for column in (1, 2))
     if "runid" in first or not first.isdisjoint(MEANS) or not second.isdisjoint(MEANS):
         return not first.isdisjoint(MEANS) and "runid" not in first
     if topics is not None:
         return first <= set(topics) and second.isdisjoint(topics)
-    return len(first) > len(second)
+    return len(first) > 1 and (len(second) == 1 or lines[0][1] == lines[1][1])
 
 
 def read_json(chunks: Iterable[bytes], grid: ScoreGrid, name: str | None, measure: str | None) -> None:

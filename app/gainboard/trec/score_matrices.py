@@ -92,7 +92,14 @@ def _read(
     limits = replace(limits, line_bytes=max(limits.line_bytes, MOST_LINE_BYTES))
     text = Text(pieces, limits)
     grid = ScoreGrid(text.faults)
-    if chosen == "json" and _JSON_LINES.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()):
+    words = head.lstrip().split(b"\n", 1)[0].split()
+    if form is None and chosen == "trec_eval" and len(words) not in (0, 3) and not words[0].startswith(b"#"):
+        problem = (
+            f"{quoted(b' '.join(words))} begins no file of scores. Write CSV with a header, such as `system,topic-1,"
+            "topic-2`; or use the text of `trec_eval -q` or of `ir_measures -q`, JSON Lines, or MTEB's JSON"
+        )
+        grid.faults.add("bad-header", problem, 1)
+    elif chosen == "json" and _JSON_LINES.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()):
         read_json_lines(pieces, grid, name, measure)
     elif chosen == "json":
         read_json(pieces, grid, name, measure)

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated
 
-from gainboard.cli.command import Example, Option, command, refuse
-from gainboard.cli.compared_files import FORMS, ComparedFiles, find_baseline
+from gainboard.cli.command import Example, Misuse, Option, command, refuse
+from gainboard.cli.compared_files import FORMS, ComparedFiles, FilesToCompare, find_baseline
 from gainboard.cli.files import expand_folders
 from gainboard.cli.progress import has_colours
-from gainboard.cli.scored_files import FilesToScore, score_files
+from gainboard.cli.scored_files import ScoredFiles, score_files
 from gainboard.errors import BadSetting
 from gainboard.evaluation.boards.pair_statistics import compare_pairs, pair_up
 from gainboard.notation.texts import read_number
@@ -34,9 +34,10 @@ def _read_margin(text: str) -> float:
     Example("gainboard compare qrels.txt run.txt runs/civet.txt -m AP --margin 0.02", "are they equivalent?"),
     Example("gainboard compare qrels.txt run.txt runs/civet.txt -m AP -q", "also the difference on each topic"),
     Example("gainboard compare qrels.txt runs/* --baseline run.txt -f json > compared.json"),
+    Example("gainboard compare bm25 splade --scores accuracy.csv", "two systems, by scores from elsewhere"),
 )
 def compare(
-    files: FilesToScore,
+    files: FilesToCompare,
     *,
     baselines: Annotated[
         Sequence[str],
@@ -61,20 +62,27 @@ def compare(
     Levels are corrected for exactly these pairs, under each metric. The topics that decide are printed on standard
     error. If a file has faults, its pairs are left out, and the exit code is 1.
     """
-    runs = expand_folders(files.runs, files.qrels)
-    baseline_files = list(dict.fromkeys(find_baseline(name, runs) for name in baselines))
-    others = [file for file in dict.fromkeys(runs) if file not in baseline_files]
-    if not (baseline_files and others) and len(others) != 2:
+    scored: ScoredFiles | None = None
+    if files.of_scores.scores:
+        scored = files.score_systems(baselines)
+        kept, others = list(baselines), [name for name in scored.names if name not in baselines]
+    elif not (files.qrels and files.runs):
+        raise Misuse("the following arguments are required: QRELS, RUN_FILE; or --scores FILE")
+    else:
+        runs = expand_folders(files.runs, files.qrels)
+        kept = list(dict.fromkeys(find_baseline(name, runs) for name in baselines))
+        others = [file for file in dict.fromkeys(runs) if file not in kept]
+    if not (kept and others) and len(others) != 2:
         raise BadSetting(
-            f"Two different run files can be compared, but the number of files is {len(others)}. Name two, or say with "
+            f"Two different runs can be compared, but the number of runs is {len(others)}. Name two, or say with "
             "which run the others are compared: --baseline RUN."
         )
-    scored = score_files(files, [*others, *baseline_files])
+    scored = scored or score_files(files, [*others, *kept])
     if scored is None:
         return 1
     # Files with faults make no pairs.
-    kept = [file for file in baseline_files if file in scored.files]
-    pairs = pair_up(scored.files, kept) if kept or (not baseline_files and len(scored.files) == 2) else []
+    is_alone, kept = not kept, [file for file in kept if file in scored.files]
+    pairs = pair_up(scored.files, kept) if kept or (is_alone and len(scored.files) == 2) else []
     if not pairs:
         return 1
     compared = ComparedFiles(scored, list(compare_pairs(scored, pairs, margin)), margin, is_quiet=files.quiet)

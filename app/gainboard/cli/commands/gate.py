@@ -10,9 +10,10 @@ from typing import Annotated, Any, Final
 import numpy as np
 
 from gainboard.cli.command import Example, Misuse, Option, Told, command
+from gainboard.cli.compared_files import FilesToCompare
 from gainboard.cli.connecting import OneCollection
 from gainboard.cli.gated_runs import FORMS, Baseline, CannotTell
-from gainboard.cli.scored_files import FilesToScore, ScoredFiles, score_files
+from gainboard.cli.scored_files import ScoredFiles, score_files
 from gainboard.evaluation.boards.gates import PairedScores, gate_scores, paired_scores
 from gainboard.vocabulary import Combination, Verdict
 
@@ -30,10 +31,11 @@ EXITS: Final[Mapping[Verdict, int]] = {"not worse": 0, "worse": 1, "cannot tell"
     ),
     Example("gainboard gate qrels.txt runs/civet.txt --baseline baseline.json --margin 0.01", "and compare with them"),
     Example("gainboard gate -c web tag other -m Q --margin 0.02", "runs of a server"),
+    Example("gainboard gate bm25 splade --scores accuracy.csv --margin 0.02", "systems, by scores from elsewhere"),
     trouble=2,
 )
 def gate(
-    files: FilesToScore,
+    files: FilesToCompare,
     *,
     margin: Annotated[
         str | None,
@@ -59,7 +61,7 @@ def gate(
     at: OneCollection,
 ) -> int:
     """Say whether a new run is worse than an old one, by one-sided tests at 0.05 of the differences by topic: `gate
-    QRELS OLD NEW`, `gate QRELS NEW --baseline FILE`, or `gate -c COLLECTION OLD NEW` with names of runs.
+    QRELS OLD NEW`, `gate QRELS NEW --baseline FILE`, `gate -c COLLECTION OLD NEW` or `gate --scores FILE OLD NEW`.
 
     `not worse`: it is surely not worse by the margin or more. `worse`: the mean difference is significantly below 0. If
     both hold, it is not worse, and the answer says by how much. `cannot tell`: neither is shown; the answer says which
@@ -91,7 +93,7 @@ def gate(
             paired_scores(new, kept.fit(baseline, new, files.qrels), new.by_topic[:, 0]),
         )
     else:
-        both = _scored(files)
+        both = files.score_systems(()) if files.of_scores.scores else _scored(files)
         names, pairs = (both.names[0], both.names[1]), paired_scores(both, *both.by_topic.swapaxes(0, 1))
     combination: Combination = "all" if all else "any" if any else "holm"
     found = gate_scores(names, pairs, margin or "", combination)
@@ -101,7 +103,7 @@ def gate(
     return EXITS[found.verdict]
 
 
-def _scored(files: FilesToScore) -> ScoredFiles:
+def _scored(files: FilesToCompare) -> ScoredFiles:
     """Return the scores of all files. Raise Told for a file with faults, which are printed."""
     scored = score_files(files, files.runs)
     if scored is None or scored.refused:
@@ -109,7 +111,7 @@ def _scored(files: FilesToScore) -> ScoredFiles:
     return scored
 
 
-def _pairs_of_server(at: OneCollection, names: FilesToScore) -> Sequence[PairedScores]:
+def _pairs_of_server(at: OneCollection, names: FilesToCompare) -> Sequence[PairedScores]:
     """Return the scores of two runs of a server by topic, which its comparison has."""
     query: Any = names.parameters
     with at.connect() as gainboard:

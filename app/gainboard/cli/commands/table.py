@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Final
 
 from gainboard.cli.command import Example, Option, command
-from gainboard.cli.compared_files import find_baseline
+from gainboard.cli.compared_files import FilesToCompare, find_baseline
 from gainboard.cli.files import expand_folders
 from gainboard.cli.printing import format_table
 from gainboard.cli.progress import has_colours
-from gainboard.cli.scored_files import FilesToScore, named_for_paper, score_files
+from gainboard.cli.scored_files import ScoredFiles, named_for_paper, score_files
 from gainboard.evaluation.boards.paper_tables import TESTS, PaperTable, paper_table
 from gainboard.statistics.significance import Correction
 
@@ -36,7 +36,7 @@ FORMS: Final[Mapping[str, Callable[[PaperTable], str]]] = {
     Example("gainboard table qrels.txt runs --baseline civet -m AP -f latex --asl --label main > main.tex"),
 )
 def table(
-    files: FilesToScore,
+    files: FilesToCompare,
     *,
     baseline: Annotated[str | None, Option("the run with which the others are compared", metavar="RUN")] = None,
     correction: Annotated[Correction, Option("for several runs (default: holm)", choices=TESTS)] = "holm",
@@ -52,12 +52,16 @@ def table(
     Means, levels and letters are those of `score`, `compare` and `leaderboard`. If a file has faults, the exit code is
     1.
     """
-    runs = expand_folders(files.runs, files.qrels)
-    named = find_baseline(baseline, runs) if baseline else None
-    scored = score_files(files, list(dict.fromkeys([*([named] if named else []), *runs])))
+    scored: ScoredFiles | None
+    if files.of_scores.scores:
+        named, scored = baseline, files.score_systems([baseline] if baseline else [])
+    else:
+        runs = expand_folders(files.runs, files.qrels)
+        named = find_baseline(baseline, runs) if baseline else None
+        scored = score_files(files, list(dict.fromkeys([*([named] if named else []), *runs])))
     if scored is None or not scored.runs or (named and named not in scored.files):
         return 1
-    of_paper = named_for_paper(scored)
+    of_paper = scored if files.of_scores.scores else named_for_paper(scored)
     own = of_paper.names[scored.files.index(named)] if named else None
     made = paper_table(of_paper, baseline=own, correction=correction, caption=caption, label=label, asl=asl)
     sys.stdout.write(FORMS[format](made))

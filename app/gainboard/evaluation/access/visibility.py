@@ -92,7 +92,8 @@ class View:
 
     def sees_file(self, run: Run) -> bool:
         """Return whether the file of a run that exists for the principal may be read."""
-        return self.sees_judgments or run.team_id == self.own_team
+        is_there = not self.collection.has_scores_alone
+        return is_there and (self.sees_judgments or run.team_id == self.own_team)
 
     def require_file(self, run: Run) -> None:
         """Raise JudgmentsHidden unless the principal may read the run's file, which is its team's until the release."""

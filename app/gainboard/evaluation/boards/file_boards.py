@@ -22,6 +22,7 @@ from gainboard.evaluation.scoring.scores import ScoreTable, rank_by_mean
 from gainboard.notation.frames import Framed
 from gainboard.notation.sources import Table
 from gainboard.statistics.significance import Correction
+from gainboard.trec.score_matrices import ScoresFile
 from gainboard.vocabulary import Combination
 
 
@@ -136,7 +137,8 @@ def _scored(qrels: Table, runs: Any, scores: Any, metrics: Sequence[str], option
     if unknown := options.keys() - {"direction", "missing", "columns", "measure", "systems"}:
         raise BadInput(f"{min(unknown)} is not for scores, which were computed already. Leave it out.")
     reading = {name: options.pop(name) for name in ("columns", "measure") if name in options}
-    return as_file_scores(read_score_files(scores, **reading), metrics, **options)
+    file = scores if isinstance(scores, ScoresFile) else read_score_files(scores, **reading)
+    return as_file_scores(file, metrics, **options)
 
 
 @dataclass(frozen=True)

@@ -96,10 +96,10 @@ class Row:
     def topics(self) -> list[TopicScore]:
         """The run's scores under the metric that ranks, the lowest median first: not to be shown while rationed."""
         scores = self.board.scores.by_topic[self.board.place]
-        # A topic without a relevant document has no score, whatever the run.
-        defined = np.flatnonzero(~np.isnan(scores).any(axis=0))
+        # A topic without a relevant document has no score, whatever the run. Of uploaded scores any may be missing.
+        defined = np.flatnonzero(~np.isnan(scores[self.column]))
         names = [self.board.scores.topics[topic] for topic in defined.tolist()]
-        medians = np.median(scores[:, defined], axis=0).tolist()
+        medians = np.nanmedian(scores[:, defined], axis=0).tolist()
         topics = map(TopicScore, names, scores[self.column, defined].tolist(), medians)
         return sorted(topics, key=lambda topic: topic.median)
 
@@ -316,6 +316,8 @@ _CHANGES: Final[Sequence[Action]] = (
     "collection-released",
     "run-uploaded",
     "run-withdrawn",
+    "score-matrix-uploaded",
+    "score-matrix-deleted",
 )
 """The entries of the audit log that may change a board, beside its own version of the judgments."""
 

@@ -100,6 +100,8 @@ class StoredScores(ScoreTable):
     """The limits on what is shown if the judgments are hidden, else None."""
     chosen: ChosenTopics | None = None
     """The topic group that the scores are about; None if they are about all topics."""
+    custom: CustomMetrics = NO_CUSTOM
+    """The score matrices that the request may name."""
 
     @property
     def is_rationed(self) -> bool:
@@ -180,6 +182,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         judged=topics,
         disclosure=disclosure,
         chosen=group,
+        custom=custom,
     )
 
 

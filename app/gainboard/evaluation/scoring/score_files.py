@@ -28,7 +28,7 @@ from gainboard.vocabulary import Direction
 
 Floats = NDArray[np.float64]
 MissingScores = float | Literal["leave-out", "refuse"]
-"""What a missing score is: a number, none (each mean is over the scores that are there), or a reason to refuse all."""
+"""The meaning of a missing score: a number, none (a mean is over the scores that are there), or a reason to refuse all."""
 _SUFFIXES: Final = (".gz", ".zst", ".csv", ".tsv", ".jsonl", ".json", ".txt", ".eval")
 _MOST_SHOWN: Final = 10
 _DESCRIPTIONS: Final = ("model_meta.json", "run_settings.json")
@@ -169,21 +169,21 @@ def as_file_scores(
         raise BadInput(f"There are no scores of the system {unknown[0]!r}. Available: {some}")
     rows = [row_of[system] for system in shown]
     by_topic = np.ascontiguousarray(np.stack([file.scores[name][rows] for name in names]))
-    gaps, notes = np.isnan(by_topic), list(file.notes)
-    if gaps.any():
-        count, lacking = int(np.count_nonzero(gaps)), gaps.any(axis=(0, 2))
-        system = shown[int(np.argmax(lacking))]
-        few = (
-            f"{count:,} of {gaps.size:,} scores are missing, of {np.count_nonzero(lacking):,} systems such as {system}"
-        )
+    gaps = np.isnan(by_topic)
+    notes = list(file.notes)
+    # A topic without any score under a metric is not one of the metric's, and a system without any has no mean.
+    holes = gaps & ~gaps.all(axis=1, keepdims=True) & ~gaps.all(axis=2, keepdims=True)
+    if count := int(np.count_nonzero(holes)):
+        lacking = np.flatnonzero(holes.any(axis=(0, 2))).tolist()
+        who = (f"{len(lacking):,} systems such as " if len(lacking) > 1 else "") + shown[lacking[0]]
+        said = f"{count:,} of {np.count_nonzero(~gaps) + count:,} scores are missing, of {who}"
         if missing == "refuse":
-            raise BadInput(f"{few}. Add them, or say what a missing score is: missing=0 or missing=leave-out.")
+            raise BadInput(f"{said}. Add them, or say what a missing score is: missing=0 or missing=leave-out.")
         if missing == "leave-out":
-            notes.append(f"{few}: a mean is over the scores that are there, and a pair leaves out the other topics")
+            notes.append(f"{said}: a mean is over the scores that are there, and a pair leaves out the other topics")
         else:
-            by_topic[gaps] = missing
-            notes.append(f"{few}: each is {missing:g}")
-            gaps[:] = False
+            by_topic[holes], gaps = missing, gaps & ~holes
+            notes.append(f"{said}: each is {missing:g}")
     bound = [UploadedMetric(name, name, direction) for name in names]
     arrays = ScoreArrays(
         by_topic, mean_all(bound, by_topic), np.asarray(gaps.all(axis=1)), np.count_nonzero(gaps[0], axis=1)

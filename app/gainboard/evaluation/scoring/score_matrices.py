@@ -19,7 +19,7 @@ from gainboard.evaluation.judgments.versions import judged_topics
 from gainboard.evaluation.releases.releases import held_matrix
 from gainboard.evaluation.runs.intake import Body, Intake
 from gainboard.evaluation.runs.run_files import Chunks
-from gainboard.evaluation.scoring.systems import follow_matrices, name_systems
+from gainboard.evaluation.scoring.systems import follow_matrices, name_systems, require_names
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import csv_line
 from gainboard.notation.texts import is_slug, read_number
@@ -88,6 +88,9 @@ def put_matrix(
         expected = _expected_matrix(workspace, tx, view, matrix, settings)
     with Intake(body, workspace.limits) as intake:
         file = intake.read(partial(_read, limits=workspace.limits, expected=expected, form=settings.form))
+    if view.collection.has_scores_alone:
+        require_names(file.runs, "system")
+        require_names(file.topics, "topic")
     statements = {
         "direction": settings.direction,
         "low": settings.low,

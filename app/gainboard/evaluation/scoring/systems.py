@@ -13,6 +13,7 @@ from datetime import datetime
 
 import numpy as np
 
+from gainboard.errors import InvalidRequest
 from gainboard.evaluation.runs.join import JudgedTopics
 from gainboard.metrics import Judgments
 from gainboard.notation.texts import is_slug
@@ -26,6 +27,8 @@ from gainboard.vocabulary import OFFICIAL
 COLUMNS = "topics"
 """The layout of a version that has topics alone: its file has one on each line."""
 _MOST_CHARACTERS = 120
+_MOST_OF_NAME = 1000
+_CONTROL = re.compile("[\x00-\x1f\x7f]")
 _NO_SLUG = re.compile("[^A-Za-z0-9._-]+")
 
 
@@ -101,8 +104,21 @@ def publish_topics(tx: Transaction, collection: Collection, topics: Sequence[str
 
 
 def read_topics_file(content: bytes) -> list[str]:
-    """Return the topics of a version's file."""
-    return content.decode().splitlines()
+    """Return the topics of a version's file. Raise ValueError if it is not as one is written."""
+    topics = content.decode().split("\n")[:-1]
+    if not topics or topics != sorted(set(topics), key=str.encode) or _as_file(topics) != content:
+        raise ValueError("it has not one topic on each line, in byte order")
+    return topics
+
+
+def require_names(names: Iterable[str], what: str) -> None:
+    """Raise InvalidRequest for a name of a system or topic that is too long, or has a line end or control character."""
+    for name in names:
+        if len(name) > _MOST_OF_NAME or _CONTROL.search(name):
+            message = (
+                f"The {what} {name[:60]!r} has a control character, or more than {_MOST_OF_NAME} characters. Rename it."
+            )
+            raise InvalidRequest.at("body", "bad-name", message)
 
 
 def _as_file(topics: Sequence[str]) -> bytes:
