@@ -71,6 +71,8 @@ TROUBLE = [
     ["qrels.txt", "run.txt", "--baseline", "absent.json", "--margin", "0.01"],
     ["qrels.txt", "run.txt", "--baseline", "qrels.txt", "--margin", "0.01"],
     ["qrels.txt", "run.txt", "--write-baseline", "no-such-folder/baseline.json"],
+    ["run.txt", "--scores", "qrels.txt", "--margin", "0.01"],
+    ["a", "b", "--scores", "iprob.txt", "--margin", "0.01", "--baseline", "c"],
     ["-c", "web", "--server", "http://127.0.0.1:9", "a", "b", "--margin", "0.01"],
 ]
 
@@ -170,6 +172,22 @@ def test_topics_that_one_of_two_systems_lacks_are_left_out_and_counted():
     assert found.old == pytest.approx(np.mean([old[topic] for topic in common]))
     with pytest.raises(BadInput, match="both runs have a score on 1 topics"):
         gainboard.gate(scores={"a": {"1": 1, "2": 1}, "b": {"2": 1, "3": 1}}, old="a", new="b", margin=0.05)
+
+
+def test_the_command_takes_two_systems_of_a_file_of_scores(tmp_path, capsys):
+    random = np.random.default_rng(4)
+    rows = {"slow": random.random(20).tolist(), "fast": random.random(20).tolist(), "other": [0.5] * 20}
+    lines = [f"system,{','.join(f't{topic}' for topic in range(20))}"]
+    lines += [f"{name},{','.join(map(str, row))}" for name, row in rows.items()]
+    (tmp_path / "ms.csv").write_text("\n".join(lines))
+    options = ["--scores", str(tmp_path / "ms.csv"), "--margin", "0.5"]
+    for direction in ("up", "down"):
+        said = as_json(capsys, "slow", "fast", *options, "--direction", direction, code=0)
+        by_topic = {name: {f"t{topic}": value for topic, value in enumerate(row)} for name, row in rows.items()}
+        found = gainboard.gate(scores=by_topic, old="slow", new="fast", margin=0.5, direction=direction)
+        ours, theirs = said["metrics"][0], json.loads(json.dumps(found.to_dict()))["metrics"][0]
+        assert {**ours, "metric": ""} == {**theirs, "metric": ""}
+    assert "There are no scores of the system 'none'" in gate(capsys, "none", "fast", *options, code=2).err
 
 
 def test_scores_of_any_size_have_the_same_verdict():

@@ -30,8 +30,8 @@ EXITS: Final[Mapping[Verdict, int]] = {"not worse": 0, "worse": 1, "cannot tell"
         "gainboard gate qrels.txt run.txt -m nDCG@10 --write-baseline baseline.json", "keep scores in a repository"
     ),
     Example("gainboard gate qrels.txt runs/civet.txt --baseline baseline.json --margin 0.01", "and compare with them"),
-    Example("gainboard gate -c web tag other -m Q --margin 0.02", "runs of a server"),
-    Example("gainboard gate bm25 splade --scores accuracy.csv --margin 0.02", "systems, by scores from elsewhere"),
+    Example("gainboard gate -c web other tag -m Q --margin 0.02", "runs of a server"),
+    Example("gainboard gate bm25 splade --scores accuracy.csv --margin 0.1", "systems, by scores from elsewhere"),
     trouble=2,
 )
 def gate(
@@ -75,23 +75,23 @@ def gate(
         raise Misuse("--all and --any exclude each other")
     if (margin is None) == (write_baseline is None):
         raise Misuse("give --margin, or --write-baseline FILE")
-    needed = 1 if at.named or baseline or write_baseline else 2
-    if len(files.runs) != needed or bool(at.named) + bool(baseline) + bool(write_baseline) > 1:
+    others = [other for other in (at.named, baseline, write_baseline, files.of_scores.scores) if other]
+    if len(files.runs) != (1 if others else 2) or len(others) > 1:
         raise Misuse(
-            "name QRELS OLD NEW; QRELS NEW with --baseline; QRELS RUN with --write-baseline; or OLD NEW with -c"
+            "name QRELS OLD NEW; QRELS NEW with --baseline; QRELS RUN with --write-baseline; OLD NEW with -c, --scores"
         )
     if write_baseline:
-        Baseline.of(_scored(files), files.qrels).write(write_baseline)
+        scored = _scored(files)
+        Baseline.of(scored, files.qrels).write(write_baseline)
+        print(f"{write_baseline} has {scored.names[0]}: {', '.join(scored.labels)}")
         return 0
     if at.named:
         names, pairs = (files.qrels, files.runs[0]), _pairs_of_server(at, files)
     elif baseline:
         kept = Baseline.read(baseline)
         new = _scored(files if files.metrics else replace(files, metrics=list(kept.scores), names="gainboard"))
-        names, pairs = (
-            (kept.run, new.names[0]),
-            paired_scores(new, kept.fit(baseline, new, files.qrels), new.by_topic[:, 0]),
-        )
+        old = kept.fit(baseline, new, files.qrels)
+        names, pairs = (kept.run, new.names[0]), paired_scores(new, old, new.by_topic[:, 0])
     else:
         both = files.score_systems(()) if files.of_scores.scores else _scored(files)
         names, pairs = (both.names[0], both.names[1]), paired_scores(both, *both.by_topic.swapaxes(0, 1))

@@ -163,6 +163,7 @@ def _rank_scores(at: CorrectableCampaign, metrics: Sequence[str], query: Leaderb
     values: dict[str, Any] = {"groups_test": None, "no_groups_because": test}
     if isinstance(test, BoardGroups):
         settings = {"name": BootstrapRange.name, "alpha": ALPHA, "seed": SEED, "draws": test.draws}
+        settings |= {"detectable_difference": test.detectable}
         counts = {"topics": test.topics, "pairs": test.pairs, "different_pairs": test.different_pairs}
         counts["missing"] = test.missing
         values = {"groups_test": settings | counts, "no_groups_because": None}
