@@ -126,10 +126,11 @@ def common_topics(matrices: Scored, labels: Sequence[str], least: int = 2) -> Co
             )
             raise refuse("metrics", "geometric-mean", message)
     defined = matrices.defined_for_all(labels)
+    lacks_scores = isinstance(matrices, Matrices) and matrices.custom.are_all
     if (count := int(defined.sum())) < least:
         message = (
             f"{count} of {len(defined)} topics have a score under every metric, but at least {least} are needed. "
-            "Leave out metrics, or runs whose scores are missing, or judge more topics."
+            f"Leave out metrics, or {'runs whose scores are missing' if lacks_scores else 'judge more topics'}."
         )
         raise refuse("metrics", "too-few-topics", message)
     return CommonTopics(matrices, defined)

@@ -80,11 +80,10 @@ class ScoreFiles:
         Sequence[str],
         _scores("files or folders of scores by system and topic, in place of runs", metavar="FILE", nargs="+"),
     ] = ()
-    columns: Annotated[
+    score_columns: Annotated[
         Mapping[str, str] | None,
         _scores(
             "the columns of a CSV: system=NAME,topic=NAME,metric=NAME,value=NAME (default: by their names)",
-            "--score-columns",
             metavar="COLUMNS",
             read=_read_columns,
         ),
@@ -108,7 +107,7 @@ class ScoreFiles:
         from gainboard.evaluation.scoring.score_files import read_score_files  # noqa: PLC0415 (with NumPy)
 
         try:
-            return read_score_files(list(self.scores), columns=self.columns, measure=self.measure)
+            return read_score_files(list(self.scores), columns=self.score_columns, measure=self.measure)
         except FaultyFile as error:
             for line in fault_lines("scores", *list_faults(error)):
                 print(printable(line), file=sys.stderr)

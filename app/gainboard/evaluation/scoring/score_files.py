@@ -28,7 +28,7 @@ from gainboard.vocabulary import Direction
 
 Floats = NDArray[np.float64]
 MissingScores = float | Literal["leave-out", "refuse"]
-"""The meaning of a missing score: a number, none (a mean is over the scores that are there), or a reason to refuse all."""
+"""The meaning of a missing score: a number, nothing (means are over the others), or a reason to refuse all."""
 _SUFFIXES: Final = (".gz", ".zst", ".csv", ".tsv", ".jsonl", ".json", ".txt", ".eval")
 _MOST_SHOWN: Final = 10
 _DESCRIPTIONS: Final = ("model_meta.json", "run_settings.json")
