@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from statsmodels.stats.power import TTestPower
 
 import gainboard
 from gainboard.cli import main
@@ -172,6 +173,19 @@ def test_topics_that_one_of_two_systems_lacks_are_left_out_and_counted():
     assert found.old == pytest.approx(np.mean([old[topic] for topic in common]))
     with pytest.raises(BadInput, match="both runs have a score on 1 topics"):
         gainboard.gate(scores={"a": {"1": 1, "2": 1}, "b": {"2": 1, "3": 1}}, old="a", new="b", margin=0.05)
+
+
+def test_so_many_topics_as_are_said_to_tell_have_the_power_that_is_promised():
+    random = np.random.default_rng(5)
+    old, change = random.random(30), random.normal(0, 0.1, 30)
+    new = old + change - change.mean() - 0.01
+    by_topic = [{str(topic): value for topic, value in enumerate(row.tolist())} for row in (old, new)]
+    (found,) = gainboard.gate(scores={"a": by_topic[0], "b": by_topic[1]}, old="a", new="b", margin=0.04).metrics
+    assert found.verdict == "cannot tell"
+    effect = 0.03 / np.std(new - old, ddof=1)
+    counts = (found.topics_needed, found.topics_needed - 1)
+    enough, fewer = (TTestPower().power(effect, count, 0.05, alternative="larger") for count in counts)
+    assert enough >= 0.8 > fewer
 
 
 def test_the_command_takes_two_systems_of_a_file_of_scores(tmp_path, capsys):

@@ -38,12 +38,6 @@ class Baseline:
     scores: Mapping[str, Mapping[str, float | None]]
 
     @classmethod
-    def of(cls, scored: ScoredFiles, qrels: str) -> Baseline:
-        """Return the scores of the only run of some files."""
-        rows = scored.run_as_json(0, per_topic=True)["topics"]
-        return cls(scored.names[0], _hash(qrels), rows)
-
-    @classmethod
     def read(cls, path: str) -> Baseline:
         """Read a file of `write`. Raise BadSetting if it is none."""
         with readable(path):
@@ -68,7 +62,7 @@ class Baseline:
         changes = list(_changes("metrics", self.scores, scored.labels))
         for of_topics in self.scores.values():
             changes += [change for change in _changes("topics", of_topics, scored.topics) if change not in changes]
-        if not changes and self.qrels != (now := _hash(qrels)):
+        if not changes and self.qrels != (now := hash_of(qrels)):
             changes.append(f"judgments: the SHA-256 of {qrels} was {self.qrels[:12]}..., and is {now[:12]}...")
         if changes:
             again = "If this is wanted, write it again with --write-baseline."
@@ -84,7 +78,8 @@ def _changes(what: str, before: Mapping[str, object], now: Sequence[str]) -> Ite
             yield f"{what}: {len(some)} {verb} ({', '.join(sorted(some)[:_MOST_NAMED])}{more})"
 
 
-def _hash(qrels: str) -> str:
+def hash_of(qrels: str) -> str:
+    """Return the SHA-256 of judgments, decompressed. Raise BadSetting for standard input, which is read already."""
     if qrels == STANDARD_INPUT:
         raise BadSetting("A baseline knows its qrels by their hash, so they must be a file, and not standard input.")
     with open_counted(qrels, PlainCount()) as file:

@@ -18,13 +18,10 @@ from gainboard.statistics.bootstrap_range import AT_ONCE, affordable_resamples, 
 from gainboard.statistics.draws import Floats
 from gainboard.statistics.means import TINY, pieces
 from gainboard.statistics.multiple_comparisons import NEAR, holm
-from gainboard.statistics.topic_sets import t_test_design
 from gainboard.vocabulary import Combination, Verdict
 
 ALPHA: Final = 0.05
 """The level of each one-sided test."""
-POWER: Final = 0.8
-"""The probability with which the topics that are said to tell would tell."""
 LEAST_FOR_BOOTSTRAP: Final = 50
 SEED: Final = 0
 """The seed of the resamples: equal scores have equal verdicts."""
@@ -133,13 +130,3 @@ def verdict_of_all(verdicts: list[Verdict], combination: Combination) -> Verdict
     if decisive in verdicts:
         return decisive
     return verdicts[0] if len(set(verdicts)) == 1 else "cannot tell"
-
-
-def topics_that_tell(difference: float, margin: float, variance: float, alpha: float) -> int | None:
-    """Return the number of topics with which the gate would tell with the probability `POWER`; None for over a million.
-
-    The mean `difference` and the `variance` of the differences stay as they are: then the run is shown to be not worse,
-    or to be worse, whichever needs fewer topics. More are needed than there were, if there was no verdict.
-    """
-    needed = t_test_design(max(difference + margin, -difference), variance, 2 * alpha, POWER)
-    return needed and needed.topics

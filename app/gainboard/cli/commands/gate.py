@@ -12,7 +12,7 @@ import numpy as np
 from gainboard.cli.command import Example, Misuse, Option, Told, command
 from gainboard.cli.compared_files import FilesToCompare
 from gainboard.cli.connecting import OneCollection
-from gainboard.cli.gated_runs import FORMS, Baseline, CannotTell
+from gainboard.cli.gated_runs import FORMS, Baseline, CannotTell, hash_of
 from gainboard.cli.scored_files import ScoredFiles, score_files
 from gainboard.evaluation.boards.gates import PairedScores, gate_scores, paired_scores
 from gainboard.vocabulary import Combination, Verdict
@@ -82,7 +82,8 @@ def gate(
         )
     if write_baseline:
         scored = _scored(files)
-        Baseline.of(scored, files.qrels).write(write_baseline)
+        by_topic = scored.run_as_json(0, per_topic=True)["topics"]
+        Baseline(scored.names[0], hash_of(files.qrels), by_topic).write(write_baseline)
         print(f"{write_baseline} has {scored.names[0]}: {', '.join(scored.labels)}")
         return 0
     if at.named:

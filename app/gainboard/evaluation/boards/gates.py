@@ -18,16 +18,17 @@ from gainboard.statistics.gates import (
     ALPHA,
     combined_levels,
     one_sided_tests,
-    topics_that_tell,
     verdict_of,
     verdict_of_all,
 )
 from gainboard.statistics.means import round_scores, unit_of
-from gainboard.statistics.topic_sets import detectable_difference
+from gainboard.statistics.topic_sets import detectable_difference, t_test_design
 from gainboard.vocabulary import Combination, Verdict
 
 Floats = NDArray[np.float64]
 MOST_LOSSES: Final = 5
+POWER: Final = 0.8
+"""The probability with which the topics that are said to tell would tell."""
 _HOW: Final = {"holm": "corrected by Holm's method", "all": "all must hold", "any": "one must hold"}
 
 
@@ -184,7 +185,11 @@ def _gate_alone(pair: PairedScores, margin: str, alpha: float) -> GatedMetric:
     tests = one_sided_tests(differences[np.newaxis], np.array([limit / unit]))
     difference, low, high, worse, not_worse = (float(values[0]) for values in tests[:5])
     variance, rounded = float(differences.var(ddof=1)), round_scores(differences)
-    seen = detectable_difference(len(topics), variance, ALPHA)
+    seen, needed = detectable_difference(len(topics), variance, ALPHA), None
+    if seen is not None:
+        # Whichever needs fewer topics: to show that the run is worse, or that it is not. A one-sided test at `alpha`.
+        effect = max(difference + limit / unit, -difference)
+        needed = t_test_design(effect, variance, 2 * alpha, POWER)
     lost = [place for place in np.argsort(rounded, kind="stable")[:MOST_LOSSES].tolist() if rounded[place] < 0]
     return GatedMetric(
         metric=pair.label,
@@ -199,7 +204,7 @@ def _gate_alone(pair: PairedScores, margin: str, alpha: float) -> GatedMetric:
         level_not_worse=not_worse,
         topics=len(topics),
         detectable=None if seen is None else seen * unit,
-        topics_needed=None if seen is None else topics_that_tell(difference, limit / unit, variance, alpha),
+        topics_needed=needed and needed.topics,
         resamples=tests.resamples,
         left_out=[pair.topics[place] for place in np.flatnonzero(~is_scored).tolist()],
         losses=[(topics[row], float(old[row]), float(new[row]), float(new[row] - old[row])) for row in lost],
