@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from html import escape
 from pathlib import Path
 from typing import Final, Literal
-from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,9 +142,9 @@ def _junit(gate: Gate, cannot_tell: CannotTell | None) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f'<testsuite name="gainboard gate" tests="{len(gate.metrics)}" failures="{failures}">\n'
     for metric in gate.metrics:
-        failure = f"<failure type={quoteattr(metric.verdict)} message={quoteattr(str(metric))}/>"
+        failure = f'<failure type="{metric.verdict}" message="{escape(str(metric))}"/>'
         inner = failure if _fails(metric, cannot_tell) else f"<system-out>{escape(str(metric))}</system-out>"
-        yield f'  <testcase classname="gainboard.gate" name={quoteattr(metric.metric)}>{inner}</testcase>\n'
+        yield f'  <testcase classname="gainboard.gate" name="{escape(metric.metric)}">{inner}</testcase>\n'
     yield "</testsuite>\n"
 
 
