@@ -1,7 +1,13 @@
+import resource
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from gainboard.statistics.gates import ALPHA, one_sided_tests
+from tests import real
+from tests.outside import outside
 from tests.proofs.gate import POPULATIONS, SKEWED, rows, shares
 
 
@@ -23,3 +29,19 @@ def test_the_proof_leaves_out_only_what_cannot_be_significant_and_a_margin_is_a_
     assert shares(sample, topics, 500) == [np.mean(levels < ALPHA) for levels in (every.worse, every.not_worse)]
     lost = one_sided_tests(differences - margin, np.full(500, margin))
     np.testing.assert_allclose(lost.not_worse, every.not_worse)
+
+
+@pytest.mark.proof
+def test_a_verdict_on_real_runs_takes_a_second_and_a_half_from_the_start_of_the_process():
+    data = real.folder()
+    runs = [data / "runs" / f"input.{name}.gz" for name in ("TUA1-1", "TUW19-p1-f")]
+    words = [sys.executable, "-m", "gainboard", "gate", data / "qrels.dl19-passage.txt", *runs, "-mnDCG@10"]
+    seconds = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([*words, "--margin", "0.01"], env=outside(), capture_output=True, text=True, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert (done.returncode, "worse by 0.0541" in done.stdout) == (1, True), done.stderr
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    # Of the processor, because others use the machine, too; and on one that is three times slower.
+    assert min(seconds) < 3 * 1.5
