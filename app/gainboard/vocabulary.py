@@ -81,7 +81,9 @@ Origin = Literal["computed", "imported", "verified"]
 OrderBy = Literal["score", "score32", "rank"]
 """The source of a document's rank: its retrieval score, this score in single precision, or the rank in the file."""
 MatrixForm = Literal["json", "csv", "trec_eval"]
-DesignMethod = Literal["t-test", "anova", "interval"]
+DesignMethod = Literal["t-test", "anova", "interval", "detect"]
+Verdict = Literal["not worse", "worse", "cannot tell"]
+Combination = Literal["holm", "all", "any"]
 Names = Literal["gainboard", "ir_measures", "trec_eval", "ntcireval", "ndeval"]
 """The tools whose names an expression may use."""
 Standardisation = Literal["normal", "linear", "empirical"]

@@ -142,8 +142,10 @@ def test_every_other_run_is_compared_with_each_baseline(lab):
     single = compared(lab, "Q", run=[others[0], "run-1"])[0]
     among = next(each for each in answer["comparisons"] if each["metric"] == single["metric"])
     for name, value in single.items():
-        if name != "tests":
+        if name not in ("tests", "detectable_difference"):
             assert among[name] == value
+    # For more pairs together, a difference must be larger to be shown.
+    assert among["detectable_difference"] > single["detectable_difference"] > 0
     together, alone = levels(among), levels(single)
     # The range is of all runs of the request, so more runs make it wider.
     assert together.pop("bootstrap-range") >= alone.pop("bootstrap-range")

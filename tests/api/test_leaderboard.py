@@ -1,5 +1,7 @@
 """Runs ranked by their means."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -72,6 +74,17 @@ def test_groups_and_rank_sets_are_those_of_a_job_with_the_same_test(shared, quer
     assert {row["name"]: row["groups"] for row in board["rows"]} == level["groups"]
     tested = {"name": "bootstrap-range", "alpha": 0.05, "draws": 10_000, "seed": 0, "topics": 6, "missing": 0}
     pairs = {"pairs": level["pairs"], "different_pairs": level["significant_pairs"]}
+    # What the topics show follows from the scores, with the average pair's differences and all pairs together.
+    asked = {"metric": board["by"], "topics": "all"}
+    scores = lab.organiser.get(f"{lab.path}/scores", params=asked).raise_for_status().json()["runs"]
+    rows = np.array([[value for value in run["topics"][board["by"]].values() if value is not None] for run in scores])
+    chosen = rows[list(combinations(range(len(rows)), 2))]
+    variance = (chosen[:, 0] - chosen[:, 1]).var(axis=1, ddof=1).mean()
+    shift = board["groups_test"].pop("detectable_difference") * (rows.shape[1] / variance) ** 0.5
+    freedom = rows.shape[1] - 1
+    spread = (stats.chi2.ppf((np.arange(100_000) + 0.5) / 100_000, freedom) / freedom) ** 0.5
+    power = stats.norm.cdf(shift - stats.t.isf(0.05 / len(chosen) / 2, freedom) * spread).mean()
+    assert power == pytest.approx(0.8, abs=1e-3)
     assert board["groups_test"] == tested | pairs
     assert board["no_groups_because"] is None
     for row in board["rows"]:

@@ -2,7 +2,7 @@
 
 Each runs in a folder of its own that has what examples speak of: qrels.txt, run.txt, runs/, accuracy.csv, audit.ndjson,
 one-collection.ndjson, receipts.ndjson, result.json, the data of a service in gainboard-data, and where it is to be
-restored a backup, monday.backup.
+restored a backup, monday.backup; and baseline.json of run.txt.
 The service that they ask has the collections `web`, with judgments, a draft of others and runs, `spare`, and
 `diversity`, whose judgments are by intent. Each example is run once, so it may change what no other one needs.
 """
@@ -111,6 +111,7 @@ def folder(service, prepared, tmp_path_factory):
         (folder / "depends_on.json").write_text(json.dumps(job.dependencies()))
     new_settings(folder / "gainboard-data")
     assert Shell(folder).run("gainboard backup monday.backup").code == 0
+    assert Shell(folder).run("gainboard gate qrels.txt run.txt -m nDCG@10 --write-baseline baseline.json").code == 0
     return folder
 
 

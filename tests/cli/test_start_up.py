@@ -73,8 +73,9 @@ def test_help_imports_nothing_heavy_and_a_command_against_a_server_the_client_an
 
 def test_a_command_on_files_imports_neither_client_nor_service_and_trec_eval_no_parser_either():
     # Scripts call trec_eval once per run.
-    found = modules("trec_eval qrels run", "trec_eval -h", "score --help", "check --help", "design t-test --help")
-    assert [HEAVY & each for each in found] == [{"numpy"}] * 5
+    lines = ["score --help", "check --help", "design t-test --help", "gate --help"]
+    found = modules("trec_eval qrels run", "trec_eval -h", *lines)
+    assert [HEAVY & each for each in found] == [{"numpy"}] * 6
     assert "argparse" not in found[0]
 
 

@@ -309,6 +309,7 @@ def _show_test(groups: BoardGroups) -> GroupsTest:
         missing=groups.missing,
         pairs=groups.pairs,
         different_pairs=groups.different_pairs,
+        detectable_difference=groups.detectable,
     )
 
 

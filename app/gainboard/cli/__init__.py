@@ -18,7 +18,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit code: 0 done, 1 refused, 2 wrong usage."""
+    """Run a command and return the exit code: 0 done, 1 refused, 2 wrong usage; those of `gate` are in its help."""
     if is_alone := arguments is None:
         gc.disable()  # _settle enables it
     words = sys.argv[1:] if arguments is None else arguments
@@ -31,7 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run, rest = (_trec_eval, words[1:]) if list(words[:1]) == ["trec_eval"] else (_run, words)
         code = run(rest, is_alone)
         # Here, because at the end of the interpreter a closed pipe would be a traceback.
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return 130  # as shells do: 128 + SIGINT
     except BrokenPipeError:  # The reader of the output, such as `head`, has closed the pipe. This is not an error.
@@ -61,6 +62,7 @@ def _escape(error: UnicodeError) -> tuple[str | bytes, int]:
 
 def _run(words: Sequence[str], is_alone: bool) -> int:
     from gainboard.children import ONE_THREAD  # noqa: PLC0415 - see _trec_eval
+    from gainboard.cli.command import TROUBLE  # noqa: PLC0415
     from gainboard.cli.parsing import parser  # noqa: PLC0415
     from gainboard.cli.printing import print_utf8  # noqa: PLC0415
     from gainboard.errors import GainboardError  # noqa: PLC0415
@@ -69,15 +71,29 @@ def _run(words: Sequence[str], is_alone: bool) -> int:
         os.environ.setdefault(name, value)  # NumPy reads them when it is imported, which no module has done yet
     try:
         parsed = parser(words[:1]).parse_args(words)
+    except Exception:  # noqa: BLE001 (a module that cannot be imported: the code is that of wrong usage)
+        sys.excepthook(*sys.exc_info())
+        return 2
     finally:
         _settle(is_alone)
     if getattr(parsed, "format", "table") != "table":
         print_utf8()
     try:
         code: int = parsed.run_command(parsed)
+        if parsed.trouble != TROUBLE:
+            sys.stdout.flush()  # here, so that what cannot be written has the command's own code
     except GainboardError as error:
         print(f"gainboard: {error.message}", file=sys.stderr)
-        return 1
+        return int(parsed.trouble)
+    except Exception as error:  # a code of 1 may be the command's answer
+        if parsed.trouble == TROUBLE:
+            raise
+        if isinstance(error, OSError):
+            sys.stdout = None  # otherwise the interpreter tries to write again when it ends
+            print(f"gainboard: {error.strerror or error}.", file=sys.stderr)
+        else:
+            sys.excepthook(type(error), error, error.__traceback__)
+        return int(parsed.trouble)
     return code
 
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from gainboard.notation.queries import Said
 
 T = TypeVar("T")
+TROUBLE = 1
+"""The exit code of errors, unless a command says another one: 1 may be its answer."""
 SERVER = "server"
 """The title of the options that most commands have, which are therefore the last ones of a help."""
 
@@ -121,7 +123,7 @@ class Misuse(Exception):
 
 
 class Told(Exception):
-    """A refusal that is printed already: the exit code is 1."""
+    """A refusal that is printed already: the exit code is that of errors."""
 
 
 class Command(NamedTuple):
@@ -135,6 +137,8 @@ class Command(NamedTuple):
     """True if it reads its options itself: all words are arguments, also those that begin with a hyphen."""
     about: Mapping[str, Any] = MappingProxyType({})
     """Values of parameters that no option has."""
+    trouble: int = TROUBLE
+    """The exit code of every error. With another one than `TROUBLE`, also of unexpected ones."""
 
     def add_to(self, commands: Any) -> None:
         """Add the command's parser to an argparse group of subparsers."""
@@ -152,7 +156,7 @@ class Command(NamedTuple):
             **settings,
         )
         _add_options(parser, self._parts())
-        parser.set_defaults(run_command=partial(self._run, parser))
+        parser.set_defaults(run_command=partial(self._run, parser), trouble=self.trouble)
 
     def _parts(self) -> list[_Parameter]:
         return [part for part in _parts(self.function) if part.name not in self.about]
@@ -163,16 +167,18 @@ class Command(NamedTuple):
         except Misuse as error:
             parser.error(str(error))
         except Told:
-            return 1
+            return self.trouble
 
 
 def command(
-    help: str | None, *examples: Example, reads_options: bool = False
+    help: str | None, *examples: Example, reads_options: bool = False, trouble: int = TROUBLE
 ) -> Callable[[Callable[..., int | None]], Command]:
     """Make a command of a function. A command directly under `gainboard` has the docstring of its module as `help`."""
 
     def make(function: Callable[..., int | None]) -> Command:
-        return Command(written(function.__name__), help, function, examples, reads_options)
+        return Command(
+            written(function.__name__), help, function, examples, reads_options=reads_options, trouble=trouble
+        )
 
     return make
 

@@ -3,24 +3,86 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import chain
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
+from gainboard.cli.command import Argument, Option
+from gainboard.cli.files import RUN_FILES, Reading, open_counted, short_names, unpacked
+from gainboard.cli.loading import ScoreFiles
+from gainboard.cli.options import STANDARD_INPUT
+from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, format_table
-from gainboard.cli.scored_files import ScoredFiles, list_refused, named_for_paper
-from gainboard.evaluation.boards.pair_statistics import PairComparison, PairTest
+from gainboard.cli.scored_files import FilesToScore, ScoredFile, ScoredFiles, list_refused, named_for_paper
+from gainboard.errors import BadSetting, GainboardError
+from gainboard.evaluation.scoring.score_files import as_file_scores
 from gainboard.exhibits import Cell, Column, Level, Marked, Table, csv_line
 from gainboard.exhibits.latex import as_latex
+from gainboard.metrics import Scale
+from gainboard.notation.sources import run_name
+from gainboard.trec import RunReader
+
+if TYPE_CHECKING:  # the gate starts without them, and so without the store
+    from gainboard.evaluation.boards.pair_statistics import PairComparison, PairTest
 
 _COUNTS = ("won", "lost", "tied")
-_EFFECTS = ("difference", "low", "high", "effect size")
+_EFFECTS = ("difference", "low", "high", "effect size", "detectable")
 MOST_NAMED: Final = 3
 """The most topics that a remark names."""
+MOST_SHOWN: Final = 10
+"""The most runs that a message lists."""
 FEW, PAPER_DIGITS, LEFT_OUT = 3, 3, ("randomisation", "paired-bootstrap", "wilcoxon", "sign")
 """A table for a paper with more pairs than the first number has so many decimals, and not these tests."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilesToCompare(FilesToScore):
+    """Runs and judgments, or scores that were computed elsewhere: then arguments are systems."""
+
+    qrels: Annotated[
+        str,
+        Argument("judgments; - is standard input; with --scores, a system"),
+        Option("judgments; all arguments are then runs", metavar="QRELS"),
+    ] = ""
+    runs: Annotated[
+        Sequence[str],
+        Argument("run files or folders of them; with --scores, systems", metavar="RUN_FILE"),
+        RUN_FILES,
+    ] = ()
+    of_scores: ScoreFiles
+
+    def score_systems(self, baselines: Sequence[str]) -> ScoredFiles:
+        """Return the scores of the systems that are named, or of all. Raise BadSetting for options about judgments."""
+        if self.parameters or self.names != "gainboard" or self.reading != Reading():
+            raise BadSetting("Scores were computed already. Leave out parameters of metrics, and how files are read.")
+        systems, files = [name for name in (self.qrels, *self.runs) if name], self.of_scores
+        options = {"direction": files.direction, "missing": files.missing}
+        systems = [*systems, *baselines] if systems else []
+        table = as_file_scores(files.read(), self.metrics, systems=systems, **options)
+        if unknown := [name for name in baselines if name not in table.runs]:
+            raise BadSetting(f"--baseline {unknown[0]} is no system of these scores. Use one of its names.")
+        runs = [
+            ScoredFile(name, (), int(missing), scores, means)
+            for name, missing, scores, means in zip(
+                table.runs, table.scores.arrays.topics_missing, table.by_topic, table.means, strict=True
+            )
+        ]
+        for note in () if self.quiet else table.notes:
+            print(f"note: {note}", file=sys.stderr)
+        return ScoredFiles(
+            **{field.name: getattr(table.scores, field.name) for field in fields(table.scores)},
+            qrels=" ".join(files.scores),
+            scale=Scale(1, 1000, False),
+            runs=runs,
+            files=table.runs,
+            refused={},
+            per_topic=self.per_topic,
+        )
 
 
 @dataclass(frozen=True)
@@ -102,7 +164,8 @@ def make_table(found: ComparedFiles) -> Table:
         *(Column(name) for name in _COUNTS),
     ]
     notes = [
-        "low and high are the ends of the 95 % interval of the mean difference.",
+        "low and high are the ends of the 95 % interval of the mean difference. detectable is the smallest difference "
+        "that these topics show (paired t-test, power 0.8, 0.05 divided by the number of pairs).",
         "Holm and BH are corrected levels of the t-test, and max-T that of the paired bootstrap. BH, of Benjamini and "
         "Hochberg, controls the false discovery rate, the others any false discovery. The level of "
         "bootstrap-range is about all these runs together.",
@@ -119,7 +182,7 @@ def _row(pair: PairComparison, width: int) -> list[Cell]:
         # Pairs with different topics have none.
         by_largest = next((test.asl_max_t for test in own.tests if test.asl_max_t is not None), None)
         holm = own.tests[0].asl_holm
-        numbers = [own.difference, own.low, own.high, own.effect_size, *map(_level, own.tests)]
+        numbers = [own.difference, own.low, own.high, own.effect_size, own.detectable, *map(_level, own.tests)]
         numbers += [Marked(holm) if pair.is_significant else holm, own.tests[0].asl_benjamini_hochberg, by_largest]
         if same := own.equivalence:
             numbers += [same.asl, Marked(same.asl_holm) if same.holds else same.asl_holm]
@@ -215,3 +278,38 @@ FORMS: Mapping[str, Callable[[ComparedFiles, bool], Iterable[str]]] = {
     "latex": _latex,
 }
 """The formats of comparisons, by name. The second argument says whether marked levels may be bold."""
+
+
+def find_baseline(name: str, files: Sequence[str]) -> str:
+    """Return the file of a baseline: a run file, a run by its printed name or without a suffix, or by its tag.
+
+    Raise BadSetting if there is none, or several. It is asked before any file is read as a whole.
+    """
+    if name in files or name == STANDARD_INPUT:
+        return name
+    if os.path.isfile(name):
+        return next((file for file in files if os.path.isfile(file) and os.path.samefile(file, name)), name)
+    shown = short_names(files)
+    for names in (shown, [run_name(Path(file)) for file in files], map(_find_tag, files)):
+        fitting = [file for file, shown_name in zip(files, names, strict=True) if shown_name == name]
+        if len(fitting) > 1:
+            raise BadSetting(
+                f"--baseline {name} names {len(fitting)} runs: {', '.join(fitting)}. Name one of the files."
+            )
+        if fitting:
+            return fitting[0]
+    some = ", ".join([*shown[:MOST_SHOWN], *(["..."] if len(shown) > MOST_SHOWN else [])])
+    raise BadSetting(f"--baseline {name} is no file, and the name or tag of no run. Available: {some}")
+
+
+def _find_tag(name: str) -> str:
+    """Return the run tag of the first line of a file; empty if it has none, or cannot be read."""
+    if not os.path.isfile(name):
+        return ""  # Standard input can be read only once, so its tag is not known yet.
+    try:
+        with open_counted(name, PlainCount()) as file:
+            reader = RunReader(unpacked(file))
+            reader.first_document()
+            return reader.tag
+    except GainboardError:
+        return ""

@@ -63,7 +63,7 @@ class InstanceCalls:
     @call
     def design(self, method: DesignMethod, **asked: Unpack[DesignParameters]) -> Call[DesignAnswer]:
         """Return how many topics are enough for a wanted power or interval: `design("t-test", difference=0.1,
-        variance=0.05)`.
+        variance=0.05)`; or the smallest difference that topics show: `design("detect", topics=50, variance=0.05)`.
         """
         sent = {"method": method, **asked}
         return read_model(DesignAnswer, Request("POST", api_path("design"), json=sent))

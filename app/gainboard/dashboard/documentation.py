@@ -88,18 +88,18 @@ TITLES = {
     "width": ("Width of the interval", "of the difference of two runs"),
     "difference": ("Difference to find", "of two means; with anova, of the best and the worst"),
     "power": ("Power", "the chance to find the difference; 0.8 by default"),
-    "runs": ("Runs", "how many are compared"),
+    "runs": ("Runs", "how many are compared; with detect, all pairs of them"),
     "difference_variance": ("Variance of differences", "of two runs' scores, over topics"),
     "variance": ("or variance of scores", "within runs, over topics"),
     "correlation": ("Correlation of a cheap judge", "of differences under it with those under people, over topics"),
-    "topics": ("Topics of the cheap judge", "any number by default"),
+    "topics": ("Topics", "those of the cheap judge, any number by default; with detect, those of the collection"),
     "alpha": ("Alpha", "the significance level; 1 minus the level of the interval"),
 }
 """Title and help of each parameter that the form has a box for."""
 METHODS = {name: [method for method, names in TAKEN.items() if name in names] for name in TITLES}
 """The methods that take a parameter; none if all do."""
 # With anova, the variance is that within runs, so there is no variance of differences.
-METHODS["difference_variance"] = ["t-test", "interval"]
+METHODS["difference_variance"] = ["t-test", "interval", "detect"]
 
 
 @router.get("/help/design")

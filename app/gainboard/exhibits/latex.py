@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, takewhile
 
-from gainboard.exhibits.tables import Column, Level, Marked, Share, Table, Value, is_undefined, value_of
+from gainboard.exhibits.tables import Column, Level, Marked, Noted, Share, Table, Value, is_undefined, value_of
 
 _LETTER = {"left": "l", "centre": "c", "right": "r"}
 _MARKS = {
@@ -251,6 +251,9 @@ def _value(value: Value, column: Column) -> str:
         return f"{value.count}/{value.of}={_number(float(value), 0 if column.digits is None else column.digits, True)}"
     if bound := column.bound_of(value):
         return f"${bound}$"
+    if isinstance(value, Noted):
+        sign = tex(value.sign).replace("$", "").strip()
+        return _number(value.number, column.digits, column.percent) + (rf"$^{{\mathrm{{{sign}}}}}$" if sign else "")
     if isinstance(value, float | Level) or column.digits is not None or column.percent:
         return _number(float(value), column.digits, column.percent)
     return str(value).replace("-", "$-$")
@@ -299,6 +302,7 @@ _SYMBOLS = {
 _MATHS = {
     "−": "-", "±": r"\pm", "×": r"\times", "·": r"\cdot", "°": r"^\circ", "≤": r"\leq", "≥": r"\geq", "≠": r"\neq",
     "≈": r"\approx", "∞": r"\infty", "∩": r"\cap", "∪": r"\cup", "→": r"\rightarrow", "√": r"\surd", "∑": r"\sum",
+    "†": r"\dagger", "‡": r"\ddagger",
     "Δ": r"\Delta", "Σ": r"\Sigma", "Ω": r"\Omega", "µ": r"\mu", "λ": r"\lambda",
 } | {letter: f"\\{unicodedata.name(letter).split()[-1].lower()}" for letter in "αβγδεζηθικμνξπρστυφχψω"}  # fmt: skip
 

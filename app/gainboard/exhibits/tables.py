@@ -1,4 +1,4 @@
-"""Tables as values: the content of a result's tables, and their text as CSV, for programs, and as Markdown.
+"""Tables as values: the content of a result's tables, and their text as CSV, for programs, as Markdown and as HTML.
 
 CSV (RFC 4180) has a header row, CRLF, numbers in full, and empty cells for undefined. A section is an ordinary column.
 A column's group and unit are in its heading. A table that can have marks ends with a column `marked`, the headings of
@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import islice
 from typing import Literal
 
@@ -58,12 +59,23 @@ class Level:
         return f"< {1 / self.resamples:.{len(str(self.resamples))}f}".rstrip("0")
 
 
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A number with a sign or letters behind it, such as a dagger. In CSV and as a number it is the number alone."""
+
+    number: float
+    sign: str
+
+    def __float__(self) -> float:
+        return self.number
+
+
 def bounded_levels(levels: Sequence[float], resamples: Sequence[int]) -> list[str | float]:
     """Return levels as they are printed where their numbers of resamples stand beside them, as in CSV."""
     return [Level(asl, drawn).bound or asl for asl, drawn in zip(levels, resamples, strict=True)]
 
 
-Value = str | int | float | Share | Level | None
+Value = str | int | float | Share | Level | Noted | None
 """The content of a cell. None and NaN both mean undefined: an empty cell in CSV, a dash in print."""
 
 
@@ -219,6 +231,8 @@ def printed(value: Value, column: Column) -> str:
         return f"{value.count}/{value.of}={_number(float(value), column.digits or 0, percent=True)}"
     if bound := column.bound_of(value):
         return bound
+    if isinstance(value, Noted):
+        return _number(value.number, column.digits, column.percent) + value.sign
     if isinstance(value, int) and column.digits is None and not column.percent:
         return f"{value:,}"
     return _number(float(value), column.digits, column.percent)
@@ -297,13 +311,14 @@ def _csv_field(value: Value) -> str:
     if is_undefined(value):
         return ""
     # float() first, because the repr of NumPy's own floats contains the name of the type.
-    return repr(float(value)) if isinstance(value, float | Level | Share) else str(value)
+    return repr(float(value)) if isinstance(value, float | Level | Share | Noted) else str(value)
 
 
 _MEANS_SOMETHING = re.compile(r"([\\`*_\[\]<>|#&~])")
 _RULES = {"left": ":--", "centre": ":-:", "right": "--:"}
 _MARKS = {"bold": "**", "italic": "*"}
 _MARKED = {"bold": "**Bold**", "italic": "*Italic*"}
+_TAGS = {"bold": "b", "italic": "i"}
 
 
 def as_markdown(table: Table) -> str:
@@ -331,3 +346,26 @@ def _line(cells: Iterable[str]) -> str:
 def _text(text: str) -> str:
     """Return text on one line that shows as it is written."""
     return _MEANS_SOMETHING.sub(r"\\\1", " ".join(text.split()))
+
+
+def as_html(table: Table) -> str:
+    """Return the table with its caption and notes as a `<table>`. A section is an ordinary column."""
+    alignments = [f' style="text-align: {align}"' for align in table.alignments()]
+
+    def line(tag: str, texts: Iterable[str]) -> str:
+        cells = (f"<{tag}{align}>{text}</{tag}>" for align, text in zip(alignments, texts, strict=True))
+        return f"<tr>{''.join(cells)}</tr>\n"
+
+    def shown(cell: Cell, column: Column) -> str:
+        value = value_of(cell)
+        sign = value.sign.strip() if isinstance(value, Noted) else ""
+        value = value.number if isinstance(value, Noted) else value
+        text = escape(printed(value, column)) + (f"<sup>{escape(sign)}</sup>" if sign else "")
+        return f"<{_TAGS[cell.style]}>{text}</{_TAGS[cell.style]}>" if isinstance(cell, Marked) else text
+
+    lines = [f"<table>\n<caption>{escape(table.caption)}</caption>\n<thead>\n"]
+    lines += [line("th", (escape(column.full_heading) for column in table.columns)), "</thead>\n<tbody>\n"]
+    lines += [line("td", map(shown, row, table.columns)) for row in table.rows]
+    said = [f"{style.capitalize()}: {meaning}." for style, meaning in table.meanings.items()]
+    notes = (f"<p>{escape(note)}</p>\n" for note in (*said, *table.notes))
+    return "".join([*lines, "</tbody>\n</table>\n", *notes])

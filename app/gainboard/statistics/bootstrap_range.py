@@ -103,9 +103,7 @@ def _ranges(scores: Floats, parts: Sequence[int], resamples: int, seed: int) -> 
         weights = is_there.astype(np.float32)
     ranges_of_parts: list[Floats] = []
     for part in parts:
-        number = min(AT_ONCE, resamples - part * AT_ONCE)
-        counts = _remembered if number * topics <= MOST_REMEMBERED else _counts
-        drawn = counts(seed, part, number, topics)
+        drawn = resamples_of_part(seed, part, resamples, topics)
         sums = centred @ drawn.astype(np.float64)
         if not is_whole:
             sums *= lengthened / np.maximum(weights @ drawn.astype(np.float32), 1)
@@ -113,6 +111,16 @@ def _ranges(scores: Floats, parts: Sequence[int], resamples: int, seed: int) -> 
     ranges = np.concatenate(ranges_of_parts)
     ranges *= math.sqrt(topics / (topics - 1)) / topics
     return ranges
+
+
+def resamples_of_part(seed: int, part: int, resamples: int, topics: int) -> NDArray[Any]:
+    """Return how often each topic is in each resample of a part: [topics, resamples], in the fewest bytes.
+
+    A part has `AT_ONCE` of all `resamples`, and the last one the rest.
+    """
+    number = min(AT_ONCE, resamples - part * AT_ONCE)
+    counts = _remembered if number * topics <= MOST_REMEMBERED else _counts
+    return counts(seed, part, number, topics)
 
 
 def _counts(seed: int, part: int, resamples: int, topics: int) -> NDArray[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +66,33 @@ def t_test_design(difference: float, variance: float, alpha: float, power: float
     return _smallest(lambda topics: t_test_power(topics, size, alpha), lambda reached: reached >= power)
 
 
+LEAST_DETECTING = 4
+"""The least topics for which SciPy has the power of the t-test for every difference."""
+
+
+def detectable_difference(topics: int, variance: float, alpha: float, power: float = 0.8) -> float | None:
+    """Return the smallest mean difference that the paired t-test of so many topics finds with this power.
+
+    It is the reverse of `t_test_design`: `variance` is that of the differences of two runs by topic. `alpha` and
+    `power` are below 1. For many pairs of runs, divide `alpha` by their number. None for fewer topics than
+    `LEAST_DETECTING`, and where nothing varies.
+    """
+    if topics < LEAST_DETECTING or variance <= TINY**2:
+        return None
+    return _detectable_size(topics, alpha, power) * math.sqrt(variance)
+
+
+@lru_cache(maxsize=1024)  # boards of one collection ask for few, each of which takes a millisecond
+def _detectable_size(topics: int, alpha: float, power: float) -> float:
+    """Return the smallest effect size, in standard deviations, to all digits."""
+    low, high = 0.0, 1.0
+    while t_test_power(topics, high, alpha) < power:
+        low, high = high, 2 * high
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if t_test_power(topics, middle, alpha) >= power else (middle, high)
+    return high
+
+
 def anova_design(difference: float, variance: float, runs: int, alpha: float, power: float) -> Design | None:
     """Return the topics with which the analysis of variance finds that some of the runs differ, with this power.
 
@@ -110,10 +138,10 @@ def t_test_power(topics: int, size: float, alpha: float) -> float:
 
     freedom, shift = topics - 1, math.sqrt(topics) * size
     bound = float(stdtrit(freedom, 1 - alpha / 2))
-    power = float(1 - nctdtr(freedom, shift, bound) + nctdtr(freedom, shift, -bound))
+    power, other = 1 - float(nctdtr(freedom, shift, bound)), float(nctdtr(freedom, shift, -bound))
     if not math.isnan(power):
-        return power
-    # SciPy gives NaN far in the tail, where the normal approximation is as good.
+        return power + (0.0 if math.isnan(other) else other)
+    # SciPy gives NaN far in a tail. That of the other side is 0 there, and a normal approximation is good for this one.
     centre, spread = bound * (1 - 1 / (4 * freedom)), math.sqrt(1 + bound**2 / (2 * freedom))
     return _normal((-centre - shift) / spread) + 1 - _normal((centre - shift) / spread)
 

@@ -170,6 +170,11 @@ class GroupsTest(Model):
     missing: int = Field(0, description="Number of scores that are missing")
     pairs: int = Field(description="Number of pairs of runs")
     different_pairs: int = Field(description="Number of pairs that the test tells apart")
+    detectable_difference: float | None = Field(
+        None,
+        description="The smallest true difference of means that these topics show with a probability of 80 % (paired "
+        "t-test of the average pair, `alpha` divided by `pairs`); null if scores are missing or corrected",
+    )
 
 
 class StandardOfBoard(Model):
@@ -324,6 +329,11 @@ class ComparisonAnswer(Model):
     )
     effect_size: float | None = Field(
         description="The mean difference in standard deviations of the differences; null if there is no spread"
+    )
+    detectable_difference: float | None = Field(
+        None,
+        description="The smallest true difference of these runs that so many topics show with a probability of 80 % "
+        "(paired t-test, `alpha` divided by the number of pairs of the request); null if nothing varies",
     )
     tests: list[PairTestAnswer]
     equivalence: EquivalenceAnswer | None = Field(description="Null unless `margin` is given")

@@ -165,8 +165,9 @@ class KnownVariance(JsonBody):
 class DesignRequest(JsonBody):
     """A request for a design. `t-test` and `anova` need `difference`, `anova` also `runs`; `interval` needs `width`.
 
-    `t-test` and `interval` take one of `variance` and `difference_variance`, and `anova` takes `variance`. `interval`
-    takes `correlation` and `topics` of a cheap judge, whose means people correct.
+    `t-test`, `interval` and `detect` take one of `variance` and `difference_variance`, and `anova` takes `variance`.
+    `interval` takes `correlation` and `topics` of a cheap judge, whose means people correct. `detect` is the reverse of
+    `t-test`: it needs `topics`, and may take `runs`, of which all pairs are compared.
     """
 
     model_config = ConfigDict(
@@ -174,8 +175,8 @@ class DesignRequest(JsonBody):
     )
 
     method: DesignMethod = Field(
-        description="What should succeed: the paired t-test of two runs, the analysis of variance of several, or a "
-        "narrow confidence interval of the difference of two runs"
+        description="What should succeed: the paired t-test of two runs, the analysis of variance of several, a narrow "
+        "confidence interval of the difference of two runs; or `detect`: the smallest difference that topics show"
     )
     difference: float | None = Field(
         None,
@@ -190,7 +191,7 @@ class DesignRequest(JsonBody):
     difference_variance: float | None = Field(
         None, description="Variance of the differences of two runs by topic; twice `variance` if that is given"
     )
-    runs: int | None = Field(None, description="Number of runs that are compared")
+    runs: int | None = Field(None, description="Number of runs that are compared; two by default with `detect`")
     alpha: float = Field(0.05, description="Significance level")
     power: float | None = Field(
         None, description="Probability with which the difference should be found; 0.8 by default"
@@ -201,7 +202,9 @@ class DesignRequest(JsonBody):
         "people, by topic, from 0 to 1. The answer is then how many topics people must judge",
     )
     topics: int | None = Field(
-        None, description="With `correlation`: number of topics that the cheap judge has; any number by default"
+        None,
+        description="With `correlation`: number of topics that the cheap judge has; any number by default. With "
+        "`detect`: number of topics of the collection",
     )
 
 
@@ -209,7 +212,7 @@ class DesignAnswer(Model):
     """The smallest number of topics that is enough (Sakai, Information Retrieval Journal 19(3), 2016)."""
 
     method: str
-    topics: int = Field(description="With `correlation`, those that people must judge")
+    topics: int = Field(description="With `correlation`, those that people must judge; with `detect`, those given")
     power: float | None = Field(description="The power with so many topics; null for `interval`")
     width: float | None = Field(description="The expected width of the interval; null for the tests")
     variance: float = Field(description="The variance that was used: of scores for `anova`, else of differences")
@@ -219,4 +222,7 @@ class DesignAnswer(Model):
     )
     topics_alone: int | None = Field(
         None, description="With `correlation`: topics that are needed without the cheap judge; null for over a million"
+    )
+    difference: float | None = Field(
+        None, description="With `detect`: the smallest difference of means that the paired t-test finds with this power"
     )

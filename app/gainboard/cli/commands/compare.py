@@ -2,76 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
-from gainboard.cli.command import Argument, Example, Misuse, Option, command, refuse
-from gainboard.cli.compared_files import FORMS, ComparedFiles
-from gainboard.cli.files import RUN_FILES, Reading, expand_folders, open_counted, short_names, unpacked
-from gainboard.cli.loading import ScoreFiles
-from gainboard.cli.options import STANDARD_INPUT
-from gainboard.cli.parallel import PlainCount
+from gainboard.cli.command import Example, Misuse, Option, command, refuse
+from gainboard.cli.compared_files import FORMS, ComparedFiles, FilesToCompare, find_baseline
+from gainboard.cli.files import expand_folders
 from gainboard.cli.progress import has_colours
-from gainboard.cli.scored_files import FilesToScore, ScoredFile, ScoredFiles, score_files
-from gainboard.errors import BadSetting, GainboardError
+from gainboard.cli.scored_files import ScoredFiles, score_files
+from gainboard.errors import BadSetting
 from gainboard.evaluation.boards.pair_statistics import compare_pairs, pair_up
-from gainboard.evaluation.scoring.score_files import as_file_scores
-from gainboard.metrics import Scale
-from gainboard.notation.sources import run_name
 from gainboard.notation.texts import read_number
-from gainboard.trec import RunReader
-
-MOST_SHOWN: Final = 10
-"""The most runs that a message lists."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilesToCompare(FilesToScore):
-    """Runs and judgments, or scores that were computed elsewhere: then arguments are systems."""
-
-    qrels: Annotated[
-        str,
-        Argument("judgments; - is standard input; with --scores, a system"),
-        Option("judgments; all arguments are then runs", metavar="QRELS"),
-    ] = ""
-    runs: Annotated[
-        Sequence[str],
-        Argument("run files or folders of them; with --scores, systems", metavar="RUN_FILE"),
-        RUN_FILES,
-    ] = ()
-    of_scores: ScoreFiles
-
-    def score_systems(self, baselines: Sequence[str]) -> ScoredFiles:
-        """Return the scores of the systems that are named, or of all. Raise BadSetting for options about judgments."""
-        if self.parameters or self.names != "gainboard" or self.reading != Reading():
-            raise BadSetting("Scores were computed already. Leave out parameters of metrics, and how files are read.")
-        systems, files = [name for name in (self.qrels, *self.runs) if name], self.of_scores
-        options = {"direction": files.direction, "missing": files.missing}
-        systems = [*systems, *baselines] if systems else []
-        table = as_file_scores(files.read(), self.metrics, systems=systems, **options)
-        if unknown := [name for name in baselines if name not in table.runs]:
-            raise BadSetting(f"--baseline {unknown[0]} is no system of these scores. Use one of its names.")
-        runs = [
-            ScoredFile(name, (), int(missing), scores, means)
-            for name, missing, scores, means in zip(
-                table.runs, table.scores.arrays.topics_missing, table.by_topic, table.means, strict=True
-            )
-        ]
-        for note in () if self.quiet else table.notes:
-            print(f"note: {note}", file=sys.stderr)
-        return ScoredFiles(
-            **{field.name: getattr(table.scores, field.name) for field in fields(table.scores)},
-            qrels=" ".join(files.scores),
-            scale=Scale(1, 1000, False),
-            runs=runs,
-            files=table.runs,
-            refused={},
-            per_topic=self.per_topic,
-        )
 
 
 def _read_margin(text: str) -> float:
@@ -128,7 +70,7 @@ def compare(
         raise Misuse("the following arguments are required: QRELS, RUN_FILE; or --scores FILE")
     else:
         runs = expand_folders(files.runs, files.qrels)
-        kept = list(dict.fromkeys(_find_baseline(name, runs) for name in baselines))
+        kept = list(dict.fromkeys(find_baseline(name, runs) for name in baselines))
         others = [file for file in dict.fromkeys(runs) if file not in kept]
     if not (kept and others) and len(others) != 2:
         raise BadSetting(
@@ -149,38 +91,3 @@ def compare(
         print(f"note: {remark}", file=sys.stderr)
     sys.stdout.writelines(FORMS[format](compared, has_colours(sys.stdout)))
     return 1 if scored.refused else 0
-
-
-def _find_baseline(name: str, files: Sequence[str]) -> str:
-    """Return the file of a baseline: a run file, a run by its printed name or without a suffix, or by its tag.
-
-    Raise BadSetting if there is none, or several. It is asked before any file is read as a whole.
-    """
-    if name in files or name == STANDARD_INPUT:
-        return name
-    if os.path.isfile(name):
-        return next((file for file in files if os.path.isfile(file) and os.path.samefile(file, name)), name)
-    shown = short_names(files)
-    for names in (shown, [run_name(Path(file)) for file in files], map(_find_tag, files)):
-        fitting = [file for file, shown_name in zip(files, names, strict=True) if shown_name == name]
-        if len(fitting) > 1:
-            raise BadSetting(
-                f"--baseline {name} names {len(fitting)} runs: {', '.join(fitting)}. Name one of the files."
-            )
-        if fitting:
-            return fitting[0]
-    some = ", ".join([*shown[:MOST_SHOWN], *(["..."] if len(shown) > MOST_SHOWN else [])])
-    raise BadSetting(f"--baseline {name} is no file, and the name or tag of no run. Available: {some}")
-
-
-def _find_tag(name: str) -> str:
-    """Return the run tag of the first line of a file; empty if it has none, or cannot be read."""
-    if not os.path.isfile(name):
-        return ""  # Standard input can be read only once, so its tag is not known yet.
-    try:
-        with open_counted(name, PlainCount()) as file:
-            reader = RunReader(unpacked(file))
-            reader.first_document()
-            return reader.tag
-    except GainboardError:
-        return ""

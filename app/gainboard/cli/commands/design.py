@@ -1,4 +1,4 @@
-"""Compute how many topics a new collection needs."""
+"""Compute how many topics a new collection needs, or which difference topics show."""
 
 from __future__ import annotations
 
@@ -137,6 +137,40 @@ def interval(
     _print_design(question, format)
 
 
+@command(
+    "for the smallest difference that topics show",
+    Example("gainboard design detect --topics 50 --difference-variance 0.02", "of one pair of runs"),
+    Example("gainboard design detect --topics 50 --variance 0.05 --runs 45", "of all pairs of 45 runs"),
+)
+def detect(
+    *,
+    topics: Annotated[int, Option("how many topics there are", metavar="N")],
+    runs: Annotated[
+        int | None, Option("how many runs are compared, all pairs of them (default: 2)", metavar="M")
+    ] = None,
+    power: Power = POWER,
+    variances: EitherVariance = (),
+    difference_variance: DifferenceVariance = None,
+    alpha: Alpha = 0.05,
+    format: Format = "table",
+) -> None:
+    """Compute the smallest true difference of two runs that the paired t-test of so many topics finds with this power.
+    No server is needed. It is the reverse of `design t-test`.
+
+    For several runs, alpha is divided by the number of their pairs. A board says the same of its own runs.
+    """
+    question = DesignQuestion(
+        method="detect",
+        topics=topics,
+        runs=runs,
+        power=power,
+        variance=_pool(variances),
+        difference_variance=difference_variance,
+        alpha=alpha,
+    )
+    _print_design(question, format)
+
+
 def _pool(variances: Variances) -> float | None:
     """Return the variance of several collections together, or the only one."""
     if len(variances) < 2:
@@ -150,6 +184,7 @@ def _pool(variances: Variances) -> float | None:
 def _print_design(question: DesignQuestion, format: Format) -> None:
     design = {"method": question.method, **asdict(design_topics(question))}
     columns = COLUMNS if question.correlation is None else (*COLUMNS, "topics_alone")
+    columns = ("method", "topics", "difference", *COLUMNS[2:]) if question.method == "detect" else columns
     if format == "json":
         print_json(design)
     else:

@@ -163,6 +163,7 @@ def _rank_scores(at: CorrectableCampaign, metrics: Sequence[str], query: Leaderb
     values: dict[str, Any] = {"groups_test": None, "no_groups_because": test}
     if isinstance(test, BoardGroups):
         settings = {"name": BootstrapRange.name, "alpha": ALPHA, "seed": SEED, "draws": test.draws}
+        settings |= {"detectable_difference": test.detectable}
         counts = {"topics": test.topics, "pairs": test.pairs, "different_pairs": test.different_pairs}
         counts["missing"] = test.missing
         values = {"groups_test": settings | counts, "no_groups_because": None}
@@ -193,6 +194,9 @@ def _remarks_on(board: Leaderboard) -> Iterator[str]:
         by = f"{test.name}, alpha {test.alpha:g}, {test.draws:,} draws, seed {test.seed}"
         pairs = f"{test.different_pairs} of {test.pairs} pairs of runs" if test.different_pairs else "No two runs"
         yield f"{pairs} are told apart ({by})."
+        if (shown := test.detectable_difference) is not None:
+            among = f"{test.topics} topics at 80 % power and {test.pairs:,} pair{'s' * (test.pairs > 1)}"
+            yield f"Differences below {shown:.3f} are not reliably told apart here, with {among}."
     elif len(board.rows) > 1:
         yield f"No groups: {board.no_groups_because}"
     yield from board.notes

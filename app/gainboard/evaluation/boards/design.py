@@ -1,10 +1,12 @@
 """Topic set size design: the number of topics that a new collection needs, for a wanted power or interval.
 
-With a cheap judge of all topics, it is the number of topics that people must judge.
+With a cheap judge of all topics, it is the number of topics that people must judge. The reverse is the difference that
+the topics of a collection show.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,9 +15,11 @@ import numpy as np
 from gainboard.errors import InvalidRequest
 from gainboard.statistics.corrected_means import LEAST_OTHERS, LEAST_TRUSTED
 from gainboard.statistics.topic_sets import (
+    LEAST_DETECTING,
     MOST_TOPICS,
     anova_design,
     corrected_interval_design,
+    detectable_difference,
     interval_design,
     interval_width,
     pooled_variance,
@@ -27,15 +31,23 @@ TAKEN: dict[DesignMethod, tuple[str, ...]] = {
     "t-test": ("difference", "power"),
     "anova": ("difference", "power", "runs"),
     "interval": ("width", "correlation", "topics"),
+    "detect": ("topics", "power", "runs"),
 }
 """The parameters of each method besides alpha and a variance."""
-OPTIONAL = ("power", "correlation", "topics")
+OPTIONAL: dict[DesignMethod, tuple[str, ...]] = {
+    "t-test": ("power",),
+    "anova": ("power",),
+    "interval": ("correlation", "topics"),
+    "detect": ("power", "runs"),
+}
+"""Those of them that may be left out."""
 POWER = 0.8
 MOST_RUNS, MOST_FREEDOM = 10_000, 10**9
 _SIZES, _VARIANCES = (1e-6, 1e6), (1e-12, 1e12)
 _RANGES = {"difference": _SIZES, "width": _SIZES, "variance": _VARIANCES, "difference_variance": _VARIANCES}
-_RANGES |= {"correlation": (0.0, 1.0), "topics": (LEAST_TRUSTED + LEAST_OTHERS, MOST_TOPICS)}
-_EXAMPLES = {"difference": "0.1", "width": "0.2", "runs": "10"}
+_RANGES |= {"correlation": (0.0, 1.0)}
+_LEAST_TOPICS = {"interval": LEAST_TRUSTED + LEAST_OTHERS, "detect": LEAST_DETECTING}
+_EXAMPLES = {"difference": "0.1", "width": "0.2", "runs": "10", "topics": "50"}
 
 
 def pool(variances: Sequence[tuple[float, int]]) -> float:
@@ -59,7 +71,8 @@ class DesignQuestion:
     """The wanted design. `variance` is that of scores within runs, `difference_variance` that of two runs' differences.
 
     `correlation` is that of a cheap judge's differences with those of people, by topic, and `topics` the number of
-    topics that the cheap judge has; None for any number. Parameters that the method does not take are None.
+    topics that the cheap judge has; None for any number. For `detect`, they are those of the collection, and all pairs
+    of its `runs` are compared, or one pair. Parameters that the method does not take are None.
     """
 
     method: DesignMethod
@@ -76,7 +89,10 @@ class DesignQuestion:
 
 @dataclass(frozen=True)
 class NeededTopics:
-    """The smallest sufficient number of topics, and the power or the expected width of the interval with them."""
+    """The smallest sufficient number of topics, and the power or the expected width of the interval with them.
+
+    For `detect`, the number is given, and `difference` is the smallest one that so many topics show.
+    """
 
     topics: int
     power: float | None
@@ -89,6 +105,7 @@ class NeededTopics:
     """
     topics_alone: int | None = None
     """The topics that people alone would need, with a cheap judge; None if these are more than `MOST_TOPICS`."""
+    difference: float | None = None
 
 
 def design_topics(question: DesignQuestion) -> NeededTopics:
@@ -101,6 +118,14 @@ def design_topics(question: DesignQuestion) -> NeededTopics:
     variance = _variance(question)
     if question.correlation is not None:
         return _with_cheap_judge(question, question.correlation, variance)
+    if question.method == "detect":
+        assert question.topics is not None
+        alpha = question.alpha / math.comb(question.runs or 2, 2)
+        shown, is_doubled = (
+            detectable_difference(question.topics, variance, alpha, power),
+            question.variance is not None,
+        )
+        return NeededTopics(question.topics, power, None, variance, is_doubled, difference=shown)
     if question.method == "interval":
         assert question.width is not None
         design = interval_design(question.width, variance, question.alpha)
@@ -140,18 +165,19 @@ def _with_cheap_judge(question: DesignQuestion, correlation: float, variance: fl
 
 
 def _require_own_parameters(question: DesignQuestion) -> None:
-    taken = TAKEN[question.method]
-    for name in ("difference", "width", "runs", *OPTIONAL):
+    taken, optional = TAKEN[question.method], OPTIONAL[question.method]
+    for name in ("difference", "width", "runs", "power", "correlation", "topics"):
         value = getattr(question, name)
         if value is not None and name not in taken:
             raise _refuse(name, "not-used", f"The method {question.method} takes no {name}. Leave it out.")
-        if value is None and name in taken and name not in OPTIONAL:
+        if value is None and name in taken and name not in optional:
             raise _refuse(name, "missing", f"The method {question.method} needs {name}. Example: {_EXAMPLES[name]}.")
-    for name, (low, high) in _RANGES.items():
+    ranges = _RANGES | {"topics": (_LEAST_TOPICS.get(question.method, 2), MOST_TOPICS)}
+    for name, (low, high) in ranges.items():
         value = getattr(question, name)
         if value is not None and not low <= value <= high:
             raise _refuse(name, "out-of-range", f"{name} is {value:g}. Give a number from {low:g} to {high:g}.")
-    if question.topics is not None and question.correlation is None:
+    if question.method == "interval" and question.topics is not None and question.correlation is None:
         raise _refuse("topics", "not-used", "topics are those of a cheap judge. Give `correlation` as well.")
     if question.runs is not None and not 2 <= question.runs <= MOST_RUNS:
         raise _refuse("runs", "out-of-range", f"runs is {question.runs}. Give a whole number from 2 to {MOST_RUNS:,}.")

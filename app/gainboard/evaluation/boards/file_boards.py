@@ -1,4 +1,4 @@
-"""`gainboard.leaderboard` and `gainboard.compare`: boards and comparisons of files, frames and dictionaries.
+"""`gainboard.leaderboard`, `compare`, `gate` and `table` of files, frames and dictionaries.
 
 These have runs and judgments, or scores that were computed elsewhere.
 """
@@ -11,15 +11,19 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gainboard.errors import BadInput
+from gainboard.evaluation.boards.gates import Gate, gate_scores, paired_scores
 from gainboard.evaluation.boards.leaderboard import BoardGroups, tested_groups
 from gainboard.evaluation.boards.pair_statistics import PairComparison, compare_pairs, pair_up
+from gainboard.evaluation.boards.paper_tables import PaperTable, paper_table
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS
 from gainboard.evaluation.scoring.file_scores import FileScores, score
 from gainboard.evaluation.scoring.score_files import as_file_scores, read_score_files
 from gainboard.evaluation.scoring.scores import ScoreTable, rank_by_mean
 from gainboard.notation.frames import Framed
 from gainboard.notation.sources import Table
+from gainboard.statistics.significance import Correction
 from gainboard.trec.score_matrices import ScoresFile
+from gainboard.vocabulary import Combination
 
 
 class FileRank(NamedTuple):
@@ -159,7 +163,8 @@ class FilePairs(Framed):
             row |= {"a": pair.means[0], "b": pair.means[1], "won": pair.won, "lost": pair.lost, "tied": pair.tied}
             if gaps := pair.statistics:
                 row |= {"difference": gaps.difference, "low": gaps.low, "high": gaps.high}
-                row |= {"effect_size": gaps.effect_size} | {test.name: test.asl for test in gaps.tests}
+                row |= {"effect_size": gaps.effect_size, "detectable": gaps.detectable}
+                row |= {test.name: test.asl for test in gaps.tests}
                 row |= {"holm": gaps.tests[0].asl_holm, "benjamini-hochberg": gaps.tests[0].asl_benjamini_hochberg}
                 row["max-t"] = next((test.asl_max_t for test in gaps.tests if test.asl_max_t is not None), None)
                 if equivalence := gaps.equivalence:
@@ -204,3 +209,54 @@ def compare(
         )
     pairs = pair_up(scored.runs, baselines)
     return FilePairs(list(compare_pairs(scored.scores, pairs, margin)), scored.notes)
+
+
+def gate(
+    qrels: Table = None,
+    old: Any = None,
+    new: Any = None,
+    metrics: Sequence[str] = (),
+    *,
+    margin: float | str,
+    scores: Any = None,
+    combination: Combination = "holm",
+    **options: Any,
+) -> Gate:
+    """Return whether the run `new` is worse than the run `old`, or surely not by the `margin` or more.
+
+    `margin` is in the units of the metrics, or a share of the old run's mean: `"2%"`. `combination` says how several
+    metrics make one verdict: "holm", "all" or "any". Everything else is as for `gainboard.leaderboard`; of `scores`,
+    `old` and `new` are names of systems, and otherwise a table each.
+
+    Raise BadInput for a margin that is not above 0, and for fewer than two topics on which both runs have a score.
+    """
+    if old is None or new is None or (scores is not None and old == new):
+        raise BadInput("Two runs are needed, the old one and the new one: gate(qrels, old, new, margin=0.01).")
+    names, runs = ("old", "new"), None if scores is not None else {"old": old, "new": new}
+    if scores is not None:
+        options["systems"] = names = (str(old), str(new))
+    scored = _scored(qrels, runs, scores, [metrics] if isinstance(metrics, str) else metrics, options)
+    pairs = paired_scores(scored.scores, *scored.scores.by_topic.swapaxes(0, 1))
+    return gate_scores(names, pairs, margin, combination, scored.notes)
+
+
+def table(
+    qrels: Table = None,
+    runs: Any = None,
+    metrics: Sequence[str] = (),
+    *,
+    scores: Any = None,
+    baseline: str | None = None,
+    correction: Correction = "holm",
+    caption: str | None = None,
+    label: str = "means",
+    asl: bool = False,
+    **options: Any,
+) -> PaperTable:
+    """Return the table of a paper, as `gainboard table` does: means, and where runs differ from the `baseline`.
+
+    Without a baseline, runs have letters as on a board. `asl` adds the corrected levels in print. Everything else is
+    as for `gainboard.leaderboard`. Raise BadInput for a baseline that is no run, or a label that is no slug.
+    """
+    scored = _scored(qrels, runs, scores, [metrics] if isinstance(metrics, str) else metrics, options)
+    return paper_table(scored.scores, baseline=baseline, correction=correction, caption=caption, label=label, asl=asl)

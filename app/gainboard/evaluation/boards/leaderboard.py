@@ -23,8 +23,9 @@ from gainboard.evaluation.scoring.scores import rank_by_mean
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
 from gainboard.metrics import BoundMetric
 from gainboard.statistics import bootstrap_range
-from gainboard.statistics.means import pair_count, pair_differences
+from gainboard.statistics.means import pair_count, pair_differences, unit_of
 from gainboard.statistics.multiple_comparisons import DifferenceGroups
+from gainboard.statistics.topic_sets import detectable_difference, residual_variance
 from gainboard.store import audit
 from gainboard.store.database import may_take_long
 from gainboard.store.records import Run, TopicGroup
@@ -364,6 +365,8 @@ class BoardGroups:
     ranges: Floats
     missing: int = 0
     """The number of scores that are missing: the mean of a run is over those that it has."""
+    detectable: float | None = None
+    """The smallest difference that the topics show, with the power 0.8 and for all pairs together; None if unknown."""
 
     @classmethod
     def of(cls, names: Sequence[str], scores: Floats) -> BoardGroups:
@@ -380,7 +383,11 @@ class BoardGroups:
             ranges = bootstrap_range.bootstrap_ranges(scores, bootstrap_range.affordable_resamples(runs, topics), SEED)
             missing = int(np.count_nonzero(np.isnan(scores)))
             means = np.nanmean(scores, axis=1) if missing else scores.mean(axis=1)
-            tested = _TESTED.keep(key, cls(names, means, topics, ranges, missing))
+            # The differences of the average pair vary twice as much as the residuals of runs and topics.
+            variance = 2 * residual_variance(scores / unit_of(scores)) if not missing else 0.0
+            seen = detectable_difference(topics, variance, ALPHA / pair_count(runs))
+            detectable = seen and seen * unit_of(scores)
+            tested = _TESTED.keep(key, cls(names, means, topics, ranges, missing, detectable))
         return tested
 
     @cached_property

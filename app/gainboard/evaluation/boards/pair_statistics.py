@@ -41,6 +41,7 @@ from gainboard.statistics.significance import (
     find_test,
     least_levels,
 )
+from gainboard.statistics.topic_sets import detectable_difference
 from gainboard.vocabulary import round_score
 
 Floats = NDArray[np.float64]
@@ -107,7 +108,8 @@ class PairStatistics:
     """The statistics of the differences, the first run's score minus the second's.
 
     `low` and `high` are the ends of the 95 % interval of the mean `difference`, Student's t. `effect_size` is the mean
-    in standard deviations of the differences; NaN if there is no spread. `deciding` are topics: see `deciding_topics`.
+    in standard deviations of the differences; NaN if there is no spread. `detectable` is the smallest true difference
+    that the topics show, for all pairs together; None if nothing varies. `deciding` are topics: see `deciding_topics`.
     `turning` and `tipping` are the topics of `pivotal_topics`: without one, the sign or the significance is another.
     Significance is that of the t-test, corrected by Holm's method.
     """
@@ -116,6 +118,7 @@ class PairStatistics:
     low: float
     high: float
     effect_size: float
+    detectable: float | None
     tests: Sequence[PairTest]
     deciding: Sequence[str]
     turning: Sequence[str]
@@ -181,6 +184,7 @@ class PairComparison:
             "difference": statistics and statistics.difference,
             "interval": statistics and (statistics.low, statistics.high),
             "effect_size": statistics and _or_none(statistics.effect_size),
+            "detectable_difference": statistics and statistics.detectable,
             "tests": [test._asdict() for test in statistics.tests] if statistics else [],
             "equivalence": equivalence,
             "alpha": ALPHA,
@@ -310,15 +314,17 @@ def _statistics(
                 [_named(topics, np.flatnonzero(row)) for row in pivotal]
                 for pivotal in pivotal_topics(scaled, alphas[part])
             )
-        sizes = effects_of(scaled).size.tolist()
+        sizes, variances = effects_of(scaled).size.tolist(), scaled.var(axis=1, ddof=1).tolist()
         for row, place in enumerate(group.places.tolist()):
             number = start + row
             equivalence = None
             if margin is not None:
                 levels = _or_none(float(asls[number])), _or_none(float(holm_of_tost[number]))
                 equivalence = Equivalence(margin, *levels, float(low[row] * unit), float(high[row] * unit))
+            shown = detectable_difference(len(topics), variances[row], ALPHA / len(places))
             statistics[place] = PairStatistics(
                 *(float(effects.difference[row]), float(effects.low[row]), float(effects.high[row]), sizes[row]),
+                None if shown is None else shown * unit,
                 [*tests[number], by_range[number]],
                 _named(topics, deciding_topics(scaled[row], float(alphas[number]))),
                 turning[row],
