@@ -7,8 +7,6 @@ import math
 from itertools import combinations
 
 import numpy as np
-import pandas
-import polars
 import pytest
 from scipy import stats
 
@@ -20,6 +18,7 @@ from gainboard.evaluation.scoring.score_files import read_score_files
 from gainboard.statistics.draws import Draws
 from tests.trec.test_score_formats import TASK
 
+pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
 SYSTEMS, TOPICS = 9, 12
 GENERATOR = np.random.default_rng(7)
 SCORES = (GENERATOR.random((SYSTEMS, TOPICS)) / 2 + np.linspace(0, 0.5, SYSTEMS)[:, np.newaxis]).round(4)
@@ -209,8 +208,10 @@ def test_boards_are_printed_in_every_form(folder, capsys):
     refused = printed(capsys, "leaderboard", "--scores", "gaps.csv", "--judgments", "model", code=1).err
     assert refused.startswith("gainboard: --judgments is about judgments or a server")
     (folder / "bad.csv").write_text("model,a,b\nx,1,?\nx,1,0\n")
-    refused = printed(capsys, "leaderboard", "--scores", "bad.csv", code=1).err
-    assert [line.partition(" ")[0] for line in refused.splitlines()[:2]] == ["bad.csv:2:", "bad.csv:3:"]
+    (folder / "worse.csv").write_text("model,a,b\nx\n")
+    refused = printed(capsys, "leaderboard", "--scores", "bad.csv", "accuracy.csv", "worse.csv", code=1).err
+    places = [line.partition(" ")[0] for line in refused.splitlines()]
+    assert places[:3] == ["bad.csv:2:", "bad.csv:3:", "worse.csv:2:"]
     lower = printed(capsys, "leaderboard", "--scores", "accuracy.csv", "--direction", "lower", "-f", "csv").out
     assert next(csv.DictReader(io.StringIO(lower)))["run"] == FRAME.mean(axis=1).idxmin()
 

@@ -55,8 +55,10 @@ CollectionKind = Literal["judged", "scores"]
 """A collection has judgments and runs, which are scored here, or it has scores that were computed elsewhere."""
 ProcessKind = Literal["server", "worker"]
 THESE_TASKS: Final = "these tasks alone: intervals describe other tasks like these"
-"""What the topics of a collection of scores are a sample of, unless its organisers say something else."""
+"""The sample that the topics of a collection of scores are, unless its organisers say something else."""
 Direction = Literal["up", "down"]
+DirectionSaid = Literal["up", "down", "higher", "lower"]
+"""A direction in a request: `higher` and `lower` scores are better under `up` and `down`."""
 LEAVE_OUT: Final = "leave-out"
 """The rule for missing scores that leaves their cells empty: means are over the cells that are there."""
 Columns = Literal[

@@ -188,9 +188,8 @@ def test_missing_scores_are_tested_as_the_definition_says(shared):
     assert (board["groups_test"]["topics"], board["groups_test"]["missing"]) == (14, 8)
     n, there = scores.shape[1], [[topic for topic in range(14) if row[topic] == row[topic]] for row in scores]
     means = [math.fsum(row[topic] for topic in of_run) / len(of_run) for row, of_run in zip(scores, there, strict=True)]
-    known, factors = list(map(set, there)), []
-    for m in map(len, there):
-        factors.append(math.sqrt(m / (m - 1)) * stats.t.ppf(0.975, m - 1) / stats.t.ppf(0.975, n - 1))
+    known, all_there = list(map(set, there)), stats.t.ppf(0.975, n - 1)
+    factors = [math.sqrt(m / (m - 1)) * stats.t.ppf(0.975, m - 1) / all_there for m in map(len, there)]
     ranges = []
     for part in range(10):
         for resample in Draws(0, "bootstrap-range", part).resamples(1000, n).tolist():
@@ -295,7 +294,7 @@ def test_a_release_is_the_same_elsewhere_and_can_be_made_again(tmp_path, capsys)
         lab = Scores(here, sample_of="questions of 2026", **RELEASED)
         for name, content in (("f1", drawn(9)), ("accuracy", scores)):
             wanted = (systems, topics) if name == "accuracy" else (SYSTEMS, TOPICS)
-            assert lab.put(csv_of(content, *wanted), name, low=0, high=3, direction="down").status_code == 201
+            assert lab.put(csv_of(content, *wanted), name, low=0, high=3, direction="lower").status_code == 201
         assert lab.put(csv_of(scores, [*systems[:-1], "vendor/name"], topics)).status_code == 201
         lab.organiser.put(f"{lab.path}/topic-groups/few", json=["01", "02", "03"]).raise_for_status()
         job = lab.ask("bootstrap-sensitivity", metrics=["accuracy"], runs=["s0", "s1", "vendor-name"], resamples=FEW)

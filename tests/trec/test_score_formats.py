@@ -15,13 +15,17 @@ SAMPLE = (
     '"reference": ["2"]}, "output": {"raw": ["2"]}, "answer_attribution": [], "evaluation": {"score": %s, '
     '"is_correct": true}}\n'
 )
+SOURCE = '"source_data": {"dataset_name": "MMLU", "source_type": "url", "url": ["https://example.org/mmlu"]}'
+RESULT = (
+    '{"evaluation_name": "%s", ' + SOURCE + ', "metric_config": {"metric_id": "accuracy", "lower_is_better": false}, '
+    '"score_details": {"score": %s}}'
+)
 AGGREGATE = (
-    '{"schema_version": "0.3.0", "evaluation_id": "a/openai_gpt-x/1", "retrieved_timestamp": "1", '
-    '"source_metadata": {}, "model_info": {"name": "gpt-x", "id": "openai/gpt-x"}, "eval_library": {}, '
-    '"evaluation_results": [{"evaluation_name": "anatomy", "source_data": {}, "metric_config": {"metric_id": '
-    '"accuracy", "lower_is_better": false}, "score_details": {"score": 0.5}}, {"evaluation_name": "algebra", '
-    '"source_data": {}, "metric_config": {"metric_id": "accuracy", "lower_is_better": false}, "score_details": '
-    '{"score": 0.25}}]}'
+    '{"schema_version": "0.3.0", "evaluation_id": "a/openai_gpt-x/1", "retrieved_timestamp": "1", "source_metadata": '
+    '{"source_type": "evaluation_run", "source_organization_name": "x", "evaluator_relationship": "third_party"}, '
+    '"model_info": {"name": "gpt-x", "id": "openai/gpt-x", "additional_details": {"deployment_type": "unknown", '
+    '"model_availability": "unknown"}}, "eval_library": {"name": "inspect", "version": "1"}, "evaluation_results": ['
+    f"{RESULT % ('anatomy', 0.5)}, {RESULT % ('algebra', 0.25)}]}}"
 )
 TASK = (
     '{"dataset_revision": "5345895c", "evaluation_time": 44.2, "mteb_version": "1.12.41", "scores": {"test": ['
@@ -134,6 +138,27 @@ def test_every_fault_is_told_with_its_lines():
     assert faults("model,a,a\nx,1,2\n") == [("bad-header", 1, None)]
     assert faults("Results of our system\n1 2 3\n") == [("bad-header", 1, None)]
     assert faults("model,a,b\nx,,\n") == faults("") == [("empty-file", None, None)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"evaluation_results": [1, {"metric_config": 5, "score_details": [2]}], "model_info": "x"}',
+        '{"task_name": "X", "scores": {"test": 5}}',
+        '{"task_name": "X", "scores": {"test": [1, {"main_score": "a"}]}}',
+        '{"task_name": 5, "scores": {"dev": [], "other": []}}',
+        "[[1], 2]",
+        '[{"evaluation": {"score": 1}}]',
+        '{"evaluation": 3}',
+        '{"x": 5}',
+        '{"x": {"1": {"2": 3}}}',
+        "[]",
+        '{"task_name": "X", "scores": {"test": [{"main_score": 1%s}]}}' % ("0" * 400),
+        '{"a": {}}\n{"b": 1e999}',
+    ],
+)
+def test_other_json_is_a_fault_and_no_error(text):
+    assert {code for code, _, _ in faults(text)} <= {"bad-json", "bad-number", "empty-name", "empty-file"}
 
 
 def test_what_is_no_text_is_named_with_the_tool_that_makes_it_one():

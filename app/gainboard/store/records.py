@@ -104,7 +104,7 @@ class Collection:
     ignore_identical_ids: bool
     kind: CollectionKind
     sample_of: str | None
-    """What the topics are a sample of, as its organisers say."""
+    """The text of its organisers about what the topics are a sample of; None if there is none."""
     damage: tuple[Damage, ...] = ()
 
     @property
@@ -114,7 +114,7 @@ class Collection:
 
     @property
     def sample_shown(self) -> str | None:
-        """What boards say that the topics are a sample of; None if they say nothing."""
+        """The text of boards about what the topics are a sample of; None if they say nothing."""
         return self.sample_of or (THESE_TASKS if self.has_scores_alone else None)
 
     @property

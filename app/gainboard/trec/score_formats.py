@@ -386,13 +386,17 @@ def read_json(chunks: Iterable[bytes], grid: ScoreGrid, name: str | None, measur
                 grid.add(system, topic, name or "score", _token(value))
 
 
-def read_json_lines(chunks: Iterable[bytes], grid: ScoreGrid, name: str | None, measure: str | None) -> None:
+def read_json_lines(
+    chunks: Iterable[bytes], limits: FileLimits, grid: ScoreGrid, name: str | None, measure: str | None
+) -> None:
     """Read a record from each line: a sample or an aggregate of Every Eval Ever, or the names of a CSV's columns."""
     number, rest = 0, b""
     for chunk in chain(chunks, [b"\n"]):
         *lines, rest = (rest + chunk).split(b"\n")
         if len(rest) > MOST_LINE_BYTES:
             raise TooLarge(f"Line {number + 1} has more than {MOST_LINE_BYTES:,} bytes", limit=MOST_LINE_BYTES)
+        if number + len(lines) > limits.lines:
+            raise limits.exceeded("lines", "The file has more lines than")
         for line in lines:
             number += 1
             if line.strip() and (record := _parse(line, grid, number)) is not None:
@@ -418,9 +422,9 @@ def _add_record(
 ) -> None:
     """Add the score or the scores of a record."""
     if isinstance(record.get("evaluation_results"), list):  # an aggregate of Every Eval Ever has the scores of a model
-        model = dict(record.get("model_info") or ())
-        for result in map(dict, record["evaluation_results"]):
-            details, config = dict(result.get("score_details") or ()), dict(result.get("metric_config") or ())
+        model = _members(record.get("model_info"))
+        for result in map(_members, record["evaluation_results"]):
+            details, config = _members(result.get("score_details")), _members(result.get("metric_config"))
             metric = str(config.get("metric_id") or config.get("metric_name") or name or "score")
             if measure in (None, metric):
                 topic = str(result.get("evaluation_name", ""))
@@ -449,13 +453,24 @@ def _add_task(members: Mapping[str, Any], grid: ScoreGrid, name: str | None, mea
         problem = f"the task has the splits {', '.join(splits) or '(none)'}, and none of them is `test`. Leave one"
         grid.faults.add("bad-json", problem)
         return
-    values: list[Any] = [dict(subset).get(key) for subset in splits[split]]
+    subsets = splits[split] if isinstance(splits[split], list) else []
+    values: list[Any] = [_members(subset).get(key) for subset in subsets]
     if not values or not all(isinstance(value, int | float) for value in values):
         grid.faults.add("bad-json", f"a subset of the task has no number {quoted(key)}. Name another: measure=NAME")
         return
     if len(values) > 1:
         grid.notes.append("the score of a task with several subsets is their mean")
-    grid.add(name or "system", str(members["task_name"]), key, _token(math.fsum(values) / len(values)))
+    grid.add(
+        name or "system",
+        str(members["task_name"]),
+        key,
+        _token(math.fsum(float(_token(value)) for value in values) / len(values)),
+    )
+
+
+def _members(value: object) -> dict[str, Any]:
+    """Return the members of a JSON object, which is a tuple of pairs; of anything else, none."""
+    return dict(value) if isinstance(value, tuple) else {}
 
 
 def _token(value: object) -> str:

@@ -100,7 +100,7 @@ def _read(
         )
         grid.faults.add("bad-header", problem, 1)
     elif chosen == "json" and _JSON_LINES.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()):
-        read_json_lines(pieces, grid, name, measure)
+        read_json_lines(pieces, limits, grid, name, measure)
     elif chosen == "json":
         read_json(pieces, grid, name, measure)
     elif chosen == "csv":

@@ -157,8 +157,9 @@ class LeaderboardRow(Model):
 
 
 class GroupsTest(Model):
-    """The test of all pairs of runs under the metric `by`, on the topics on which all runs with a mean have scores; in a
-    collection of scores, on all topics, where the mean of a run is over the scores that it has.
+    """The test of all pairs of runs under the metric `by`, on the topics on which all runs with a mean have scores.
+
+    Where scores are missing, it is on all topics, and the mean of a run is over the scores that it has.
     """
 
     name: str = Field(examples=["bootstrap-range"])

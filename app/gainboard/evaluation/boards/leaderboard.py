@@ -162,7 +162,7 @@ class Board:
         """The time from which runs are late."""
         return self.scores.collection.late_from
 
-    @property
+    @cached_property
     def has_teams(self) -> bool:
         """False if each run is of a team of its own that is named like the run, as those of files are."""
         return not self.rows or any(row.run.team != row.run.name for row in self.rows)

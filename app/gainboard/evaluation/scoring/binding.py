@@ -107,9 +107,10 @@ class CustomMetric(UploadedMetric):
             stored = score_matrices.scores_of(tx, self.matrix)
         rows = [self._row_of(run) for run in runs]
         columns = [self._column.get(topic, -1) for topic in topics]
-        # The last row and column stand for what the matrix does not have.
-        padded = np.pad(stored, ((0, 1), (0, 1)), constant_values=np.nan)
-        return np.ascontiguousarray(padded[np.ix_(rows, columns)])
+        if -1 in rows or -1 in columns:
+            # The last row and column stand for what the matrix does not have.
+            stored = np.pad(stored, ((0, 1), (0, 1)), constant_values=np.nan)
+        return np.ascontiguousarray(stored[np.ix_(rows, columns)])
 
     def undefined(self, topics: Sequence[str]) -> NDArray[np.bool_]:
         """Return which of the topics the matrix does not have: [topics]."""

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.errors import BadInput, FaultyFile
+from gainboard.errors import FAULTS_SHOWN, BadInput, Fault, FaultyFile
 from gainboard.evaluation.runs.run_files import NO_LIMITS
 from gainboard.evaluation.scoring.binding import UploadedMetric
 from gainboard.evaluation.scoring.file_scores import FileScores
@@ -45,7 +45,9 @@ def read_score_files(
     files are called like their systems. Raise FaultyFile, also for two scores of one cell, and BadInput if there is
     nothing to read.
     """
-    files = []
+    files: list[tuple[str, ScoresFile]] = []
+    faults: list[Fault] = []
+    total = 0
     for name, source in _name_sources(scores):
         try:
             with open(source, "rb") if isinstance(source, Path) else io.BytesIO(source) as file:
@@ -54,10 +56,12 @@ def read_score_files(
                 files.append((str(source) if isinstance(source, Path) else name, read))
         except FaultyFile as error:
             where = str(source) if isinstance(source, Path) else None
-            faults = [replace(fault, file=where) for fault in error.faults]
-            raise FaultyFile(faults, error.total, is_minimum=error.is_minimum) from error
+            faults += [replace(fault, file=where) for fault in error.faults]
+            total += error.total
         except OSError as error:
             raise BadInput(f"Cannot read {source!s}: {error.strerror or error}.") from error
+    if faults:
+        raise FaultyFile(faults[:FAULTS_SHOWN], total)
     if not files:
         raise BadInput("There are no scores. Give a file, a folder, a frame or a dictionary.")
     return files[0][1] if len(files) == 1 else _join(files)
@@ -105,17 +109,14 @@ def _frame_as_csv(frame: Any) -> bytes:
     if hasattr(frame, "to_csv"):
         if is_long or (type(frame.index).__name__ == "RangeIndex" and names and names[0] in known):
             return str(frame.to_csv(index=False)).encode()
-        if type(frame.index).__name__ == "RangeIndex" and not _is_number(frame.iloc[:, 0]):
+        has_names = type(frame.index).__name__ != "RangeIndex"
+        if not has_names and getattr(frame.iloc[:, 0].dtype, "kind", "O") not in "iufb":
             frame = frame.set_index(frame.columns[0])
         corner = str(frame.index.name or "")
         return str(frame.to_csv(index_label=corner if corner.lower() in known else "system")).encode()
     if not is_long and names and names[0] not in known:
         frame = frame.rename({frame.columns[0]: "system"})
     return str(frame.fill_nan(None).write_csv()).encode()
-
-
-def _is_number(column: Any) -> bool:
-    return getattr(column.dtype, "kind", "O") in "iufb"
 
 
 def _join(files: Sequence[tuple[str, ScoresFile]]) -> ScoresFile:
