@@ -1,4 +1,4 @@
-"""Say whether a new run is worse than an old one."""
+"""Tell whether a new run is worse than an old one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def gate(
     ] = "table",
     at: OneCollection,
 ) -> int:
-    """Say whether a new run is worse than an old one, by one-sided tests at 0.05 of the differences by topic: `gate
+    """Tell whether a new run is worse than an old one, by one-sided tests at 0.05 of the differences by topic: `gate
     QRELS OLD NEW`, `gate QRELS NEW --baseline FILE`, `gate -c COLLECTION OLD NEW` or `gate --scores FILE OLD NEW`.
 
     `not worse`: it is surely not worse by the margin or more. `worse`: the mean difference is significantly below 0. If

@@ -40,7 +40,7 @@ OPTIONAL: dict[DesignMethod, tuple[str, ...]] = {
     "interval": ("correlation", "topics"),
     "detect": ("power", "runs"),
 }
-"""Those of them that may be left out."""
+"""The parameters of each method that may be left out."""
 POWER = 0.8
 MOST_RUNS, MOST_FREEDOM = 10_000, 10**9
 _SIZES, _VARIANCES = (1e-6, 1e6), (1e-12, 1e12)

@@ -64,7 +64,7 @@ class GatedMetric:
     topics_needed: int | None
     """The topics that would tell, if the difference stays as it is; None with a verdict, or if over a million."""
     resamples: int | None
-    """None where Student's t decides alone."""
+    """The number of resamples; None where Student's t decides alone."""
     left_out: Sequence[str]
     losses: Sequence[tuple[str, float, float, float]]
     """The topics that lost most: topic, old score, new score, difference."""
