@@ -73,6 +73,8 @@ Origin = Literal["computed", "imported", "verified"]
 OrderBy = Literal["score", "score32", "rank"]
 """The source of a document's rank: its retrieval score, this score in single precision, or the rank in the file."""
 MatrixForm = Literal["json", "csv", "trec_eval"]
+Stray = Literal["refuse", "count"]
+"""A label of nuggets or answers that is none of the known ones is a fault, or it counts as nothing."""
 DesignMethod = Literal["t-test", "anova", "interval"]
 Names = Literal["gainboard", "ir_measures", "trec_eval", "ntcireval", "ndeval"]
 """The tools whose names an expression may use."""
