@@ -1,14 +1,15 @@
 """Draws docs/gallery: `python -m scripts.gallery` asks for every kind of job and report on the demo's campaign.
 
 With names of kinds, it draws these alone. The service is one of this command alone. `made.json` says what was asked,
-for the page and for a test.
+for the page and for a test. The public score matrices are drawn where GAINBOARD_REAL_DATA has them; the name
+`score-matrices` draws these alone.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import shutil
+import os
 import sys
 from collections.abc import Container, Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from zlib import crc32
 from gainboard import demo
 from gainboard.analyses.job_kinds import Kind, every_kind
 from gainboard.analyses.report_kinds import ReportKind, every_report_kind
+from gainboard.cli.loading import ScoreFiles
 from gainboard.client import Gainboard, Job, LocalGainboard, Report
 
 PICTURES = Path(__file__).parents[1] / "docs" / "gallery"
@@ -39,6 +41,8 @@ PARAMS: Mapping[str, Mapping[str, Any]] = {
 SMALL, LARGE, DIVERSE, TWICE = "demo-small", "demo", "diverse", "judged-twice"
 COLLECTIONS = {"corrected-means": LARGE, "judge-agreement": TWICE, "judgments": TWICE}
 """The collections of kinds that need more than `demo-small` has."""
+MATRICES = {"adhoc8": ("adhoc8_ap", "adhoc8_p10"), "web2012": ("web2012_ndcg20", "web2012_err20")}
+"""The files of the public score matrices, by track."""
 ROWS, COLUMNS, LONGEST = 4, 5, 40
 AnyWork = Job | Report
 AnyKind = Kind | ReportKind[Any]
@@ -143,16 +147,30 @@ def _shown(work: AnyWork, name: str) -> dict[str, Any]:
     return {"table": [[cell[:LONGEST].replace("|", "/") for cell in line] for line in lines]}
 
 
+def draw_matrices(matrices: Path) -> None:
+    """Draw which metric of the public score matrices tells more systems apart, as `gainboard job run --scores` does."""
+    for track, metrics in MATRICES.items():
+        files = ScoreFiles(scores=[str(matrices / f"{metric}.csv") for metric in metrics])
+        with files.loaded(track) as gainboard:
+            job = gainboard.job(track, "bootstrap-sensitivity", metrics=list(metrics))
+            print(track, _shown(job, f"scores-{track}")["caption"], job.table().csv, sep="\n", flush=True)
+
+
 def main(names: list[str]) -> None:
     """Write the pictures of these kinds, or of all without any, and what was asked for them."""
+    matrices = Path(os.environ.get("GAINBOARD_REAL_DATA", "")) / "score-matrices"
+    if (not names or "score-matrices" in names) and matrices.is_dir():
+        draw_matrices(matrices)
+    if names == ["score-matrices"]:
+        return
     every: tuple[AnyKind, ...] = (*every_kind(), *every_report_kind())
     wanted = [kind for kind in every if kind.name in names or not names]
     if unknown := {*names} - {kind.name for kind in wanted}:
         raise SystemExit(f"There is no kind {min(unknown)}.")
     before: dict[str, Any] = json.loads(MADE.read_text(encoding="utf-8")) if names else {}
-    if not names:
-        shutil.rmtree(PICTURES, ignore_errors=True)
-        PICTURES.mkdir()
+    for picture in PICTURES.glob("*.svg") if not names else ():
+        if not picture.name.startswith("scores-"):
+            picture.unlink()
     made = {}
     with TemporaryDirectory() as folder, Gainboard.local() as gainboard:
         load(gainboard, Path(folder), {collection_of(kind) for kind in wanted})

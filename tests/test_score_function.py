@@ -188,7 +188,7 @@ def test_boards_and_comparisons_are_those_of_the_commands(prepared):  # noqa: F8
         {**each, **{name: each[name].removeprefix("runs/").removesuffix(".txt") for name in ("run", "baseline")}}
         for each in json.loads(done.out)["comparisons"]
     ]
-    assert [*board.to_pandas()] == ["rank", "run", *board.metrics, "best_rank", "worst_rank", "groups"]
+    assert [*board.to_pandas()] == ["rank", "run", *board.metrics, "low", "high", "best_rank", "worst_rank", "groups"]
     assert found.to_polars().columns == [*found.to_pandas()]
     assert gainboard.score(prepared / "qrels.txt", runs, ["AP"]).to_polars(topics=True).shape == (4 * 12, 3)
     by_default = gainboard.leaderboard(prepared / "qrels.txt", runs, by="P@5")

@@ -1,5 +1,7 @@
 """Two generated campaigns with three levels of relevance: 50 topics and 45 runs of 15 teams, and a small one.
 
+A third one has scores alone: of 12 models on 60 tasks, with some missing.
+
 Teams have different profiles, so that beta, the log base and the gains change the ranking, as in the papers.
 
 Everything is computed from a seed with PCG64's raw numbers, sums and products. These are equal on every machine and in
@@ -21,6 +23,7 @@ from gainboard.evaluation.judgments import qrels, versions
 from gainboard.evaluation.runs import runs
 from gainboard.evaluation.runs.intake import Body
 from gainboard.evaluation.runs.runs import RunDetails
+from gainboard.evaluation.scoring.score_matrices import MatrixSettings, put_matrix
 from gainboard.evaluation.workspace import Workspace
 
 TEAMS = (
@@ -217,13 +220,36 @@ def small_campaign() -> Campaign:
     return campaign(topics=20, runs_per_team=1, seed=2005)
 
 
+MODELS, SIZES = ("alder", "birch", "cedar", "maple"), ("small", "medium", "large")
+TASKS, SAMPLES, LACKING = 60, 25, 0.02
+"""The tasks, the questions of each, and the share of scores that are missing."""
+
+
+def score_files() -> dict[str, str]:
+    """Return scores of models on tasks as CSV, by metric: the share of right answers, and the seconds of an answer."""
+    bits = np.random.PCG64([2006])
+    ease, systems = _uniform(bits, TASKS), [f"{model}/{size}" for model in MODELS for size in SIZES]
+    header = ",".join(("system", *(f"task-{task:02d}" for task in range(1, TASKS + 1)))) + "\n"
+    files = {"accuracy": header, "seconds": header}
+    for number, system in enumerate(systems):
+        size, model = number % len(SIZES), number // len(SIZES)
+        skill = 0.35 + 0.12 * size + 0.03 * model + 0.4 * (ease - 0.5)
+        right = (_uniform(bits, TASKS * SAMPLES).reshape(TASKS, SAMPLES) < skill[:, np.newaxis]).sum(axis=1) / SAMPLES
+        seconds = (1 + size) * (0.4 + 0.3 * _uniform(bits, TASKS))
+        lacking = _uniform(bits, TASKS) < LACKING
+        for name, scores, digits in (("accuracy", right, 2), ("seconds", seconds, 3)):
+            cells = ["" if gap else f"{score:.{digits}f}" for score, gap in zip(scores.tolist(), lacking, strict=True)]
+            files[name] += ",".join((system, *cells)) + "\n"
+    return files
+
+
 def _uniform(bits: np.random.PCG64, count: int) -> Floats:
     raw = np.asarray(bits.random_raw(count), np.uint64)
     return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def load(workspace: Workspace, organiser: Principal) -> Iterator[str]:
-    """Load both campaigns, released and public. Yield a line of progress for each step."""
+    """Load all campaigns, released and public. Yield a line of progress for each step."""
     large = campaign()
     # Before the runs, which then are joined with these sets when somebody asks: the start is quicker.
     others = {MODEL: large.model_qrels(), PEOPLE: large.people_qrels()}
@@ -232,6 +258,12 @@ def load(workspace: Workspace, organiser: Principal) -> Iterator[str]:
     yield from _load(workspace, organiser, "demo-small", "A small generated campaign", small)
     _publish(workspace, organiser, "demo-small", SECOND, small.second_qrels())
     yield "demo-small: judgments of a second assessor"
+    about = {"title": "Generated models and tasks", "metrics": ["accuracy", "seconds"], "public": True}
+    collections.create(workspace, organiser, {"name": "demo-scores", "kind": "scores", "phase": "released", **about})
+    for name, text in score_files().items():
+        settings = MatrixSettings("down") if name == "seconds" else MatrixSettings(low=0, high=1)
+        stored, _ = put_matrix(workspace, organiser, "demo-scores", name, _body(text), settings)
+        yield f"demo-scores: {name} of {len(stored.runs)} systems on {len(stored.topics)} topics"
 
 
 def _publish(workspace: Workspace, organiser: Principal, collection: str, judgments: str, text: str) -> None:

@@ -40,6 +40,7 @@
     │       ├── RunExists             a run with this name exists
     │       ├── TeamExists            a team with this name exists in the collection
     │       ├── NoQrels               nothing can be scored without qrels
+    │       ├── ScoresAlone           what needs judgments or rankings, of a collection that has scores alone
     │       ├── SettingFixed          a setting that cannot change once something is stored
     │       ├── SettingsChanged       a setting that somebody else has changed meanwhile
     │       ├── JobNotFinished        a result that is not ready yet
@@ -508,6 +509,14 @@ class NoQrels(Conflict):
     """The collection has no published qrels yet, so nothing can be scored."""
 
     slug, title = "no-qrels", "No qrels"
+
+
+class ScoresAlone(Conflict):
+    """The collection has scores that were computed elsewhere, and neither judgments nor rankings. What needs those
+    cannot be had of it. `metrics` lists its metrics, if you asked for another one.
+    """
+
+    slug, title = "scores-alone", "Scores alone"
 
 
 class SettingFixed(Conflict):

@@ -51,8 +51,16 @@ Action = Literal[
     "first-token-made",
 ]
 Phase = Literal["hidden", "released"]
+CollectionKind = Literal["judged", "scores"]
+"""A collection has judgments and runs, which are scored here, or it has scores that were computed elsewhere."""
 ProcessKind = Literal["server", "worker"]
+THESE_TASKS: Final = "these tasks alone: intervals describe other tasks like these"
+"""The sample that the topics of a collection of scores are, unless its organisers say something else."""
 Direction = Literal["up", "down"]
+DirectionSaid = Literal["up", "down", "higher", "lower"]
+"""A direction in a request: `higher` and `lower` scores are better under `up` and `down`."""
+LEAVE_OUT: Final = "leave-out"
+"""The rule for missing scores that leaves their cells empty: means are over the cells that are there."""
 Columns = Literal[
     "trec", "topic-document-level", "topic-level-document", "topic-document", "topic-intent-document-level"
 ]

@@ -22,7 +22,7 @@ PROMISED = {
     405: "method-not-allowed",
     408: "body-stalled",
     409: (
-        "conflict collection-exists run-exists team-exists no-qrels setting-fixed settings-changed "
+        "conflict collection-exists run-exists team-exists no-qrels scores-alone setting-fixed settings-changed "
         "job-not-finished no-result outdated damaged held-by-release idempotency-key-in-use"
     ),
     413: "too-large",

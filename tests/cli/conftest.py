@@ -24,6 +24,7 @@ def prepared(tmp_path_factory):
     """qrels.txt of three levels, run.txt, and three runs in runs/, generated; each has its name as its tag.
 
     runs.csv names two of them, and teams.csv has the teams of all. intents.txt and iprob.txt are judgments by intent.
+    accuracy.csv has scores of three systems on eight tasks.
     """
     folder = tmp_path_factory.mktemp("prepared")
     (folder / "runs").mkdir()
@@ -47,6 +48,10 @@ def prepared(tmp_path_factory):
     teams = "".join(f"{path.stem},lemur\n" for path in sorted((folder / "runs").iterdir()))
     (folder / "teams.csv").write_text(f"run,team\n{teams}")
     (folder / "runs.csv").write_text("file,team,name\nruns/civet.txt,lemur,first\nruns/otter.txt,newt,\n")
+    rows = {"bm25": "0,1,0,1,1,0,0,1", "splade": "1,1,0,1,1,1,0,1", "e5": "1,1,1,1,0,1,1,1"}
+    tasks = ",".join(f"task-{number}" for number in range(8))
+    table = "".join(f"{system},{scores}\n" for system, scores in rows.items())
+    (folder / "accuracy.csv").write_text(f"model,{tasks}\n{table}")
     return folder
 
 

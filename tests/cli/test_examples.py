@@ -1,6 +1,6 @@
 """Every example of every command does what it says, as it stands in the help.
 
-Each runs in a folder of its own that has what examples speak of: qrels.txt, run.txt, runs/, audit.ndjson,
+Each runs in a folder of its own that has what examples speak of: qrels.txt, run.txt, runs/, accuracy.csv, audit.ndjson,
 one-collection.ndjson, receipts.ndjson, result.json, the data of a service in gainboard-data, and where it is to be
 restored a backup, monday.backup.
 The service that they ask has the collections `web`, with judgments, a draft of others and runs, `spare`, and
@@ -40,7 +40,10 @@ ELSEWHERE = {
     },
     **{
         f"gainboard view {files}": "tests/cli/served/test_files_alone.py views files"
-        for files in ("qrels.txt runs/*", "qrels.txt runs.zip --data kept --no-browser", "--data kept")
+        for files in (
+            *("qrels.txt runs/*", "qrels.txt runs.zip --data kept --no-browser", "--data kept"),
+            "--scores accuracy.csv",
+        )
     },
     "gainboard leaderboard -c web -m Q --judgments model --corrected-by people": "tests/test_demo.py",
     "gainboard leaderboard --qrels model.txt --runs runs/* -m Q --corrected-by people.txt": "tests/cli/served/"

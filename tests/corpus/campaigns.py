@@ -64,6 +64,7 @@ FILES = {
     "run-gull-1": HIDDEN_RUN.replace("heron-1", "gull-1").replace(" d0 ", " d8 "),
     "metadata": METADATA,
     "matrix": MATRIX,
+    "models": "system,t1,t2,t3,t4,t5,t6,t7\nlab/large,1,1,1,0,1,1,1\nlab/small,0,1,0,0,,0,1\nold,0,0,0,0,1,0,0\n",
     "matrix-faulty": "run,1,2\npilot-1,0.5\nnobody,0.5,x\n",
     **{f"run-{name}": text for name, text in RUNS.items()},
 }

@@ -75,7 +75,7 @@ class SensitivityParams(MetricsParams):
         """Return the metrics, with the baseline among them."""
         written = super().expressions(label)
         metrics: list[str] = written["metrics"]
-        ap = label(BASELINE)
+        ap = label(BASELINE) if label.has_formulas else None
         baseline = label(self.baseline) if self.baseline is not None else ap if ap in metrics else None
         joined = metrics if baseline is None or baseline in metrics else [*metrics, baseline]
         return written | {"metrics": joined, "baseline": baseline}

@@ -89,7 +89,9 @@ class CommonTopics:
         """Return what a result says of its topics: how many count, and which do not, and why."""
         missing = [self.matrices.topics[topic] for topic in np.flatnonzero(~self.defined)]
         why = "not every metric is defined for them: nothing relevant, or an ideal ranking that is worth nothing"
-        if isinstance(self.matrices, Matrices) and self.matrices.custom.stored:
+        if isinstance(self.matrices, Matrices) and self.matrices.custom.are_all:
+            why = "not every chosen run has a score on them under every metric"
+        elif isinstance(self.matrices, Matrices) and self.matrices.custom.stored:
             why += ", or no uploaded scores"
         return {"topics": self.count, "topics_left_out": missing, "left_out_because": why if missing else None}
 
@@ -124,10 +126,11 @@ def common_topics(matrices: Scored, labels: Sequence[str], least: int = 2) -> Co
             )
             raise refuse("metrics", "geometric-mean", message)
     defined = matrices.defined_for_all(labels)
+    lacks_scores = isinstance(matrices, Matrices) and matrices.custom.are_all
     if (count := int(defined.sum())) < least:
         message = (
             f"{count} of {len(defined)} topics have a score under every metric, but at least {least} are needed. "
-            "Leave out metrics, or judge more topics."
+            f"Leave out metrics, or {'runs whose scores are missing' if lacks_scores else 'judge more topics'}."
         )
         raise refuse("metrics", "too-few-topics", message)
     return CommonTopics(matrices, defined)

@@ -253,6 +253,7 @@ class CorrectedMeans(Analysis[CorrectedMeansParams, CorrectedMeansResult]):
     name = "corrected-means"
     title = "Judges corrected by people"
     question = "judges"
+    needs_judgments = True
     summary = "Means under cheap judgments of all topics, corrected by people who judged a random sample of them."
     changes = 1  # ranges are stretched
 

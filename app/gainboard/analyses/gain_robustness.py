@@ -133,6 +133,7 @@ class GainRobustness(Analysis[RobustnessParams, GainRobustnessResult]):
     name = "gain-robustness"
     title = "Robustness to gains"
     question = "which-metric"
+    needs_judgments = True
     summary = "Whether stability, swap rate and the ranking of the runs depend on the gains of the relevance levels."
     # the versions of the kinds whose analyses it runs
     changes = Stability.changes + SwapRate.changes + RankCorrelation.changes

@@ -150,6 +150,8 @@ class Analysis(ABC, Generic[P, R]):
     """True for a kind that needs no judgments: its matrices have a version without any. It shows what teams found, so
     only organisers may ask for the job, and only they see it.
     """
+    needs_judgments: ClassVar[bool] = False
+    """True for a kind that looks at judgments or rankings, so that a collection of scores has none of its jobs."""
     is_change: ClassVar[bool] = False
     is_offered: ClassVar[bool] = True
     """False for a kind that is in no list, because it is asked for at an address of its own."""
@@ -201,6 +203,8 @@ class Analysis(ABC, Generic[P, R]):
             view.require_organiser()
         else:
             view.require_free_scores()
+        if cls.needs_judgments or cls.is_change:
+            view.require_judged("this kind of job needs them")
 
     @classmethod
     def example(cls) -> dict[str, Any]:

@@ -313,6 +313,7 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
     name = "judge-agreement"
     title = "Agreement of judgment sets"
     question = "judges"
+    needs_judgments = True
     summary = "Whether other judgments, of a second assessor or a language model, label alike and rank the runs alike."
     # 2: pairs have Benjamini and Hochberg's correction, and rank-biased overlap is null where there are ties
     changes = 2

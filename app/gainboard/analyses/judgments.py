@@ -177,6 +177,7 @@ class JudgmentCounts(Analysis[JudgmentsParams, JudgmentsResult]):
     name = "judgments"
     title = "Judgments in numbers"
     question = "collection"
+    needs_judgments = True
     summary = "How many documents were judged at each level, by topic, and what another version changes."
 
     def __init__(self, matrices: Matrices, params: JudgmentsParams) -> None:

@@ -22,6 +22,11 @@ class Labels:
         self._defaults = {"gains": collection.gains, **defaults}
 
     @property
+    def has_formulas(self) -> bool:
+        """Return whether there are other metrics than uploaded scores."""
+        return not self._custom.are_all
+
+    @property
     def highest_level(self) -> int:
         """The highest of the collection's relevance levels."""
         return self._scale.highest_level
@@ -32,6 +37,8 @@ class Labels:
 
     def expanded(self, expressions: Sequence[str]) -> list[str]:
         """Return the expressions, with those of a preset instead of its name."""
+        if not self.has_formulas:
+            return list(expressions)
         return expand(expressions, self.highest_level)
 
     def each(self, expressions: Sequence[str]) -> list[str]:

@@ -234,6 +234,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
     name = "leave-one-team-out"
     title = "Fairness to new systems"
     question = "collection"
+    needs_judgments = True
     summary = (
         "What each team would score, had its own documents not been judged: whether the pool is deep enough for others."
     )

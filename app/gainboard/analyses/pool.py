@@ -292,6 +292,7 @@ class Pooling(Analysis[PoolParams, PoolResult]):
     name = "pool"
     title = "Pool of documents to judge"
     question = "collection"
+    needs_judgments = True
     summary = "Which documents people should judge, and what a deeper pool would cost."
     about_runs_alone = True
 

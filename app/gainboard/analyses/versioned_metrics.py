@@ -182,7 +182,8 @@ class MixedMatrices:
 
     def means(self, label: str) -> Floats:
         """Return each run's mean score over the topics for which the metric is defined: float64 [runs]."""
-        return mean_of(self.metric(label), self.scores(label))
+        # Of uploaded scores some runs may lack others: all have their means over the same topics.
+        return mean_of(self.metric(label), np.where(self.defined(label), self.scores(label), np.nan))
 
     def described(self) -> dict[str, Any]:
         """Return what a result says of its topics: which count for which metric, and which are left out, and why."""

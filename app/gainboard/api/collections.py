@@ -63,6 +63,7 @@ def show(request: Request, described: Described) -> CollectionAnswer:
     links = {name: address(request, path) for name, path in {"self": path, **paths}.items()}
     return CollectionAnswer(
         name=collection.name,
+        kind=collection.kind,
         title=collection.title,
         levels=collection.levels,
         gains=collection.gains,
@@ -78,6 +79,7 @@ def show(request: Request, described: Described) -> CollectionAnswer:
             update={"phase": "released" if collection.is_released(workspace.now()) else "hidden"}
         ),
         public=collection.public,
+        sample_of=collection.sample_of,
         created_at=collection.created_at,
         qrels_version=qrels.version if qrels else None,
         relevant=Relevant(**relevant) if relevant else None,
@@ -87,7 +89,9 @@ def show(request: Request, described: Described) -> CollectionAnswer:
 
 
 def values_of(sent: NewCollection | ChangeableSettings) -> dict[str, Any]:
-    values = sent.model_dump(exclude={"seen"}, exclude_unset=isinstance(sent, ChangeableSettings))
+    # What a collection of scores does not have is refused if it is sent, whatever its value is.
+    is_sent_alone = isinstance(sent, ChangeableSettings) or sent.kind == "scores"
+    values = sent.model_dump(exclude={"seen"}, exclude_unset=is_sent_alone)
     if (levels := values.pop("levels", None)) is not None:
         is_named = isinstance(levels, list)
         values |= {

@@ -229,9 +229,10 @@ def columns_of(asked: BoardOptions) -> dict[str, Any]:
 
 def _show(board: Board, top: int | None) -> dict[str, Any]:
     """Return a `LeaderboardAnswer` as plain values: to validate a model of each row takes as long as the scores."""
-    scores, labels = board.scores, board.scores.labels
+    scores, labels, missing = board.scores, board.scores.labels, board.scores.topics_missing
     return {
         "collection": scores.collection.name,
+        "sample_of": scores.collection.sample_shown,
         "qrels_version": scores.shown_version,
         "judgment_set": scores.qrels.judgments,
         "by": board.by,
@@ -248,6 +249,7 @@ def _show(board: Board, top: int | None) -> dict[str, Any]:
                 "name": row.run.name,
                 "team": row.run.team,
                 "late": row.is_late,
+                "topics_missing": missing[row.column],
                 "mean": dict(zip(labels, row.means, strict=True)),
                 "interval": dict(zip(labels, row.intervals, strict=True)),
                 "groups": row.letters,
@@ -304,6 +306,7 @@ def _show_test(groups: BoardGroups) -> GroupsTest:
         draws=groups.draws,
         seed=SEED,
         topics=groups.topics,
+        missing=groups.missing,
         pairs=groups.pairs,
         different_pairs=groups.different_pairs,
     )

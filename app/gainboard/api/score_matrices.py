@@ -86,14 +86,18 @@ async def put_score_matrix(
     asked: Annotated[ScoreMatrixUploadQuery, asked_by(ScoreMatrixUploadQuery)],
 ) -> Response:
     """Upload the scores of stored runs under a metric that was computed elsewhere, as the next version of a matrix
-    (organisers): CSV with a header, the text of `trec_eval -q`, or JSON. Then `custom:NAME` is a metric.
+    (organisers): CSV with a header, the text of `trec_eval -q`, or JSON. Then `custom:NAME` is a metric. In a
+    collection of scores, the file may have any systems and topics, which then are those of the collection.
     """
     await run_in_threadpool(require_organiser, workspace, principal, collection)
     async with (
         readers.reading(principal),
         uploads.received(request, workspace.limits.compressed_bytes, ScoreMatrixUploadQuery, asked) as sent,
     ):
-        settings = MatrixSettings(**{"form" if name == "format" else name: value for name, value in sent.query.items()})
+        said = {"form" if name == "format" else name: value for name, value in sent.query.items()}
+        if (direction := said.get("direction")) in ("higher", "lower"):
+            said["direction"] = "up" if direction == "higher" else "down"
+        settings = MatrixSettings(**said)
         stored, created = await run_in_threadpool(
             score_matrices.put_matrix, workspace, principal, collection, matrix, sent.body, settings
         )

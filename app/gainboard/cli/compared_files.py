@@ -116,7 +116,8 @@ def make_table(found: ComparedFiles) -> Table:
 def _row(pair: PairComparison, width: int) -> list[Cell]:
     numbers: list[Cell] = [None] * width
     if own := pair.statistics:
-        by_largest = next(test.asl_max_t for test in own.tests if test.asl_max_t is not None)
+        # Pairs with different topics have none.
+        by_largest = next((test.asl_max_t for test in own.tests if test.asl_max_t is not None), None)
         holm = own.tests[0].asl_holm
         numbers = [own.difference, own.low, own.high, own.effect_size, *map(_level, own.tests)]
         numbers += [Marked(holm) if pair.is_significant else holm, own.tests[0].asl_benjamini_hochberg, by_largest]

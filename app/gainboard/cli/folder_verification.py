@@ -177,7 +177,8 @@ class ReleaseFolder:
         named = [(f"data/qrels/{it['judgments']}-{it['version']}.txt", it["sha256"]) for it in document["judgments"]]
         matrices = document.get("score_matrices", ())
         named += [(f"data/score-matrices/{it['name']}-{it['version']}.csv", it["csv_sha256"]) for it in matrices]
-        for run in document["runs"]:
+        # The systems of a collection of scores have no files.
+        for run in document["runs"] if document["settings"].get("kind") != "scores" else ():
             named.append((f"data/runs/{run['name']}.txt", run["sha256"]))
             if document["release"]["run_files"] and run.get("metadata_sha256"):
                 named.append((f"data/runs/{run['name']}.ir_metadata.yml", run["metadata_sha256"]))

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import re
 import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, cast
 
-from gainboard.cli.command import Option
+from gainboard.cli.command import Option, Told, refuse
 from gainboard.cli.connecting import OneCollection, tell_of_refusal
 from gainboard.cli.options import read_version
-from gainboard.cli.printing import printable
+from gainboard.cli.printing import fault_lines, list_faults, printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
-from gainboard.errors import BadInput, BadSetting, TooLarge
+from gainboard.errors import BadInput, BadSetting, FaultyFile, TooLarge
 from gainboard.notation.sources import NamedRun, Source, as_qrels, name_runs, run_name
-from gainboard.vocabulary import OFFICIAL
+from gainboard.notation.texts import read_number
+from gainboard.vocabulary import OFFICIAL, Direction
 
 if TYPE_CHECKING:
     from gainboard.client.gainboard import Gainboard, LocalGainboard
+    from gainboard.trec.score_matrices import ScoresFile
 
 NAME = "files"
 """The name of the collection, unless -c gives another one: results have it."""
@@ -36,6 +40,7 @@ UNREADABLE = (
     *(RuntimeError, NotImplementedError, ValueError),
 )
 """The errors of reading a damaged or strange archive."""
+_NO_SLUG: Final = re.compile("[^A-Za-z0-9._-]+")
 
 
 QRELS: Final = Option(
@@ -49,19 +54,110 @@ RUNS: Final = Option(
 )
 
 
+_scores = partial(Option, group="scores that were computed elsewhere")
+
+
+def _read_columns(text: str) -> Mapping[str, str]:
+    """Read `system=NAME,topic=NAME`, for argparse."""
+    pairs = [pair.split("=", 1) for pair in text.split(",")]
+    if any(len(pair) < 2 or pair[0] not in ("system", "topic", "metric", "value") for pair in pairs):
+        refuse(f"{text!r} does not name columns. Write for example system=model,topic=question,value=accuracy")
+    return dict(pairs)
+
+
+def _read_missing(text: str) -> float | str:
+    try:
+        return text if text in ("leave-out", "refuse") else read_number(text)
+    except ValueError:
+        refuse(f"{text!r} is not a score. Use a number such as 0, `leave-out` or `refuse`")
+
+
+@dataclass(frozen=True)
+class ScoreFiles:
+    """Files of scores of any systems on any topics, in place of judgments and runs."""
+
+    scores: Annotated[
+        Sequence[str],
+        _scores("files or folders of scores by system and topic, in place of runs", metavar="FILE", nargs="+"),
+    ] = ()
+    score_columns: Annotated[
+        Mapping[str, str] | None,
+        _scores(
+            "the columns of a CSV: system=NAME,topic=NAME,metric=NAME,value=NAME (default: by their names)",
+            metavar="COLUMNS",
+            read=_read_columns,
+        ),
+    ] = None
+    measure: Annotated[str | None, _scores("the only metric that is read; MTEB's is main_score")] = None
+    direction: Annotated[
+        Direction,
+        _scores("down: lower scores are better", read=lambda text: {"lower": "down", "higher": "up"}.get(text, text)),
+    ] = "up"
+    missing: Annotated[
+        Any,
+        _scores(
+            "a missing score: a number; leave-out: a mean is over the scores that are there (default); or refuse",
+            metavar="SCORE",
+            read=_read_missing,
+        ),
+    ] = "leave-out"
+
+    def read(self) -> ScoresFile:
+        """Return the scores of all files. Faults are printed, and raise Told; raise BadInput for anything else."""
+        from gainboard.evaluation.scoring.score_files import read_score_files  # noqa: PLC0415 (with NumPy)
+
+        try:
+            return read_score_files(list(self.scores), columns=self.score_columns, measure=self.measure)
+        except FaultyFile as error:
+            for line in fault_lines("scores", *list_faults(error)):
+                print(printable(line), file=sys.stderr)
+            raise Told from error
+
+    def metrics(self, named: Sequence[str]) -> list[str]:
+        """Return the names that metrics have in a collection of these scores; of a server, as they are."""
+        return [_NO_SLUG.sub("-", name).strip("-._") or "score" if self.scores else name for name in named]
+
+    @contextmanager
+    def loaded(
+        self, collection: str, data: Path | None = None, *, for_browsers: bool = False
+    ) -> Iterator[LocalGainboard]:
+        """Start a service with a collection of these scores, and end it."""
+        from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
+        from gainboard.exhibits import csv_line  # noqa: PLC0415
+
+        file = self.read()
+        for note in file.notes:
+            print(f"note: {note}", file=sys.stderr)
+        names = self.metrics(list(file.scores))
+        if len(set(names)) < len(names):
+            raise BadSetting(
+                f"Some metrics have names that differ by signs alone: {', '.join(file.scores)}. Use --measure."
+            )
+        missing = None if self.missing == "refuse" else str(self.missing)
+        with LocalGainboard(data, for_browsers=for_browsers) as gainboard:
+            gainboard.create_collection(collection, kind="scores")
+            for name, table in zip(names, file.scores.values(), strict=True):
+                rows = zip(file.systems, table.tolist(), strict=True)
+                lines = [csv_line(("system", *file.topics)), *(csv_line((system, *row)) for system, row in rows)]
+                text = "".join(lines).encode()
+                gainboard.put_score_matrix(collection, name, text, direction=self.direction, missing=missing)
+            yield gainboard
+
+
 @dataclass(frozen=True)
 class CampaignOrFiles(OneCollection):
     """A collection of a server, or files that are loaded into a service of this command alone."""
 
     qrels: Annotated[str | None, QRELS] = None
     runs: Annotated[Sequence[str], RUNS] = ()
+    of_scores: ScoreFiles = field(default_factory=ScoreFiles)
     corrected_by: str | None = None
     """A file of judgments on some of the topics, which becomes another judgment set (see `set_name`)."""
 
     @property
     def collection(self) -> str:
         """Return the name of the collection, also of one of files. Raise BadSetting if none is named."""
-        return (self.named or NAME) if self.runs else super().collection
+        return (self.named or NAME) if self.runs or self.of_scores.scores else super().collection
 
     @property
     def version(self) -> int | None:
@@ -80,6 +176,12 @@ class CampaignOrFiles(OneCollection):
 
         Raise BadSetting for files that cannot be used, and what `OneServer.connect` raises.
         """
+        if self.of_scores.scores:
+            if self.runs or self.qrels:
+                raise BadSetting("Scores stand in place of judgments and runs. Leave out --qrels and --runs.")
+            with self.of_scores.loaded(self.collection) as gainboard:
+                yield gainboard
+            return
         if not self.runs:
             with super().connect() as gainboard:
                 yield gainboard

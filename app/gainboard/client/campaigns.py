@@ -36,7 +36,7 @@ from gainboard.notation.queries import (
     ScoreMatrixUploadQuery,
 )
 from gainboard.notation.sources import Source, Table, as_qrels
-from gainboard.vocabulary import OrderBy, Role, SetState
+from gainboard.vocabulary import CollectionKind, OrderBy, Role, SetState
 
 
 class CollectionSettings(TypedDict, total=False):
@@ -53,6 +53,7 @@ class CollectionSettings(TypedDict, total=False):
     metrics: Sequence[str] | None
     policy: dict[str, Any]
     public: bool
+    sample_of: str | None
 
 
 class CollectionChanges(CollectionSettings, total=False):
@@ -92,10 +93,19 @@ class CampaignCalls:
 
     @call
     def create_collection(
-        self, name: str, levels: int | Sequence[str], **settings: Unpack[CollectionSettings]
+        self,
+        name: str,
+        levels: int | Sequence[str] | None = None,
+        *,
+        kind: CollectionKind = "judged",
+        **settings: Unpack[CollectionSettings],
     ) -> Call[CollectionAnswer]:
-        """Create a collection (organisers of the instance). `levels` are names, lowest first, or their number."""
-        sent = {"name": name, "levels": levels, **settings}
+        """Create a collection (organisers of the instance). `levels` are names, lowest first, or their number.
+
+        One of the kind `scores` has none: its scores come as score matrices.
+        """
+        kinds = {"kind": kind} if kind != "judged" else {}
+        sent = {"name": name, **kinds, **({"levels": levels} if levels is not None else {}), **settings}
         return read_model(CollectionAnswer, Request("POST", api_path("collections"), json=sent, once=True))
 
     @call

@@ -186,7 +186,7 @@ class Archive:
         yield from self._pages(shown, run_paths)
 
     def _runs(self) -> Iterator[ArchivedFile]:
-        if not self._document["release"]["run_files"]:
+        if not self._document["release"]["run_files"] or self._document["settings"].get("kind") == "scores":
             return
         database = self._workspace.database
         with database.reading() as tx:

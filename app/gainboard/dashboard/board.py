@@ -45,6 +45,7 @@ from gainboard.evaluation.judgments.judged_shares import shares_beside
 from gainboard.evaluation.judgments.qrels import list_versions
 from gainboard.evaluation.judgments.versions import list_choices
 from gainboard.evaluation.runs.runs import list_runs
+from gainboard.evaluation.scoring.binding import PREFIX
 from gainboard.evaluation.scoring.requests import Question, bind, official_metrics
 from gainboard.metrics import every_metric, notes_on_names, query_parameters, short_labels
 from gainboard.notation.queries import BoardOptions, LeaderboardQuery, MetricsQuery, Said, completed
@@ -107,10 +108,11 @@ def rows_of(
     team: str | None,
     find: str | None,
     pinned: Sequence[str],
-) -> list[BoardRow]:
-    """Return the runs of a team whose name or team has the text `find`, in the order of the board, pinned ones first.
+) -> tuple[list[BoardRow], int]:
+    """Return the first runs of a team whose name or team has the text `find`, pinned ones first, and their number.
 
-    Pinned runs are shown whatever the filters say. `judged` are the judged shares by run.
+    They are in the order of the board. Pinned runs are shown whatever the filters say. `judged` are the judged shares
+    by run.
     """
     kept = [row for row in board.rows if row.run.name in pinned]
     pins = len(kept)
@@ -118,6 +120,8 @@ def rows_of(
         text = f"{row.run.name} {row.run.team}".casefold()
         if row.run.name not in pinned and team in (None, row.run.team) and (not find or find.casefold() in text):
             kept.append(row)
+    # Letters and lines of more rows than a page shows would take most of its time.
+    kept, fitting = kept[:MOST_ROWS], len(kept)
     flips = effect.significance.flips if effect and effect.significance else ()
     appear = Counter(name for flip in flips if flip.better_after and not flip.better_before for name in flip.runs)
     disappear = Counter(name for flip in flips if not flip.better_after for name in flip.runs)
@@ -125,7 +129,7 @@ def rows_of(
     letters = [(row.letters or ()) if board.tells else () for row in kept]
     # A line joins the rows that it runs through, and pinned rows are out of order: they have letters instead.
     lines: list[list[str]] = [[]] * pins + _lines(letters[pins:])
-    return [
+    rows = [
         BoardRow(
             row,
             move=effect.moves.get(row.run.name, 0) if effect else 0,
@@ -139,6 +143,7 @@ def rows_of(
         )
         for row, letters_of_row, through in zip(kept, letters, lines, strict=True)
     ]
+    return rows, fitting
 
 
 def in_order(letters: Sequence[Sequence[str]]) -> list[str]:
@@ -239,8 +244,12 @@ def form_of_board(
     boxes |= {"judgments", "corrected_by"} if judgment_sets else set()
     official_note = "no official metric is set"
     if official_metrics(collection):
-        official = bind(collection, Question())[0][0].label
+        official = bind(collection, Question(), custom=board.scores.custom)[0][0].label
         official_note = "the official metric" if official == board.by else f"official metric: {official}"
+    if collection.has_scores_alone:
+        uploaded = [name.removeprefix(PREFIX) for name in uploaded]
+        by_label = {label: expression.removeprefix(PREFIX) for label, expression in by_label.items()}
+        ranked_by = by_label[board.by]
     return {
         "metric": board.metric,
         "ranked_by": ranked_by,
@@ -248,6 +257,8 @@ def form_of_board(
         "kept": pairs_of({name: value for name, value in asked.items() if name not in {*NOT_KEPT, *boxes}}),
         "controls": shown,
         "cutoffs": [cutoff for cutoff in STEPS["cutoff"] if cutoff <= collection.depth],
+        "has_scores_alone": collection.has_scores_alone,
+        "uploaded": uploaded,
         "metric_names": [*sorted((metric.name for metric in every_metric()), key=str.casefold), *uploaded],
         "teams": sorted({row.run.team for row in board.rows}),
         "official_note": official_note,
@@ -392,11 +403,13 @@ def _table(
 ) -> dict[str, Any]:
     """Return the rows that are shown, and what all of them have in common."""
     filters: Any = {"team": asked.get("team"), "find": asked.get("find"), "pinned": asked.get("pin", ())}
-    rows = rows_of(board, effect, judged, place.view.own_team, **filters)
+    rows, fitting = rows_of(board, effect, judged, place.view.own_team, **filters)
     groups = in_order([row.letters for row in rows])
     return {
-        "rows": rows[:MOST_ROWS],
-        "fitting": len(rows),
+        "rows": rows,
+        "fitting": fitting,
+        # Of a judged collection's run a missing topic scores 0, which its own page says.
+        "lacking": board.scores.topics_missing if place.view.collection.has_scores_alone else None,
         "scale": ChartScale.around(value for row in rows for value in row.on_axis),
         "groups": groups,
         "has_lines": 0 < len(groups) <= MOST_LINES,
@@ -459,6 +472,8 @@ class ChecklistStep(NamedTuple):
 def _steps(place: Place) -> list[ChecklistStep]:
     """Return the steps of an organiser to a board, in the order in which most campaigns take them."""
     workspace, principal, name, collection = place.workspace, place.principal, place.name, place.view.collection
+    if collection.has_scores_alone:
+        return [ChecklistStep("Scores", False, "drop a file of scores", "/judgments#matrix", "Upload scores")]
     versions = list_versions(workspace, principal, name, OFFICIAL, None, MOST_COUNTED)
     teams = list_teams(workspace, principal, name, None, MOST_COUNTED)[1]
     runs = list_runs(workspace, principal, name, None, MOST_COUNTED)

@@ -16,13 +16,14 @@ from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list,
 from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
 from gainboard.errors import BadGains, BadInput, Conflict
 from gainboard.evaluation import collections
+from gainboard.evaluation.collection_settings import OF_JUDGED
 from gainboard.metrics import parse_gains
 from gainboard.notation.texts import read_topics
 
 router, for_people = pages(), pages(PeopleRoute)
 MOST = 200
 FIRST_SETTINGS = (
-    *("name", "title", "levels", "gains", "topics"),
+    *("kind", "name", "title", "sample_of", "levels", "gains", "topics"),
     *("depth", "order_by", "ignore_identical_ids", "intents", "public"),
 )
 """The settings that the form of a new collection has. The policy and the metrics come later, on its settings page."""
@@ -83,6 +84,10 @@ def create(visitor: VisitorDep, form: FormDep) -> Response:
         # A line with an id, a tab and a text, which may have commas.
         if "\t" in (text := form.get("topics")).partition(",")[0]:
             values["topics"], values["queries"] = read_topics(text)
+        if values.get("kind") == "scores":
+            # The form has boxes for judged collections, too, and some are never empty.
+            of_judged = {*map(collections.setting_name, OF_JUDGED), "queries"}
+            values = {name: value for name, value in values.items() if name not in of_judged}
         sent = NewCollection.model_validate(values)
         seen = collections.create(visitor.workspace, visitor.principal, values_of(sent))
     except (ValidationError, BadInput, Conflict) as error:

@@ -48,7 +48,9 @@ def show_analyses(place: PlaceDep) -> Response:
     place.view.require_free_scores()
     workspace, principal, collection = place.workspace, place.principal, place.name
     kinds: Sequence[AnyKind] = (*every_kind(), *every_report_kind())
+    is_judged = not place.view.collection.has_scores_alone
     offered = [kind for kind in every_kind() if not kind.is_for_organisers or place.view.organises]
+    offered = [kind for kind in offered if is_judged or not (kind.needs_judgments or kind.is_change)]
     by_question = [(text, [kind for kind in offered if kind.question == key]) for key, text in QUESTIONS.items()]
     return page_of(
         place,
@@ -57,7 +59,7 @@ def show_analyses(place: PlaceDep) -> Response:
         "Analyses",
         groups=[(question, kinds) for question, kinds in by_question if kinds],
         titles={kind.name: kind.title for kind in kinds},
-        reports=every_report_kind(),
+        reports=every_report_kind() if is_judged else (),
         most=LISTED,
         done_jobs=list_jobs(workspace, principal, JobsWanted(collection), None, LISTED),
         done_reports=list_reports(workspace, principal, collection, None, None, LISTED),
@@ -83,7 +85,9 @@ def _fields(kind: AnyKind, place: Place) -> list[Field]:
     """Return the fields of a kind. Those that every request must fill are filled with the collection's own."""
     schema = schema_of(kind.params_model)
     required, values = schema.get("required", ()), {}
-    if "metrics" in required:
+    if "metrics" in required and place.view.collection.has_scores_alone:
+        values["metrics"] = list_choices(place.workspace, place.view).uploaded_metrics
+    elif "metrics" in required:
         bound, label_by_expression = bind(place.view.collection, Question())
         # An analysis that varies the gains compares nothing under a metric without gains.
         varies_gains = "settings" in schema["properties"]

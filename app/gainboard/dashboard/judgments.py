@@ -71,22 +71,26 @@ MOST_MOVED = 30
 def show_judgments(place: PlaceDep, judgments: JudgmentsDep = OFFICIAL) -> Response:
     """Show the judgment sets that this visitor may know of, and the versions of one of them."""
     workspace, principal, collection = place.workspace, place.principal, place.name
-    versions_of_set = qrels.list_versions(workspace, principal, collection, judgments, None, MOST)
+    is_judged = not place.view.collection.has_scores_alone
+    versions_of_set = qrels.list_versions(workspace, principal, collection, judgments, None, MOST) if is_judged else []
     return page_of(
         place,
         "judgments.html",
-        f"Judgments of {place.title}",
-        "Judgments",
+        f"{'Judgments' if is_judged else 'Score files'} of {place.title}",
+        "Judgments" if is_judged else "Score files",
+        is_judged=is_judged,
         versions=versions_of_set[::-1],
         matrices=list_matrices(workspace, principal, collection),
         groups=list_groups(workspace, principal, collection),
         releases=list_releases(workspace, principal, collection)[1],
         queries=len(read_queries(workspace, place.view)),
-        sets=list_sets(workspace, principal, collection),
+        sets=list_sets(workspace, principal, collection) if is_judged else [],
         layouts=INTENT_LAYOUTS if place.view.collection.intents else LAYOUTS,
         shown=judgments,
         of_set=query_of_set(judgments),
-        asking=PrintedRequest.of(place, "qrels", query_of_set(judgments)[1:]),
+        asking=PrintedRequest.of(place, "qrels", query_of_set(judgments)[1:])
+        if is_judged
+        else PrintedRequest.of(place, "score-matrices", "", method="score_matrices"),
     )
 
 

@@ -63,11 +63,12 @@ def show_run(
         why = error.message
     rows = board.rows if board else []
     at = next((number for number, row in enumerate(rows) if row.run.name == run), None)
-    if place.view.organises or seen.run.team_id == place.view.own_team:
+    is_judged = not place.view.collection.has_scores_alone
+    if is_judged and (place.view.organises or seen.run.team_id == place.view.own_team):
         # A run that arrived before the audit log began has none.
         with suppress(NotFound):
             receipt = receipt_of_run(workspace, principal, collection, run)
-    if place.view.sees_judgments:
+    if is_judged and place.view.sees_judgments:
         profile = run_profile(workspace, principal, collection, run, qrels=version_of(asked))
     row = rows[at] if at is not None else None
     by_topic = row if row and place.view.sees_free_scores and row.topics else None
@@ -81,7 +82,8 @@ def show_run(
         "Board",
         seen=seen,
         receipt=receipt,
-        described=_described(place, run),
+        described=_described(place, run) if is_judged else (),
+        is_judged=is_judged,
         scores=_scores(row) if row else [],
         why=why or (board.scores.withheld.get(run) if board else None),
         digits=shown_digits(board) if board else DIGITS,

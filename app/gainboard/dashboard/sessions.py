@@ -358,17 +358,20 @@ class Place:
     @property
     def entries(self) -> Sequence[NavigationEntry]:
         """The pages of the collection that this visitor may use."""
-        view = self.view
-        takes_part = view.principal.role in ("participant", "organiser")
+        view, is_judged = self.view, not self.view.collection.has_scores_alone
+        takes_part = is_judged and view.principal.role in ("participant", "organiser")
         offered = (
             (True, NavigationEntry("Board", "", takes_setting=True)),
             (view.sees_free_scores, NavigationEntry("Topics", "/topics", takes_setting=True)),
             (view.sees_free_scores, NavigationEntry("Compare", "/compare", takes_setting=True)),
-            (view.organises or view.sees_judgments, NavigationEntry("Pool", "/pool")),
-            (view.organises or view.sees_judgments, NavigationEntry("Judgments", "/judgments")),
+            (is_judged and (view.organises or view.sees_judgments), NavigationEntry("Pool", "/pool")),
+            (
+                view.organises or view.sees_judgments,
+                NavigationEntry("Judgments" if is_judged else "Score files", "/judgments"),
+            ),
             (view.sees_free_scores, NavigationEntry("Analyses", "/analyses")),
             (takes_part, NavigationEntry("Submissions", "/submissions")),
-            (view.organises, NavigationEntry("Teams", "/teams")),
+            (is_judged and view.organises, NavigationEntry("Teams", "/teams")),
             (view.organises, NavigationEntry("Settings", "/settings")),
         )
         return [entry for is_offered, entry in offered if is_offered]

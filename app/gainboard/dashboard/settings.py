@@ -26,7 +26,7 @@ from gainboard.errors import GainboardError, HeldByRelease, InvalidRequest, Sett
 from gainboard.evaluation import audit, collections
 from gainboard.evaluation.access import tokens
 from gainboard.evaluation.access.tokens import Wish
-from gainboard.evaluation.collection_settings import Policy
+from gainboard.evaluation.collection_settings import OF_JUDGED, Policy
 from gainboard.evaluation.collections import Described
 from gainboard.evaluation.releases.releases import list_releases
 from gainboard.evaluation.scoring.requests import official_metrics
@@ -39,7 +39,7 @@ router = pages()
 MOST = 500
 ENTRIES = 50
 GROUPS = {
-    "Collection": ("title", "public", "gains", "metrics"),
+    "Collection": ("title", "sample_of", "public", "gains", "metrics"),
     "Times": ("policy.opens_at", "policy.closes_at", "policy.releases_at", "policy.late"),
     "Scores while the judgments are hidden": (
         *("policy.scores", "policy.parameters", "policy.presets"),
@@ -50,7 +50,7 @@ GROUPS = {
     ),
 }
 """The fields of the form by their group. One that has no place here comes last."""
-OF_COLLECTION = ("title", "gains", "metrics", "public")
+OF_COLLECTION = ("title", "gains", "metrics", "sample_of", "public")
 """The settings of the collection itself that can be changed at any time."""
 
 
@@ -64,7 +64,8 @@ def show_settings(place: PlaceDep, saved: Annotated[bool, BOOLEAN] = False) -> R
 def _fields(place: Place, described: Described) -> list[Field]:
     now = show(place.request, described).model_dump(mode="json")
     schema = ChangeableSettings.model_json_schema()
-    properties = {name: schema["properties"][name] for name in OF_COLLECTION}
+    lacking = OF_JUDGED if place.view.collection.has_scores_alone else ()
+    properties = {name: schema["properties"][name] for name in OF_COLLECTION if name not in lacking}
     return [
         *fields_of({"properties": properties, "$defs": schema["$defs"]}, now),
         *fields_of({"properties": {"policy": Policy.model_json_schema()}, "$defs": schema["$defs"]}, now),
@@ -88,7 +89,7 @@ def _show_page(
     listed = tokens.list_tokens(workspace, principal, name, None, MOST)
     # The release has a form of its own, which asks twice.
     by_name = {field.name: field for field in shown if field.name != "policy.phase"}
-    groups = {title: [by_name.pop(name) for name in names] for title, names in GROUPS.items()}
+    groups = {title: [by_name.pop(name) for name in names if name in by_name] for title, names in GROUPS.items()}
     groups |= {"More": [*by_name.values()]} if by_name else {}
     answer = page_of(
         place,

@@ -31,6 +31,8 @@ router = pages()
 MOST_RUNS = 60
 """The most rankings of one topic on a page. `all=true` shows the others, too."""
 DEPTH = 60
+MOST_DRAWN = 1_000_000
+"""The most topics x runs that are drawn, those of the best runs: some 10 MB of a page."""
 Floats = NDArray[np.float64]
 
 
@@ -69,8 +71,8 @@ def _sort(place: Place, asked: TopicsQuery) -> SortedTopics:
     place.view.require_free_scores()
     board = leaderboard(place.workspace, place.sender, place.name, question_of(asked), asked.get("by"))
     table, runs = _table(board), [row.run.name for row in board.rows]
-    # A topic without a relevant document has no score, whatever the run.
-    is_defined = np.asarray(~np.isnan(table).any(axis=1))
+    # A topic without a relevant document has no score, whatever the run. Of uploaded scores any may be missing.
+    is_defined = np.asarray(~np.isnan(table).all(axis=1))
     # Topics that are equally hard are in the order for people, too.
     shown = np.array(order_topics(board.scores.topics, place.view.collection.topics), np.intp)
     defined = shown[is_defined[shown]] if runs else shown[:0]
@@ -120,9 +122,9 @@ def _order(table: Floats, runs: Sequence[str], sort: str, collection: str) -> ND
     if sort == "topic":
         return np.arange(len(table))
     if sort == "difficulty":
-        return np.argsort(table.mean(axis=1), kind="stable")
+        return np.argsort(np.nanmean(table, axis=1), kind="stable")
     if sort == "spread":
-        return np.argsort(-table.std(axis=1), kind="stable")
+        return np.argsort(-np.nanstd(table, axis=1), kind="stable")
     if sort not in runs:
         raise NotFound(f"There is no run {sort!r} in {collection!r}. Sort by {', '.join(SORTS)}, or a run.")
     return np.argsort(-table[:, runs.index(sort)], kind="stable")
@@ -132,8 +134,10 @@ def _rows(topics: SortedTopics) -> list[TopicRow]:
     if not topics.topics:
         return []
     scores, runs = topics.scores, topics.runs
-    means, spreads = scores.mean(axis=1).tolist(), scores.std(axis=1).tolist()
-    columns = zip(topics.topics, means, spreads, scores.argmax(axis=1), scores.argmin(axis=1), strict=True)
+    means, spreads = np.nanmean(scores, axis=1).tolist(), np.nanstd(scores, axis=1).tolist()
+    columns = zip(
+        topics.topics, means, spreads, np.nanargmax(scores, axis=1), np.nanargmin(scores, axis=1), strict=True
+    )
     return [TopicRow(topic, mean, spread, runs[best], runs[worst]) for topic, mean, spread, best, worst in columns]
 
 
@@ -141,7 +145,10 @@ def _heat_map(topics: SortedTopics) -> Figure:
     label = topics.board.by
     caption = f"{label} by topic and run, the best run on the left. The stronger the colour, the higher the score."
     notes = [topics.queries.get(topic, "") for topic in topics.topics] if topics.queries else ()
-    heat_map = HeatMap(topics.topics, topics.runs, topics.scores.tolist(), Axis(label), notes=notes)
+    most = max(1, MOST_DRAWN // len(topics.topics))
+    if len(topics.runs) > most:
+        caption += f" These are the first {most:,} of {len(topics.runs):,} runs."
+    heat_map = HeatMap(topics.topics, topics.runs[:most], topics.scores[:, :most].tolist(), Axis(label), notes=notes)
     return Figure("topics", caption, [heat_map])
 
 
@@ -168,48 +175,56 @@ def read_topics(
 def show_topic(
     topic: str, place: PlaceDep, asked: Annotated[TopicsQuery, asked_by(TopicsQuery, is_form=True)]
 ) -> Response:
-    """Show one topic: its judgments, the scores of all runs, and their rankings as levels by rank."""
-    workspace, principal, name = place.workspace, place.principal, place.name
-    of_topic = topic_rankings(workspace, principal, name, topic, depth=DEPTH, qrels=version_of(asked))
+    """Show one topic: its judgments, the scores of all runs, and their rankings as levels by rank.
+
+    In a collection of scores, there are only the scores.
+    """
+    workspace, principal, name, collection = place.workspace, place.principal, place.name, place.view.collection
+    is_judged, version = not collection.has_scores_alone, version_of(asked)
+    of_topic = topic_rankings(workspace, principal, name, topic, depth=DEPTH, qrels=version) if is_judged else None
     # The topic may be outside of the group that the pages before were about.
     question = replace(question_of(asked), topics=None)
     board = leaderboard(workspace, place.sender, name, question, asked.get("by"))
+    topics = in_order(board.scores.topics, collection.topics)
+    if topic not in topics:
+        raise NotFound(f"There is no topic {topic!r} in {name!r}, or this token may not see it.")
     by_topic = _table(board)[board.scores.topics.index(topic)].tolist()
     scores = dict(zip([row.run.name for row in board.rows], by_topic, strict=True))
-    topics = in_order(board.scores.topics, place.view.collection.topics)
-    number = topics.index(topic)
-    ranked = sorted(of_topic.rankings, key=lambda ranking: -scores.get(ranking.run.name, float("nan")))
-    shown = ranked if asked.get("all") else ranked[:MOST_RUNS]
-    # Level 0 has no colour, and the highest has the strongest, however many there are.
-    highest = place.view.collection.highest_level
-    colours = [1 + round(5 * level / max(highest - 1, 1)) if highest > 1 else 6 for level in range(highest)]
-    query = query_of(_without(asked, "all", "sort"))
-    return page_of(
-        place,
-        "topic.html",
-        f"Topic {topic} of {place.title}",
-        "Topics",
-        topic=topic,
-        query_text=read_queries(workspace, place.view).get(topic),
-        board=board,
-        names=[place.view.collection.level_name(level) for level in range(len(of_topic.counts))],
-        counts=of_topic.counts.tolist(),
-        steps=[0, *colours],
-        ideal=of_topic.ideal.tolist(),
-        depth=DEPTH,
-        scores=scores,
-        scale=ChartScale.around([*scores.values(), 0.0]),
-        mean=float(np.nanmean(list(scores.values()))) if scores else float("nan"),
-        rankings=[(each, list(zip(each.ranks.tolist(), each.levels.tolist(), strict=True))) for each in shown],
-        count=len(ranked),
-        before=topics[number - 1] if number else None,
-        after=topics[number + 1] if number + 1 < len(topics) else None,
-        query=query,
-        asking=PrintedRequest.of(
+    number, query = topics.index(topic), query_of(_without(asked, "all", "sort"))
+    known = [score for score in by_topic if score == score]
+    values: dict[str, Any] = {
+        "topic": topic,
+        "query_text": read_queries(workspace, place.view).get(topic),
+        "board": board,
+        "scores": scores,
+        "scale": ChartScale.around([*scores.values(), 0.0]),
+        "mean": float(np.mean(known)) if known else float("nan"),
+        "before": topics[number - 1] if number else None,
+        "after": topics[number + 1] if number + 1 < len(topics) else None,
+        "query": query,
+        "count": len(scores),
+        "asking": PrintedRequest.of(place, "leaderboard", query),
+    }
+    shown = slice(None) if asked.get("all") else slice(MOST_RUNS)
+    if of_topic is not None:
+        ranked = sorted(of_topic.rankings, key=lambda ranking: -scores.get(ranking.run.name, float("nan")))
+        # Level 0 has no colour, and the highest has the strongest, however many there are.
+        highest = collection.highest_level
+        colours = [1 + round(5 * level / max(highest - 1, 1)) if highest > 1 else 6 for level in range(highest)]
+        cells = [(each, list(zip(each.ranks.tolist(), each.levels.tolist(), strict=True))) for each in ranked[shown]]
+        asking = PrintedRequest.of(
             place,
             f"topics/{quote(topic, safe='')}/rankings",
             query_of({name: value for name, value in asked.items() if name in ("judgments", "qrels")}),
             method="topic_rankings",
             names=[topic],
-        ),
-    )
+        )
+        names = [collection.level_name(level) for level in range(len(of_topic.counts))]
+        values |= {"names": names, "counts": of_topic.counts.tolist(), "steps": [0, *colours], "depth": DEPTH}
+        values |= {"ideal": of_topic.ideal.tolist(), "rankings": cells, "count": len(ranked), "asking": asking}
+    else:
+        # Those of the best score of the topic, and those without one last.
+        sign = 1 if board.metric.is_reversed else -1
+        best = sorted(scores.items(), key=lambda item: (item[1] != item[1], sign * item[1]))
+        values["rankings"] = [(name, []) for name, _ in best[shown]]
+    return page_of(place, "topic.html", f"Topic {topic} of {place.title}", "Topics", is_judged=is_judged, **values)

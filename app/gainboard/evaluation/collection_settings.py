@@ -19,10 +19,16 @@ Depth = Annotated[int, Field(ge=1, le=1_000_000)]
 Topics = Annotated[list[Text], Field(min_length=1, max_length=100_000, fail_fast=True)]
 Queries = Annotated[dict[Text, Text], Field(max_length=100_000)]
 Metrics = Annotated[list[Text], Field(min_length=1, max_length=100)]
+SampleOf = Annotated[Text, Field(max_length=200)]
 Limit = Annotated[int, Field(ge=0, le=1_000_000)]
 Bytes = Annotated[int, Field(ge=0, le=1 << 50)]
 MOST_PRESETS: Final = 5
 TIMES: Final = ("opens_at", "closes_at", "releases_at")
+OF_JUDGED: Final[Mapping[str, Any]] = {
+    **{"level_names": None, "highest_level": 1, "gains": "linear", "depth": 1000, "order_by": "score"},
+    **{"ignore_identical_ids": False, "intents": False, "topics": None},
+}
+"""The settings that only a collection with judgments has, with their values in a collection of scores."""
 OF_COLLECTION: Final = ("phase", *TIMES)
 """The fields of a policy that are stored beside it, with the collection."""
 

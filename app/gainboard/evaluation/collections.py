@@ -14,11 +14,12 @@ from gainboard.errors import BadGains, Forbidden, GainboardError, InvalidRequest
 from gainboard.evaluation import audit
 from gainboard.evaluation.access import visibility
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.collection_settings import OF_COLLECTION, TIMES, Policy, Quotas
+from gainboard.evaluation.collection_settings import OF_COLLECTION, OF_JUDGED, TIMES, Policy, Quotas
 from gainboard.evaluation.judgments.versions import judged_topics, select
 from gainboard.evaluation.releases.releases import held_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
+from gainboard.notation.texts import is_slug
 from gainboard.store import collections, jobs, qrels, runs
 from gainboard.store.database import Transaction
 from gainboard.store.records import FIXED_BY_DATA, NEWEST, Collection, Qrels
@@ -54,6 +55,12 @@ def require_creator(principal: Principal) -> None:
 def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -> Described:
     """Create a collection for an organiser of the instance. Raise CollectionExists, or BadInput for its settings."""
     require_creator(principal)
+    if values.get("kind") == "scores":
+        _refuse_of_judged(values)
+        values = {"title": "", "metrics": None, "public": False, "phase": "hidden"} | {**OF_JUDGED} | values
+    elif "highest_level" not in values:
+        message = "Name the relevant levels, lowest first, or their number; or make a collection of the kind `scores`."
+        raise InvalidRequest.at("body.levels", "missing", message)
     values = values | {"policy": merged_policy(None, values.get("policy") or {})}
     values = {name: value for name, value in values.items() if name != "queries" or value}
     check(values)
@@ -79,12 +86,14 @@ def change(
         queries = collections.find_queries(tx, old.id)
         values = _own_changes(asdict(old) | {"queries": queries}, values, seen or {})
         _refuse_fixed(tx, old, values)
+        if old.has_scores_alone:
+            _refuse_of_judged({name: value for name, value in values.items() if value != getattr(old, name, None)})
         if "policy" in values:
             values = values | {"policy": merged_policy(old.policy, values["policy"])}
         if values.get("topics") == FROM_QRELS:
             values = values | {"topics": judged_topics(workspace, tx, select(tx, view, NEWEST)).topics}
         # With the settings that stay: a new depth, for example, may not fit an old metric.
-        check({field: getattr(old, field) for field in CHECKED} | values)
+        check({field: getattr(old, field) for field in CHECKED} | values | {"kind": old.kind})
         new = collections.change(tx, old.id, **values, released_at=_released_at(old, values, workspace.now()))
         changed = audit.differences(old, new)
         if values.get("queries", queries) != queries:
@@ -94,6 +103,15 @@ def change(
             action: Action = "collection-released" if is_release else "collection-changed"
             audit.record(tx, principal, action, new.name, new, settings=changed)
         return _describe(workspace, tx, replace(view, collection=new))
+
+
+def _refuse_of_judged(values: Mapping[str, Any]) -> None:
+    """Raise InvalidRequest for a setting that a collection of scores does not have."""
+    for name in OF_JUDGED:
+        if name in values:
+            location = setting_name(name)
+            message = f"A collection of scores has no {location}: it has no judgments. Leave out {location}."
+            raise InvalidRequest.at(f"body.{location}", "not-for-scores", message)
 
 
 def merged_policy(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,7 +205,7 @@ def _describe(workspace: Workspace, tx: Transaction, view: visibility.View) -> D
     newest = qrels.find(tx, collection.id) if view.sees_judgments and not collection.is_damaged else None
     warnings = _warnings(collection, workspace.now()) if view.organises else []
     queries = collections.find_queries(tx, collection.id)
-    if newest is None or newest.damage:
+    if newest is None or newest.damage or collection.has_scores_alone:
         return Described(collection, None, None, queries, warnings)
     counts = judged_topics(workspace, tx, newest).judgments.level_counts[:, 1:]
     per_topic = counts.sum(axis=1)
@@ -235,9 +253,16 @@ def check(values: Mapping[str, Any]) -> None:
         names: Sequence[str] = values.get("level_names") or [f"L{n + 1}" for n in range(scale.highest_level)]
         both = f"gains has the highest level first ({gains}), levels has the lowest first ({', '.join(names)})"
         raise BadGains(f"{error.message}; {both}", **error.details) from error
-    _check_metrics(values.get("metrics") or (), scale, gains, "body.metrics")
     _check_topics(values.get("topics") or ())
-    _check_metrics((values.get("policy") or {}).get("presets") or (), scale, gains, "body.policy.presets")
+    if values.get("kind") == "scores":
+        # They may be named before their scores are there.
+        for position, name in enumerate(values.get("metrics") or ()):
+            if not is_slug(name.removeprefix("custom:")):
+                message = f"{name!r} is not the name of a score matrix, such as accuracy."
+                raise InvalidRequest.at(f"body.metrics.{position}", "bad-name", message)
+    else:
+        _check_metrics(values.get("metrics") or (), scale, gains, "body.metrics")
+        _check_metrics((values.get("policy") or {}).get("presets") or (), scale, gains, "body.policy.presets")
     times = [(name, time) for name in TIMES if (time := values.get(name)) is not None]
     for (first, earlier), (second, later) in pairwise(times):
         if later < earlier:

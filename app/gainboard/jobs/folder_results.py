@@ -10,6 +10,7 @@ import csv
 import hashlib
 import io
 import json
+import math
 import os
 import tarfile
 from collections import Counter
@@ -46,7 +47,7 @@ from gainboard.jobs.results import (
     write_tables,
 )
 from gainboard.jobs.submission import identity
-from gainboard.notation.texts import read_number, read_time
+from gainboard.notation.texts import is_slug, read_number, read_time
 from gainboard.store import files, imports, reports
 from gainboard.store.arrays import arrays_of
 from gainboard.store.database import Transaction
@@ -54,7 +55,7 @@ from gainboard.store.job_records import StoredFile
 from gainboard.store.records import Collection, Qrels, Run, VersionName
 from gainboard.trec import FileLimits, decompress_body
 from gainboard.trec.bodies import PIECE, ZSTD, require_plain_tar
-from gainboard.vocabulary import OFFICIAL
+from gainboard.vocabulary import LEAVE_OUT, OFFICIAL
 
 SUMS: Final = "SHA256SUMS"
 DOCUMENT: Final = "data/release.json"
@@ -136,13 +137,17 @@ class Folder:
         try:
             (_, *topics), *rows = csv.reader(io.StringIO(body.decode(), newline=""), strict=True)
             names = [row[0] for row in rows]
-            scores = np.array([[read_number(cell) for cell in row[1:]] for row in rows], np.float64)
+            # A score may be missing where the matrix says so.
+            gap = {"": math.nan} if frozen.missing == LEAVE_OUT else {}
+            scores = np.array([[gap.get(cell) or read_number(cell) for cell in row[1:]] for row in rows], np.float64)
         except (ValueError, csv.Error, IndexError) as error:
             raise unusable(f"{path} is no score matrix: {error}") from error
         run_names = {run.name for run in self.document.runs}
+        if self.document.settings.kind == "scores":
+            run_names |= {name for name in names if is_slug(name)}  # a system that the newest version lacks is gone
         if scores.shape != (len(names), len(topics)) or not scores.size or not set(names) <= run_names:
             raise unusable(f"{path} has not one score for each of its topics and runs, or runs that are not there")
-        if len(set(names)) < len(names) or len(set(topics)) < len(topics) or not np.isfinite(scores).all():
+        if len(set(names)) < len(names) or len(set(topics)) < len(topics) or np.isinf(scores).any():
             raise unusable(f"{path} has a run or topic twice, or a score that is not finite")
         return names, topics, scores
 

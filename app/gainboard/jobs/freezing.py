@@ -88,12 +88,12 @@ def freeze(
 
     Raise Conflict while the judgments are hidden, and if the collection changes meanwhile.
     """
-    binding.refuse_custom(
-        list(wanted.metrics), "body.metrics", "A release holds boards that anybody can compute again."
-    )
     with workspace.database.reading() as tx:
         now = workspace.now()
         collection = _open(tx, principal, name, now).collection
+        if not collection.has_scores_alone:
+            why = "A release holds boards that anybody can compute again."
+            binding.refuse_custom(list(wanted.metrics), "body.metrics", why)
         number = releases.last_number(tx, collection.id) + 1
         held = _select_rows(tx, collection)
         frozen = _describe_rows(tx, collection, held)
@@ -208,9 +208,13 @@ def _is_current(job: job_records.StoredJob) -> bool:
 def _describe_rows(tx: Transaction, collection: records.Collection, held: Held) -> dict[str, Any]:
     names = {run.id: run.name for run in held.runs}
     versions = {version.id: version for version in held.qrels}
-    beside, queries = runs.metadata_hashes(tx, collection.id), collections.find_queries(tx, collection.id)
+    beside = runs.metadata_hashes(tx, collection.id)
+    rare = {"queries": collections.find_queries(tx, collection.id), "sample_of": collection.sample_of}
+    rare["kind"] = "scores" if collection.has_scores_alone else None
+    # Left out where they say nothing, so that earlier versions can import what they know.
+    settings = {name: getattr(collection, name) for name in SETTINGS} | {k: v for k, v in rare.items() if v}
     return {
-        "settings": {name: getattr(collection, name) for name in SETTINGS} | ({"queries": queries} if queries else {}),
+        "settings": settings,
         "judgments": [{name: getattr(version, name) for name in OF_VERSION} for version in held.qrels],
         "runs": [
             {name: getattr(run, name) for name in OF_RUN}

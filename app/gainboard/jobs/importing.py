@@ -41,6 +41,7 @@ from gainboard.evaluation.runs import run_properties, runs
 from gainboard.evaluation.runs.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.runs.run_files import NO_LIMITS
 from gainboard.evaluation.runs.runs import RunDetails
+from gainboard.evaluation.scoring.systems import add_systems, publish_topics, read_topics_file
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs import folder_results
 from gainboard.store import blobs, imports, jobs, records, releases, reports, score_matrices
@@ -176,9 +177,19 @@ class Importing:
 
     def _create(self) -> records.Collection:
         settings = self._settings()
-        names = ("level_names", "highest_level", "gains", "depth", "intents", "order_by", "ignore_identical_ids")
+        names: Sequence[str] = (
+            "level_names",
+            "highest_level",
+            "gains",
+            "depth",
+            "intents",
+            "order_by",
+            "ignore_identical_ids",
+        )
+        if self.document.settings.kind == "scores":
+            names = ("kind",)
         # The last transaction sets the rest, and before it nobody sees the collection.
-        hidden = {"title": "", "topics": None, "metrics": None, "phase": "hidden", "public": False}
+        hidden = {"title": "", "metrics": None, "phase": "hidden", "public": False}
         values = {"name": self.hidden_name, **{name: settings[name] for name in names}, **hidden}
         return collections.create(self.workspace, self.principal, values).collection
 
@@ -198,6 +209,12 @@ class Importing:
             self.require_client()
             self._publish(collection, version)
         settings = self.document.settings
+        if collection.has_scores_alone:
+            with self.workspace.database.writing() as tx:
+                systems = {run.name: run.tag for run in self.document.runs}
+                add_systems(tx, collection, systems, self.workspace.now())
+            self._put_groups(collection)
+            return
         with self.workspace.database.writing() as tx:
             order = {name: getattr(settings, name) for name in RunOrder._fields}
             stored_collections.change(tx, collection.id, **order)
@@ -214,11 +231,26 @@ class Importing:
                         self.workspace, self.importer, collection.name, run.name, Body(file)
                     )
                 folder_results.require_same(beside, put.sha256, run.metadata_sha256)
+        self._put_groups(collection)
+
+    def _put_groups(self, collection: records.Collection) -> None:
         for name, topics in self.document.topic_groups.items():
             put_group(self.workspace, self.importer, collection.name, name, topics)
 
     def _publish(self, collection: records.Collection, version: FrozenJudgments) -> None:
         """Publish a version under the order that it has. Before there are runs, that joins nothing."""
+        path = f"data/qrels/{version.judgments}-{version.version}.txt"
+        if collection.has_scores_alone:
+            try:
+                topics = read_topics_file(self.folder.read(path, folder_results.MOST_DOCUMENT))
+            except ValueError as error:
+                raise folder_results.unusable(f"{path} is no list of topics: {error}") from error
+            with self.workspace.database.writing() as tx:
+                published = publish_topics(
+                    tx, collection, topics, after_all(tx, collection, OFFICIAL, self.workspace.now())
+                )
+            folder_results.require_same(path, published.sha256, version.sha256)
+            return
         judgments, order = version.judgments, {name: getattr(version, name) for name in RunOrder._fields}
         with self.workspace.database.writing() as tx:
             stored_collections.change(tx, collection.id, **order)
@@ -229,7 +261,6 @@ class Importing:
                 times = {"created_at": now, "published_at": after_all(tx, collection, judgments, now)}
                 stored_qrels.add_again(tx, newest, **order, **times)
                 return
-        path = f"data/qrels/{judgments}-{version.version}.txt"
         with self._opened(path) as file:
             stored = qrels.publish(
                 self.workspace, self.importer, collection.name, Body(file), version.columns, judgments=judgments

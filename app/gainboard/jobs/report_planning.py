@@ -106,6 +106,7 @@ def planned(
     workspace: Workspace, tx: Transaction, view: View, kind: ReportKind[Any], params: ReportParams
 ) -> ReportPlan:
     view.require_free_scores()
+    view.require_judged("reports need them")
     plan = ReportPlan(view, _about(workspace, tx, view, params))
     for item in kind.plan(plan.about, params):
         if isinstance(item, LeftOut):

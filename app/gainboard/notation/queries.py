@@ -22,7 +22,7 @@ from gainboard.vocabulary import (
     OFFICIAL,
     Action,
     Columns,
-    Direction,
+    DirectionSaid,
     JobState,
     LateShown,
     MatrixForm,
@@ -662,7 +662,10 @@ class QrelsUploadQuery(TypedDict, total=False):
 class ScoreMatrixUploadQuery(TypedDict, total=False):
     """The query of an upload of scores."""
 
-    direction: Annotated[Direction | None, Said(description="Whether higher or lower scores are better", default="up")]
+    direction: Annotated[
+        DirectionSaid | None,
+        Said(description="Whether higher (`up`) or lower (`down`) scores are better", default="up"),
+    ]
     low: Annotated[
         float | None,
         Said(
@@ -673,8 +676,9 @@ class ScoreMatrixUploadQuery(TypedDict, total=False):
     missing: Annotated[
         str | float | None,
         Said(
-            description="What a missing score is: a number, `zero` (direction up only), or `drop-topic`, which leaves "
-            "out the topic. Without it, a missing score is a fault",
+            description="What a missing score is: a number, `zero` (direction up only), `drop-topic`, which leaves out "
+            "the topic, `leave-out`, which leaves out the score, or `refuse`. By default it is a fault; in a "
+            "collection of scores, it is left out",
             longest=32,
             metavar="VALUE",
         ),

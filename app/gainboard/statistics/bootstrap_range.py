@@ -40,9 +40,14 @@ def affordable_resamples(runs: int, topics: int) -> int:
 def bootstrap_ranges(scores: Floats, resamples: int, seed: int = 0) -> Floats:
     """Return the stretched range of the means in each resample: float64 [resamples].
 
-    `scores` is float64 [runs, topics] without NaN, with at least two topics. The scores of each run are shifted to a
-    mean of 0. All runs share a resample of the topics, so each keeps its variance and its correlations. The range is
-    the largest mean minus the smallest, times the square root of n / (n - 1), and then as `stretch_ranges` says.
+    `scores` is float64 [runs, topics] with at least two topics, NaN for a score that is missing: at least two of each
+    run are there. The scores of each run are shifted to a mean of 0. All runs share a resample of the topics, so each
+    keeps its variance and its correlations. The range is the largest mean minus the smallest, times the square root of
+    n / (n - 1), and then as `stretch_ranges` says.
+
+    A run with missing scores has the mean of those that are in the resample (0 if none is), times the square root of
+    m / (m - 1) for its m scores, and times the quotient of Student's critical values at .05 with m - 1 and with n - 1
+    degrees of freedom: it is known less well than a run with all n.
     """
     return stretch_ranges(_ranges(scores, range(-(-resamples // AT_ONCE)), resamples, seed), scores)
 
@@ -59,7 +64,7 @@ def stretch_ranges(ranges: Floats, scores: Floats) -> Floats:
     stretched = np.empty_like(ranges)
     order = np.argsort(ranges)
     stretched[order] = ranges[order] * _stretches(len(ranges), scores.shape[1])
-    np.maximum(stretched, TINY * np.abs(scores).max(initial=0.0), out=stretched)
+    np.maximum(stretched, TINY * np.nanmax(np.abs(scores), initial=0.0), out=stretched)
     return stretched
 
 
@@ -81,12 +86,29 @@ def _stretches(resamples: int, topics: int) -> Floats:
 def _ranges(scores: Floats, parts: Sequence[int], resamples: int, seed: int) -> Floats:
     """Return the ranges of some parts, one after another, before they are stretched."""
     topics = scores.shape[1]
-    centred = scores - scores.mean(axis=1, keepdims=True)
+    is_there = ~np.isnan(scores)
+    if is_whole := bool(is_there.all()):
+        centred = scores - scores.mean(axis=1, keepdims=True)
+    else:
+        # Importing SciPy takes longer than the rest of the server together.
+        from scipy.special import stdtrit  # noqa: PLC0415
+
+        count = is_there.sum(axis=1, keepdims=True)
+        centred = np.where(is_there, scores, 0.0)
+        centred -= np.where(is_there, centred.sum(axis=1, keepdims=True) / count, 0.0)
+        # For a run with all scores the factor is that of the ranges below.
+        lengthened = np.sqrt(count / (count - 1)) * stdtrit(count - 1, 0.975) / stdtrit(topics - 1, 0.975)
+        lengthened *= topics / math.sqrt(topics / (topics - 1))
+        # Whole numbers, which single precision has exactly.
+        weights = is_there.astype(np.float32)
     ranges_of_parts: list[Floats] = []
     for part in parts:
         number = min(AT_ONCE, resamples - part * AT_ONCE)
         counts = _remembered if number * topics <= MOST_REMEMBERED else _counts
-        sums = centred @ counts(seed, part, number, topics).astype(np.float64)
+        drawn = counts(seed, part, number, topics)
+        sums = centred @ drawn.astype(np.float64)
+        if not is_whole:
+            sums *= lengthened / np.maximum(weights @ drawn.astype(np.float32), 1)
         ranges_of_parts.append(sums.max(axis=0) - sums.min(axis=0))
     ranges = np.concatenate(ranges_of_parts)
     ranges *= math.sqrt(topics / (topics - 1)) / topics

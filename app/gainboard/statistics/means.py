@@ -100,7 +100,7 @@ def unit_of(scores: Floats) -> float:
     It is 1 for scores that are near 1, as those of metrics are. Uploaded scores may be of any size, and would all be
     rounding errors, or none of them. Such a division is exact.
     """
-    largest = float(np.abs(scores).max(initial=0.0))
+    largest = float(np.nanmax(np.abs(scores), initial=0.0))  # a missing score is NaN
     return 1.0 if largest == 0.0 or 2.0**-10 <= largest <= 2.0**10 else 2.0 ** math.frexp(largest)[1]
 
 

@@ -153,6 +153,48 @@ def _letter(number: int) -> str:
     return (_letter(rest - 1) if rest else "") + ascii_lowercase[last]
 
 
+@dataclass(frozen=True)
+class DifferenceGroups:
+    """The groups and the rank sets of runs of which two differ if their means do by more than a critical difference.
+
+    They are those of `significance_groups` and `rank_sets`, without a look at each pair. `letters` has those of all
+    groups. `groups` int64 [runs, 2] are the places in it of the first and of the last group of each run, and
+    `rank_sets` int64 [runs, 2] the best and the worst rank. `different_pairs` is their number.
+    """
+
+    letters: list[str]
+    groups: NDArray[np.int64]
+    rank_sets: NDArray[np.int64]
+    different_pairs: int
+
+    @classmethod
+    def of(cls, means: Floats, critical: float) -> DifferenceGroups:
+        """Return the groups of runs with these `means`, float64 [runs]. `critical` may be infinite."""
+        order, places = np.argsort(-means, kind="stable"), np.arange(len(means))
+        ordered = -means[order]
+        # Sums round otherwise than the differences that decide, so that a neighbour may be wrong.
+        last = np.searchsorted(ordered, ordered + critical, side="right") - 1
+        while (is_short := ordered[np.minimum(last + 1, places[-1:])] - ordered <= critical)[last < places[-1]].any():
+            last += is_short & (last < places[-1])
+        while (is_long := ordered[last] - ordered > critical).any():
+            last -= is_long
+        first = np.searchsorted(last, places)
+        # A group begins with each run that reaches further than the run before.
+        starts = np.flatnonzero(np.diff(last, prepend=-1))
+        groups, rank_sets = np.empty((2, len(means), 2), np.int64)
+        groups[order] = np.stack(
+            (np.searchsorted(last[starts], places), np.searchsorted(starts, places, side="right") - 1), axis=1
+        )
+        rank_sets[order] = np.stack((first + 1, last + 1), axis=1)
+        different = len(means) * (len(means) - 1) // 2 - int((last - places).sum())
+        return cls(list(map(_letter, range(len(starts)))), groups, rank_sets, different)
+
+    def letters_of(self, run: int) -> tuple[str, ...]:
+        """Return the letters of a run."""
+        first, last = self.groups[run].tolist()
+        return tuple(self.letters[first : last + 1])
+
+
 SHARES = (2.5, 97.5)
 """The percentiles of ranks."""
 _AT_ONCE = 1 << 18

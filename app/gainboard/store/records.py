@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from gainboard.vocabulary import OFFICIAL, Direction, OrderBy, Phase, Role, RunOrder
+from gainboard.vocabulary import (
+    LEAVE_OUT,
+    OFFICIAL,
+    THESE_TASKS,
+    CollectionKind,
+    Direction,
+    OrderBy,
+    Phase,
+    Role,
+    RunOrder,
+)
 
 Warnings = list[dict[str, Any]]
 FIXED_BY_DATA = ("highest_level", "level_names", "depth", "intents")
@@ -34,7 +44,7 @@ class TopicGroup:
 
 @dataclass(frozen=True, slots=True)
 class ScoreMatrix:
-    """Scores of a metric that was computed elsewhere: each run has a score on each topic.
+    """Scores of a metric that was computed elsewhere, by run and topic.
 
     `direction` says which is better: higher or lower. Without a range, `low` and `high` are None.
     """
@@ -47,9 +57,9 @@ class ScoreMatrix:
     low: float | None
     high: float | None
     missing: str | None
-    """The rule for missing cells: `zero`, `drop-topic` or a number; None if no cell may be missing."""
+    """The rule for missing cells: `zero`, `drop-topic`, `leave-out` or a number; None if no cell may be missing."""
     filled: int
-    """The number of cells that were missing and got the value that was said."""
+    """The number of cells that were missing and got the value that was said, or that were left out."""
     dropped: tuple[str, ...]
     """The topics that were left out because of missing cells."""
     sha256: str
@@ -58,6 +68,11 @@ class ScoreMatrix:
     created_at: datetime
     deleted_at: datetime | None
     damage: tuple[Damage, ...] = ()
+
+    @property
+    def has_gaps(self) -> bool:
+        """Return whether cells may be missing. Their scores are NaN."""
+        return self.missing == LEAVE_OUT and self.filled > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +102,20 @@ class Collection:
     released_at: datetime | None
     intents: bool
     ignore_identical_ids: bool
+    kind: CollectionKind
+    sample_of: str | None
+    """The text of its organisers about what the topics are a sample of; None if there is none."""
     damage: tuple[Damage, ...] = ()
+
+    @property
+    def has_scores_alone(self) -> bool:
+        """Return whether its scores were computed elsewhere, so that it has neither judgments nor rankings."""
+        return self.kind == "scores"
+
+    @property
+    def sample_shown(self) -> str | None:
+        """The text of boards about what the topics are a sample of; None if they say nothing."""
+        return self.sample_of or (THESE_TASKS if self.has_scores_alone else None)
 
     @property
     def is_damaged(self) -> bool:

@@ -70,6 +70,12 @@ def add(tx: Transaction, **values: Any) -> Run:
     return get_record(tx, Run, _BY_ID, {"id": identity})
 
 
+def add_all(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Add many runs, whose names are free."""
+    if rows:
+        tx.execute(insert(table), rows)
+
+
 @cache
 def _add_new(insert_into: Callable[[Table], Any]) -> Any:
     return insert_into(table).on_conflict_do_nothing().returning(table.c.id)
@@ -176,6 +182,13 @@ def unjudged_bytes(tx: Transaction, collection_id: int, qrels_id: int | None) ->
 def withdraw(tx: Transaction, run_id: int, now: datetime) -> None:
     """Withdraw the run. Its name may be used again."""
     tx.execute(update(table).where(table.c.id == run_id).values(withdrawn_at=now))
+
+
+def withdraw_all(tx: Transaction, run_ids: Sequence[int], now: datetime) -> None:
+    """Withdraw these runs."""
+    for start in range(0, len(run_ids), RUNS_AT_ONCE):
+        these = table.c.id.in_(run_ids[start : start + RUNS_AT_ONCE])
+        tx.execute(update(table).where(these).values(withdrawn_at=now))
 
 
 def set_priority(tx: Transaction, run_id: int, priority: int | None) -> None:

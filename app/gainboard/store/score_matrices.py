@@ -54,7 +54,7 @@ def list_versions(
     return [_record(row) for row in tx.execute(query)]
 
 
-def page(tx: Transaction, collection_id: int, after: str | None, limit: int) -> list[ScoreMatrix]:
+def page(tx: Transaction, collection_id: int, after: str | None, limit: int | None) -> list[ScoreMatrix]:
     """Return the newest version of each matrix by name, except deleted ones."""
     live = table.c.collection_id == collection_id, table.c.deleted_at.is_(None)
     # A later version has a higher id.

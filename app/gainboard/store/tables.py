@@ -115,6 +115,8 @@ collections = Table(
     Column("released_at", UtcTime),  # the first release after a hidden phase; null: none, or by `releases_at` alone
     Column("intents", Boolean, nullable=False, server_default=false()),  # documents are judged for intents of a topic
     Column("ignore_identical_ids", Boolean, nullable=False, server_default=false()),
+    Column("kind", String(16), nullable=False, server_default="judged"),
+    Column("sample_of", Text),  # what the topics are a sample of; null: nothing is said
     Column("queries", JSON),  # texts by topic; no part of the record, because most requests need none
     # Deleted collections keep their rows, and their names may be used again.
     Index(

@@ -37,6 +37,15 @@ def create(tx: Transaction, collection_id: int, name: str, now: datetime) -> Tea
     return get_record(tx, TeamRecord, _ADD, values)
 
 
+def ensure_all(tx: Transaction, collection_id: int, names: Sequence[str], now: datetime) -> dict[str, int]:
+    """Return the ids of all teams of the collection by name, among them these, created if they are missing."""
+    if names:
+        rows = [{"collection_id": collection_id, "name": name, "created_at": now} for name in names]
+        tx.execute(insert_for(tx)(table).on_conflict_do_nothing(), rows)
+    query = select(table.c.name, table.c.id).where(table.c.collection_id == collection_id)
+    return dict(map(tuple, tx.execute(query)))
+
+
 def has_uploads(tx: Transaction, team_id: int) -> bool:
     """Return whether the team has ever sent a run, or sends one now. A withdrawn run is one, too."""
     sent, under_way = exists().where(runs.c.team_id == team_id), exists().where(uploads.c.team_id == team_id)

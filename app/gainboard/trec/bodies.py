@@ -32,7 +32,7 @@ ZSTD_MARKS: Final = (b"\x28\xb5\x2f\xfd", *(b"%c\x2a\x4d\x18" % n for n in range
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _SAVE_SHEET: Final = (
     "Save the sheet as text, with tabs between the columns for runs and judgments, or as CSV for score matrices and "
-    "topic groups, and send that file"
+    "topic groups, and send that file: `libreoffice --convert-to csv FILE` does"
 )
 _EXCEL: Final = f"an Excel workbook. {_SAVE_SHEET}"
 _OFFICE: Final = (

@@ -86,9 +86,10 @@ def test_a_board_of_files_is_corrected_by_a_file(folder):
     assert done.out.split("\n")[0].split()[:6] == ["rank", "run", "AP", "AP,", "official", "alone"]
 
 
-@pytest.fixture
-def viewed(folder):
-    command = [sys.executable, "-m", "gainboard", "view", "qrels.txt", "runs", "--no-browser", "-c", "web"]
+@pytest.fixture(params=["qrels.txt runs", "--scores scores.csv"], ids=["runs", "scores"])
+def viewed(folder, request):
+    (folder / "scores.csv").write_text("model,x,y\nlemur-1,1,0.5\nown/model,0.25,\n")
+    command = [sys.executable, "-m", "gainboard", "view", *request.param.split(), "--no-browser", "-c", "web"]
     with subprocess.Popen(
         command, cwd=folder, env=outside(TMPDIR=str(folder)), stdout=subprocess.PIPE, text=True
     ) as process:

@@ -8,9 +8,18 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from gainboard.api.models.common import Model, WarningAnswer
-from gainboard.evaluation.collection_settings import Depth, LevelCount, LevelNames, Metrics, Policy, Queries, Topics
+from gainboard.evaluation.collection_settings import (
+    Depth,
+    LevelCount,
+    LevelNames,
+    Metrics,
+    Policy,
+    Queries,
+    SampleOf,
+    Topics,
+)
 from gainboard.notation.types import JsonBody, Slug, Text
-from gainboard.vocabulary import OrderBy
+from gainboard.vocabulary import CollectionKind, OrderBy
 
 TITLE = "A title for people; the name by default"
 GAINS = "The default gain setting, such as `3:2:1` (the highest level first) or `linear`"
@@ -21,10 +30,18 @@ INTENTS = "Whether documents are judged for the intents (subtopics) of a topic"
 IDENTICAL = (
     "Whether lines of runs are left out whose document id is their topic's, before ranks and depth, as BEIR does"
 )
+KIND = (
+    "`judged`: runs are scored by judgments. `scores`: there are only scores that were computed elsewhere, in score "
+    "matrices"
+)
+SAMPLE_OF = "What the topics are a sample of, which boards say: `questions of the forum in 2026`"
 
 
 class NewCollection(JsonBody):
-    """A test collection: its relevance levels, and the defaults for requests for scores."""
+    """A test collection: its relevance levels, and the defaults for requests for scores. One of the kind `scores` has
+    neither levels nor what goes with judgments: `gains`, `depth`, `order_by`, `ignore_identical_ids`, `intents` and
+    `topics`.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"name": "web-2026", "levels": ["B", "A", "S"], "gains": "3:2:1"}]},
@@ -33,8 +50,11 @@ class NewCollection(JsonBody):
     name: Slug = Field(
         description="Its name in addresses and commands, which cannot change: letters, digits, `.`, `_` and `-`"
     )
+    kind: CollectionKind = Field("judged", description=KIND)
     title: Text = Field("", description=TITLE)
-    levels: LevelNames | LevelCount = Field(description="Names of the relevant levels, lowest first, or their number")
+    levels: LevelNames | LevelCount | None = Field(
+        None, description="Names of the relevant levels, lowest first, or their number: required for the kind `judged`"
+    )
     gains: Text = Field("linear", description=GAINS)
     depth: Depth = Field(1000, description="The number of ranks of a run that are scored")
     order_by: OrderBy = Field("score", description="What determines the rank of a document")
@@ -45,6 +65,7 @@ class NewCollection(JsonBody):
     metrics: Metrics | None = Field(None, description=METRICS)
     policy: Policy = Policy()
     public: bool = Field(False, description=PUBLIC)
+    sample_of: SampleOf | None = Field(None, description=SAMPLE_OF)
 
 
 class ChangeableSettings(JsonBody):
@@ -66,6 +87,7 @@ class ChangeableSettings(JsonBody):
     metrics: Metrics | None = Field(None, description=METRICS)
     policy: Policy = Policy()
     public: bool = Field(False, description=PUBLIC)
+    sample_of: SampleOf | None = Field(None, description=SAMPLE_OF)
 
 
 class CollectionChange(ChangeableSettings):
@@ -105,6 +127,7 @@ class CollectionAnswer(Model):
     """A collection. Fields that depend on its judgments are null if they are hidden or do not exist."""
 
     name: str
+    kind: CollectionKind = Field(description=KIND)
     title: str
     levels: list[str] | int
     gains: str
@@ -117,6 +140,7 @@ class CollectionAnswer(Model):
     metrics: list[str] | None
     policy: Policy
     public: bool
+    sample_of: str | None = Field(description=SAMPLE_OF)
     created_at: datetime
     qrels_version: int | None = None
     relevant: Relevant | None = None

@@ -114,7 +114,7 @@ class JudgedSharesAnswer(Model):
 
 
 class MatrixAnswer(Model):
-    """A version of a score matrix: each of its runs has a score on each of its topics."""
+    """A version of a score matrix: scores of its runs on its topics."""
 
     name: str
     metric: str = Field(description="The expression of the metric, such as `custom:nuggets`")
@@ -123,8 +123,10 @@ class MatrixAnswer(Model):
     direction: Direction = Field(description="Whether higher or lower scores are better")
     low: float | None = Field(description="The lowest score that is possible; null without a range")
     high: float | None
-    missing: str | None = Field(description="The rule for missing scores: a number, `zero` or `drop-topic`")
-    filled: int = Field(description="Number of missing scores that the rule filled")
+    missing: str | None = Field(
+        description="The rule for missing scores: a number, `zero`, `drop-topic` or `leave-out`"
+    )
+    filled: int = Field(description="Number of missing scores that the rule filled, or left out")
     dropped: list[str] = Field(description="Topics that were left out because a run had no score")
     runs: int
     topics: int
@@ -138,4 +140,6 @@ class WholeMatrix(MatrixAnswer):
 
     run_names: list[str]
     topic_names: list[str]
-    scores: list[list[float]] = Field(description="A row for each run, a column for each topic")
+    scores: list[list[float | None]] = Field(
+        description="A row for each run, a column for each topic; null where a score is missing"
+    )

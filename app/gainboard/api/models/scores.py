@@ -131,6 +131,9 @@ class LeaderboardRow(Model):
     name: str
     team: str
     late: bool = Field(False, description="Whether the run came after the release")
+    topics_missing: int | None = Field(
+        None, description="Topics that the run lacks: they score 0, or are left out in a collection of scores"
+    )
     mean: dict[str, float | None]
     interval: dict[str, tuple[float, float] | None] = Field(
         description="95 % confidence interval, Student's t over topics; it may exceed the metric's range"
@@ -154,13 +157,17 @@ class LeaderboardRow(Model):
 
 
 class GroupsTest(Model):
-    """The test of all pairs of runs under the metric `by`, on the topics on which all runs with a mean have scores."""
+    """The test of all pairs of runs under the metric `by`, on the topics on which all runs with a mean have scores.
+
+    Where scores are missing, it is on all topics, and the mean of a run is over the scores that it has.
+    """
 
     name: str = Field(examples=["bootstrap-range"])
     alpha: float
     draws: int = Field(description="Number of bootstrap samples of the topics")
     seed: int
     topics: int = Field(description="Number of topics that the test compares")
+    missing: int = Field(0, description="Number of scores that are missing")
     pairs: int = Field(description="Number of pairs of runs")
     different_pairs: int = Field(description="Number of pairs that the test tells apart")
 
@@ -203,6 +210,7 @@ class LeaderboardAnswer(Model):
     """Runs ranked by their mean score under one metric."""
 
     collection: str
+    sample_of: str | None = Field(None, description="What the topics are a sample of; null if nothing is said")
     qrels_version: int | None = Field(description="Null while the judgments are hidden")
     judgment_set: str = Field("official", description="The judgment set of the version")
     by: str

@@ -16,7 +16,7 @@ from gainboard.cli.printing import Format, print_many, print_one
 from gainboard.errors import BadInput, BadSetting, UnsupportedEncoding
 from gainboard.evaluation.collection_settings import Policy
 from gainboard.notation.texts import read_topics
-from gainboard.vocabulary import FROM_QRELS
+from gainboard.vocabulary import FROM_QRELS, CollectionKind
 
 COLUMNS = ("name", "title", "levels", "gains", "policy.phase", "public", "qrels_version", "created_at")
 
@@ -67,6 +67,7 @@ class ChosenSettings:
     metrics: Annotated[
         Sequence[str] | None, Option("a metric shown by default", "-m", "--metric", metavar="METRIC")
     ] = None
+    sample_of: Annotated[str | None, Option("what the topics are a sample of, which boards say", metavar="TEXT")] = None
     public: Annotated[bool | None, "whether everyone may read it once it is released"] = None
     policy: Annotated[
         Sequence[tuple[str, Any]],
@@ -108,11 +109,20 @@ def _read_topics(path: str) -> tuple[list[str], dict[str, str]]:
     Example("gainboard collection create robust --levels B,A,S --gains 3:2:1"),
     Example("gainboard collection create binary --levels 1"),
     Example("gainboard collection create diverse --levels 3 --intents", "with judgments by intent"),
+    Example("gainboard collection create models --kind scores", "for scores that were computed elsewhere"),
 )
-def create(at: ThisCollection, *, levels: Annotated[int | Sequence[str], _LEVELS], settings: ChosenSettings) -> None:
-    """Create a collection (organisers of the instance)."""
+def create(
+    at: ThisCollection,
+    *,
+    levels: Annotated[int | Sequence[str] | None, _LEVELS] = None,
+    kind: Annotated[
+        CollectionKind, Option("scores: only scores that were computed elsewhere, without levels and judgments")
+    ] = "judged",
+    settings: ChosenSettings,
+) -> None:
+    """Create a collection (organisers of the instance). One with judgments needs --levels."""
     with at.connect() as gainboard:
-        print_one(gainboard.create_collection(at.collection, levels, **settings.sent()), "table")
+        print_one(gainboard.create_collection(at.collection, levels, kind=kind, **settings.sent()), "table")
 
 
 @command("list collections", Example("gainboard collection list"))

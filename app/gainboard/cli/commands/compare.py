@@ -5,24 +5,73 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Final
 
-from gainboard.cli.command import Example, Option, command, refuse
+from gainboard.cli.command import Argument, Example, Misuse, Option, command, refuse
 from gainboard.cli.compared_files import FORMS, ComparedFiles
-from gainboard.cli.files import expand_folders, open_counted, short_names, unpacked
+from gainboard.cli.files import RUN_FILES, Reading, expand_folders, open_counted, short_names, unpacked
+from gainboard.cli.loading import ScoreFiles
 from gainboard.cli.options import STANDARD_INPUT
 from gainboard.cli.parallel import PlainCount
 from gainboard.cli.progress import has_colours
-from gainboard.cli.scored_files import FilesToScore, score_files
+from gainboard.cli.scored_files import FilesToScore, ScoredFile, ScoredFiles, score_files
 from gainboard.errors import BadSetting, GainboardError
 from gainboard.evaluation.boards.pair_statistics import compare_pairs, pair_up
+from gainboard.evaluation.scoring.score_files import as_file_scores
+from gainboard.metrics import Scale
 from gainboard.notation.sources import run_name
 from gainboard.notation.texts import read_number
 from gainboard.trec import RunReader
 
 MOST_SHOWN: Final = 10
 """The most runs that a message lists."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilesToCompare(FilesToScore):
+    """Runs and judgments, or scores that were computed elsewhere: then arguments are systems."""
+
+    qrels: Annotated[
+        str,
+        Argument("judgments; - is standard input; with --scores, a system"),
+        Option("judgments; all arguments are then runs", metavar="QRELS"),
+    ] = ""
+    runs: Annotated[
+        Sequence[str],
+        Argument("run files or folders of them; with --scores, systems", metavar="RUN_FILE"),
+        RUN_FILES,
+    ] = ()
+    of_scores: ScoreFiles
+
+    def score_systems(self, baselines: Sequence[str]) -> ScoredFiles:
+        """Return the scores of the systems that are named, or of all. Raise BadSetting for options about judgments."""
+        if self.parameters or self.names != "gainboard" or self.reading != Reading():
+            raise BadSetting("Scores were computed already. Leave out parameters of metrics, and how files are read.")
+        systems, files = [name for name in (self.qrels, *self.runs) if name], self.of_scores
+        options = {"direction": files.direction, "missing": files.missing}
+        systems = [*systems, *baselines] if systems else []
+        table = as_file_scores(files.read(), self.metrics, systems=systems, **options)
+        if unknown := [name for name in baselines if name not in table.runs]:
+            raise BadSetting(f"--baseline {unknown[0]} is no system of these scores. Use one of its names.")
+        runs = [
+            ScoredFile(name, (), int(missing), scores, means)
+            for name, missing, scores, means in zip(
+                table.runs, table.scores.arrays.topics_missing, table.by_topic, table.means, strict=True
+            )
+        ]
+        for note in () if self.quiet else table.notes:
+            print(f"note: {note}", file=sys.stderr)
+        return ScoredFiles(
+            **{field.name: getattr(table.scores, field.name) for field in fields(table.scores)},
+            qrels=" ".join(files.scores),
+            scale=Scale(1, 1000, False),
+            runs=runs,
+            files=table.runs,
+            refused={},
+            per_topic=self.per_topic,
+        )
 
 
 def _read_margin(text: str) -> float:
@@ -43,9 +92,10 @@ def _read_margin(text: str) -> float:
     Example("gainboard compare qrels.txt run.txt runs/civet.txt -m AP --margin 0.02", "are they equivalent?"),
     Example("gainboard compare qrels.txt run.txt runs/civet.txt -m AP -q", "also the difference on each topic"),
     Example("gainboard compare qrels.txt runs/* --baseline run.txt -f json > compared.json"),
+    Example("gainboard compare bm25 splade --scores accuracy.csv", "two systems, by scores from elsewhere"),
 )
 def compare(
-    files: FilesToScore,
+    files: FilesToCompare,
     *,
     baselines: Annotated[
         Sequence[str],
@@ -70,20 +120,28 @@ def compare(
     Levels are corrected for exactly these pairs, under each metric. The topics that decide are printed on standard
     error. If a file has faults, its pairs are left out, and the exit code is 1.
     """
-    runs = expand_folders(files.runs, files.qrels)
-    baseline_files = list(dict.fromkeys(_find_baseline(name, runs) for name in baselines))
-    others = [file for file in dict.fromkeys(runs) if file not in baseline_files]
-    if not (baseline_files and others) and len(others) != 2:
+    scored: ScoredFiles | None = None
+    if files.of_scores.scores:
+        scored = files.score_systems(baselines)
+        kept, others = list(baselines), [name for name in scored.names if name not in baselines]
+    elif not (files.qrels and files.runs):
+        raise Misuse("the following arguments are required: QRELS, RUN_FILE; or --scores FILE")
+    else:
+        runs = expand_folders(files.runs, files.qrels)
+        kept = list(dict.fromkeys(_find_baseline(name, runs) for name in baselines))
+        others = [file for file in dict.fromkeys(runs) if file not in kept]
+    if not (kept and others) and len(others) != 2:
         raise BadSetting(
-            f"Two different run files can be compared, but the number of files is {len(others)}. Name two, or say with "
-            "which run the others are compared: --baseline RUN."
+            f"Two different {'systems' if files.of_scores.scores else 'run files'} can be compared, but the number of "
+            f"{'systems' if files.of_scores.scores else 'files'} is {len(others)}. Name two, or say with which run the "
+            "others are compared: --baseline RUN."
         )
-    scored = score_files(files, [*others, *baseline_files])
+    scored = scored or score_files(files, [*others, *kept])
     if scored is None:
         return 1
     # Files with faults make no pairs.
-    kept = [file for file in baseline_files if file in scored.files]
-    pairs = pair_up(scored.files, kept) if kept or (not baseline_files and len(scored.files) == 2) else []
+    is_alone, kept = not kept, [file for file in kept if file in scored.files]
+    pairs = pair_up(scored.files, kept) if kept or (is_alone and len(scored.files) == 2) else []
     if not pairs:
         return 1
     compared = ComparedFiles(scored, list(compare_pairs(scored, pairs, margin)), margin, is_quiet=files.quiet)

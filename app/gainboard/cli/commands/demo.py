@@ -71,7 +71,7 @@ def demo(
             url = address_of(listener)
             print(
                 f"\nOpen {url}/c/demo in a browser.\n\n"
-                f"Gainboard serves the campaigns demo and demo-small at {url}{moved} (API: {url}/docs). "
+                f"Gainboard serves demo, demo-small and demo-scores at {url}{moved} (API: {url}/docs). "
                 "Requests to try:\n"
             )
             for path in REQUESTS:

@@ -33,6 +33,10 @@ kinds = JOB.command("list what can be run", describe_kinds)
         "which metric separates more pairs of runs",
     ),
     Example("gainboard job run swap-rate --qrels qrels.txt --runs runs/* -m AP -m Q --output out", "without a server"),
+    Example(
+        "gainboard job run bootstrap-sensitivity --scores accuracy.csv -m accuracy --output out",
+        "of scores from elsewhere",
+    ),
     Example("gainboard job run gain-vectors -c web --output curves", "all tables and figures as files"),
 )
 def run(
@@ -49,7 +53,10 @@ def run(
     """
 
     def ask(gainboard: Gainboard) -> Job:
-        values = {**({"metrics": metrics} if metrics else {}), **JOB.read_parameters(gainboard, kind, parameters)}
+        values = {
+            **({"metrics": at.of_scores.metrics(metrics)} if metrics else {}),
+            **JOB.read_parameters(gainboard, kind, parameters),
+        }
         if at.version:
             if "qrels" in values:
                 raise BadSetting("--qrels and --set qrels both name a version. Leave one of them out.")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from gainboard.cli.command import Example, Option, command
-from gainboard.cli.loading import CampaignOrFiles, set_name
+from gainboard.cli.loading import NAME, CampaignOrFiles, set_name
 from gainboard.cli.options import Metrics
 from gainboard.cli.printing import (
     DIGITS,
@@ -23,6 +24,7 @@ from gainboard.cli.printing import (
 from gainboard.cli.progress import has_colours
 from gainboard.errors import BadSetting
 from gainboard.exhibits import Cell, Column, Table
+from gainboard.exhibits.tables import as_markdown
 from gainboard.notation.queries import LeaderboardOptions
 
 if TYPE_CHECKING:
@@ -74,6 +76,7 @@ class CorrectableCampaign(CampaignOrFiles):
     __doc__,
     Example("gainboard leaderboard -c web -m Q -m nDCG@10 -m AP", "by Q"),
     Example("gainboard leaderboard --qrels qrels.txt --runs runs/* -m Q", "of files, without a server"),
+    Example("gainboard leaderboard --scores accuracy.csv", "of scores from elsewhere, such as systems by tasks"),
     Example("gainboard leaderboard -c web -m Q --topics hard", "over the topics of a group"),
     Example("gainboard leaderboard -c web -m Q --by-group all", "with a column for each topic group"),
     Example("gainboard leaderboard -c web -m Q --best-per-team", "one run of each team"),
@@ -105,13 +108,22 @@ def leaderboard(
     letter under `groups` are not told apart (bootstrap range test, alpha 0.05), which does not show that they are
     equal. The rank set of a run has the ranks that it may have by the same test.
     """
-    query["corrected_by"] = at.find_correcting_set(query.get("judgments"))
-    with at.connect() as gainboard:
-        query["qrels"] = at.version
+    if at.of_scores.scores:
+        board = _rank_scores(at, metrics, query)
         if format == "latex" or format == "markdown":
-            print(gainboard.leaderboard_text(at.collection, metrics, format=format, **query), end="")
+            from gainboard.exhibits.latex import as_latex_document  # noqa: PLC0415 (few ask for it)
+
+            table = _table(board, is_of_files=True)
+            print(as_latex_document(table) if format == "latex" else as_markdown(table), end="")
             return
-        board = gainboard.leaderboard(at.collection, metrics, **query)
+    else:
+        query["corrected_by"] = at.find_correcting_set(query.get("judgments"))
+        with at.connect() as gainboard:
+            query["qrels"] = at.version
+            if format == "latex" or format == "markdown":
+                print(gainboard.leaderboard_text(at.collection, metrics, format=format, **query), end="")
+                return
+            board = gainboard.leaderboard(at.collection, metrics, **query)
     if format == "json":
         print_json(board.to_dict())
     elif format == "csv":
@@ -122,7 +134,46 @@ def leaderboard(
         tell_of_topics([board.topic_group, *board.by_group])
         for line in _remarks_on(board):
             print(line, file=sys.stderr)
-        print(format_table(_table(board, bool(at.runs)), weights=has_colours(sys.stdout)), end="")
+        print(
+            format_table(_table(board, bool(at.runs or at.of_scores.scores)), weights=has_colours(sys.stdout)), end=""
+        )
+
+
+def _rank_scores(at: CorrectableCampaign, metrics: Sequence[str], query: LeaderboardOptions) -> Leaderboard:
+    """Return the board of scores that were computed elsewhere, for which no service is needed.
+
+    Raise BadSetting for an option that is about judgments or about a server, and what `gainboard.leaderboard` raises.
+    """
+    from gainboard.client.answers import Leaderboard  # noqa: PLC0415 (with Pydantic, and what follows with NumPy)
+    from gainboard.evaluation.boards import file_boards  # noqa: PLC0415
+    from gainboard.evaluation.boards.leaderboard import ALPHA, SEED, BoardGroups  # noqa: PLC0415
+    from gainboard.statistics.bootstrap_range import BootstrapRange  # noqa: PLC0415
+
+    unfit = [name for name in ("qrels", "runs", "corrected_by", "named", "server") if getattr(at, name)]
+    if unfit := [*unfit, *(name for name, value in query.items() if value and name not in ("by", "top"))]:
+        option = {"named": "collection"}.get(unfit[0], unfit[0]).replace("_", "-")
+        raise BadSetting(
+            f"--{option} is about judgments or a server, and --scores needs neither. Leave out one of them."
+        )
+    files = at.of_scores
+    board = file_boards.leaderboard(
+        scores=files.read(), metrics=metrics, by=query.get("by"), direction=files.direction, missing=files.missing
+    )
+    test = board.groups
+    values: dict[str, Any] = {"groups_test": None, "no_groups_because": test}
+    if isinstance(test, BoardGroups):
+        settings = {"name": BootstrapRange.name, "alpha": ALPHA, "seed": SEED, "draws": test.draws}
+        counts = {"topics": test.topics, "pairs": test.pairs, "different_pairs": test.different_pairs}
+        counts["missing"] = test.missing
+        values = {"groups_test": settings | counts, "no_groups_because": None}
+    rows = []
+    for row in board.rows[: query.get("top")]:
+        mean = {label: None if math.isnan(mean) else mean for label, mean in row.means.items()}
+        said = {"rank": row.rank, "name": row.run, "team": row.run, "mean": mean, "interval": row.intervals}
+        rows.append(said | {"groups": list(row.groups), "rank_set": row.rank_set})
+    values |= {"collection": NAME, "qrels_version": None, "withheld": {}, "rows": rows, "rows_total": len(board.rows)}
+    values |= {"by": board.by, "metrics": board.metrics, "asked": board.scores.label_by_expression}
+    return Leaderboard.model_validate(values | {"topics_scored": board.scores.topics_scored(), "notes": board.notes})
 
 
 def _remarks_on(board: Leaderboard) -> Iterator[str]:

@@ -8,6 +8,7 @@ from gainboard.cli.command import Argument, Example, command
 from gainboard.cli.connecting import OneCollection, uploading
 from gainboard.cli.printing import Format, print_many, print_utf8
 from gainboard.notation.queries import ScoreMatrixUploadQuery
+from gainboard.vocabulary import LEAVE_OUT
 
 COLUMNS = ("metric", "version", "direction", "low", "high", "runs", "topics", "filled", "created_at")
 MatrixName = Annotated[str, Argument("its name, without custom:")]
@@ -21,11 +22,13 @@ def put(
     **query: Unpack[ScoreMatrixUploadQuery],
 ) -> None:
     """Upload scores of stored runs as the next version of a score matrix (organisers). The file is CSV with a header,
-    the text of `trec_eval -q`, or JSON. From then on `custom:NAME` is a metric.
+    the text of `trec_eval -q`, or JSON. From then on `custom:NAME` is a metric. In a collection of scores, the file may
+    have any systems and topics.
     """
     with at.connect() as gainboard, uploading(file) as source:
         matrix = gainboard.put_score_matrix(at.collection, name, source, **query)
-    filled = f", {matrix.filled:,} missing scores filled" if matrix.filled else ""
+    happened = "left out" if matrix.missing == LEAVE_OUT else "filled"
+    filled = f", {matrix.filled:,} missing scores {happened}" if matrix.filled else ""
     dropped = f", topics left out: {', '.join(matrix.dropped)}" if matrix.dropped else ""
     print(f"{matrix.label}: {matrix.runs:,} runs, {matrix.topics:,} topics{filled}{dropped}")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, NotFound, RowDamaged
+from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, NotFound, RowDamaged, ScoresAlone
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.collection_settings import Policy, is_readable
 from gainboard.evaluation.workspace import Workspace
@@ -71,6 +71,10 @@ class View:
         if not self.sees_judgments:
             raise self._hidden()
 
+    def require_judged(self, need: str = "this needs them") -> None:
+        """Raise ScoresAlone for a collection that has neither judgments nor rankings. `need` is a clause."""
+        require_judged(self.collection, need)
+
     def require_free_scores(self) -> None:
         """Raise JudgmentsHidden unless the principal may see all scores under any parameters."""
         if not self.sees_free_scores:
@@ -88,16 +92,26 @@ class View:
 
     def sees_file(self, run: Run) -> bool:
         """Return whether the file of a run that exists for the principal may be read."""
-        return self.sees_judgments or run.team_id == self.own_team
+        is_there = not self.collection.has_scores_alone
+        return is_there and (self.sees_judgments or run.team_id == self.own_team)
 
     def require_file(self, run: Run) -> None:
         """Raise JudgmentsHidden unless the principal may read the run's file, which is its team's until the release."""
+        self.require_judged("no run has a file")
         if not self.sees_file(run):
             raise JudgmentsHidden(f"Only the team of {run.name!r} may read its file until the judgments are released.")
 
     def _hidden(self) -> JudgmentsHidden:
         return JudgmentsHidden(
             f"The judgments of {self.collection.name!r} are hidden. Scores are shown once the organisers release them."
+        )
+
+
+def require_judged(collection: Collection, need: str = "this needs them") -> None:
+    """Raise ScoresAlone for a collection that has neither judgments nor rankings. `need` is a clause."""
+    if collection.has_scores_alone:
+        raise ScoresAlone(
+            f"{collection.name!r} is a collection of scores: it has no judgments and no rankings, and {need}."
         )
 
 
@@ -205,6 +219,7 @@ def require_unchanged(read: Collection, now: Collection, *also: str) -> None:
 def require_participation(view: View) -> None:
     """Raise Forbidden unless the principal may upload: organisers and participants of the collection."""
     view.principal.require_token()
+    view.require_judged("its systems come from score matrices: PUT .../score-matrices/NAME")
     if view.principal.role not in ("participant", "organiser"):
         raise Forbidden(
             "Only participants and organisers have runs here. Ask the organisers for a token of a participant."

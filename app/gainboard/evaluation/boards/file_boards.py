@@ -1,4 +1,7 @@
-"""`gainboard.leaderboard` and `gainboard.compare`: boards and comparisons of files, frames and dictionaries."""
+"""`gainboard.leaderboard` and `gainboard.compare`: boards and comparisons of files, frames and dictionaries.
+
+These have runs and judgments, or scores that were computed elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,12 @@ from gainboard.errors import BadInput
 from gainboard.evaluation.boards.leaderboard import BoardGroups, tested_groups
 from gainboard.evaluation.boards.pair_statistics import PairComparison, compare_pairs, pair_up
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS
-from gainboard.evaluation.scoring.file_scores import score
-from gainboard.evaluation.scoring.scores import rank_by_mean
+from gainboard.evaluation.scoring.file_scores import FileScores, score
+from gainboard.evaluation.scoring.score_files import as_file_scores, read_score_files
+from gainboard.evaluation.scoring.scores import ScoreTable, rank_by_mean
 from gainboard.notation.frames import Framed
 from gainboard.notation.sources import Table
+from gainboard.trec.score_matrices import ScoresFile
 
 
 class FileRank(NamedTuple):
@@ -23,6 +28,8 @@ class FileRank(NamedTuple):
     rank: int
     run: str
     means: Mapping[str, float]
+    intervals: Mapping[str, tuple[float, float] | None]
+    """The 95 % intervals of the means, Student's t over topics; None for a geometric mean, and for a single topic."""
     rank_set: tuple[int, int] | None
     groups: tuple[str, ...]
 
@@ -38,17 +45,23 @@ class FileBoard(Framed):
     """The test of all pairs, or why there is none."""
     notes: Sequence[str]
     """The notes of `FileScores`."""
+    scores: ScoreTable
 
     def __repr__(self) -> str:
         return f"<FileBoard: {len(self.rows)} runs by {self.by}>"
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return rank, run, the mean under each label, the rank set (`best_rank`, `worst_rank`) and `groups`."""
+        """Return rank, run, the mean under each label, and what is said of that under `by`: its interval (`low`,
+        `high`), the rank set (`best_rank`, `worst_rank`) and `groups`.
+        """
         ends = [row.rank_set or (None, None) for row in self.rows]
+        intervals = [row.intervals[self.by] or (None, None) for row in self.rows]
         return {
             "rank": [row.rank for row in self.rows],
             "run": [row.run for row in self.rows],
             **{label: [row.means[label] for row in self.rows] for label in self.metrics},
+            "low": [low for low, _ in intervals],
+            "high": [high for _, high in intervals],
             "best_rank": [best for best, _ in ends],
             "worst_rank": [worst for _, worst in ends],
             "groups": ["".join(row.groups) for row in self.rows],
@@ -56,34 +69,72 @@ class FileBoard(Framed):
 
 
 def leaderboard(
-    qrels: Table, runs: Any, metrics: Sequence[str] = (), *, by: str | None = None, **options: Any
+    qrels: Table = None,
+    runs: Any = None,
+    metrics: Sequence[str] = (),
+    *,
+    scores: Any = None,
+    by: str | None = None,
+    **options: Any,
 ) -> FileBoard:
     """Rank runs by the metric `by`, the first one by default, as the service and `gainboard leaderboard` do.
 
     Everything else is as for `gainboard.score`. Runs that share a letter under `groups` are not told apart by the
     bootstrap range test (alpha 0.05); the rank set of a run has the ranks that it may have by the same test.
 
+    `scores` stand in place of judgments and runs: a frame of pandas or polars with a row for each system and a column
+    for each topic, or with columns `system`, `topic` and `value`; a dictionary by system and topic; or a file of scores
+    (`gainboard leaderboard --scores`). Then `metrics` are those of the scores, all by default. The options are then
+    `direction` ("up", or "down" if lower scores are better), `missing` (a number, "leave-out" or "refuse"), `columns`
+    and `measure`.
+
     Raise BadInput if `by` is a preset of several metrics, and what `gainboard.score` raises.
     """
     expressions = [metrics] if isinstance(metrics, str) else list(metrics)
-    if by and not expressions and options.get("names", "gainboard") == "gainboard":
+    if by and not expressions and scores is None and options.get("names", "gainboard") == "gainboard":
         expressions = list(DEFAULT_METRICS)
-    scored = score(qrels, runs, [*expressions, *([by] if by and by not in expressions else [])], **options)
-    scores, labels = scored.scores, scored.scores.labels
-    label = scores.label_by_expression.get(by) if by else labels[0]
+    if by and by not in expressions and (expressions or scores is None):
+        expressions.append(by)
+    scored = _scored(qrels, runs, scores, expressions, options)
+    table, labels = scored.scores, scored.scores.labels
+    label = table.label_by_expression.get(by) if by else labels[0]
+    if label is None and scores is not None:
+        raise BadInput(f"There are no scores of the metric {by!r}. Available: {', '.join(labels)}.")
     if label is None:
         raise BadInput(f"{by!r} stands for several metrics, and one can rank. Use one of: {', '.join(labels)}.")
     row = labels.index(label)
-    metric, means = scores.metrics[row], scores.means[row]
-    ranked = rank_by_mean(scores.names, -means if metric.is_reversed else means)
+    metric, means = table.metrics[row], table.means[row]
+    ranked = rank_by_mean(table.names, -means if metric.is_reversed else means)
     tested = [run for _, run in ranked if not math.isnan(means[run])]
-    groups = tested_groups(metric, [scores.names[run] for run in tested], scores.by_topic[row, tested])
+    groups = tested_groups(metric, [table.names[run] for run in tested], table.by_topic[row, tested])
     letters, rank_sets = (groups.letters, groups.rank_sets) if isinstance(groups, BoardGroups) else ({}, {})
+    low, high = (ends.T.tolist() for ends in table.arrays.intervals)
+    geometric = [metric.is_geometric for metric in table.metrics]
     rows = []
     for rank, run in ranked:
-        name, means_of_run = scores.names[run], dict(zip(labels, scores.means[:, run].tolist(), strict=True))
-        rows.append(FileRank(rank, name, means_of_run, rank_sets.get(name), letters.get(name, ())))
-    return FileBoard(label, labels, rows, groups, scored.notes)
+        name, means_of_run = table.names[run], dict(zip(labels, table.means[:, run].tolist(), strict=True))
+        ends = [
+            None if math.isnan(ends[0]) or has_none else ends
+            for ends, has_none in zip(zip(low[run], high[run], strict=True), geometric, strict=True)
+        ]
+        intervals = dict(zip(labels, ends, strict=True))
+        rows.append(FileRank(rank, name, means_of_run, intervals, rank_sets.get(name), letters.get(name, ())))
+    return FileBoard(label, labels, rows, groups, scored.notes, table)
+
+
+def _scored(qrels: Table, runs: Any, scores: Any, metrics: Sequence[str], options: dict[str, Any]) -> FileScores:
+    """Return the scores of runs by judgments, or those that were computed elsewhere."""
+    if scores is None:
+        if qrels is None or runs is None:
+            raise BadInput("Give judgments and runs, or scores=FRAME, which were computed elsewhere.")
+        return score(qrels, runs, metrics, **options)
+    if qrels is not None or runs is not None:
+        raise BadInput("Scores stand in place of judgments and runs. Leave out either.")
+    if unknown := options.keys() - {"direction", "missing", "columns", "measure", "systems"}:
+        raise BadInput(f"{min(unknown)} is not for scores, which were computed already. Leave it out.")
+    reading = {name: options.pop(name) for name in ("columns", "measure") if name in options}
+    file = scores if isinstance(scores, ScoresFile) else read_score_files(scores, **reading)
+    return as_file_scores(file, metrics, **options)
 
 
 @dataclass(frozen=True)
@@ -119,24 +170,29 @@ class FilePairs(Framed):
 
 
 def compare(
-    qrels: Table,
-    runs: Any,
+    qrels: Table = None,
+    runs: Any = None,
     metrics: Sequence[str] = (),
     *,
+    scores: Any = None,
     baseline: str | Sequence[str] | None = None,
     margin: float | None = None,
     **options: Any,
 ) -> FilePairs:
     """Compare two runs, or every other run with each `baseline`, as the service and `gainboard compare` do.
 
-    Everything else is as for `gainboard.score`. Levels are corrected for exactly these pairs, under each metric.
-    `margin` also asks whether runs are equivalent (TOST): it is the largest mean difference that does not matter.
+    Everything else is as for `gainboard.leaderboard`; of `scores`, `runs` are the names of the two that are compared.
+    Levels are corrected for exactly these pairs, under each metric. `margin` also asks whether runs are equivalent
+    (TOST): it is the largest mean difference that does not matter.
 
     Raise BadInput for a baseline that is no run, for a margin that is not above 0, and for other than two runs without
     a baseline.
     """
-    scored = score(qrels, runs, metrics, **options)
+    expressions = [metrics] if isinstance(metrics, str) else list(metrics)
     baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
+    if scores is not None and runs is not None:
+        options["systems"], runs = [*([runs] if isinstance(runs, str) else runs), *baselines], None
+    scored = _scored(qrels, runs, scores, expressions, options)
     if unknown := [name for name in baselines if name not in scored.runs]:
         raise BadInput(f"There is no run {unknown[0]!r} to be a baseline. Available: {', '.join(scored.runs)}.")
     if margin is not None and not margin > 0:

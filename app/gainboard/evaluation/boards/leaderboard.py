@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -23,8 +23,8 @@ from gainboard.evaluation.scoring.scores import rank_by_mean
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
 from gainboard.metrics import BoundMetric
 from gainboard.statistics import bootstrap_range
-from gainboard.statistics.means import pair_count, pair_differences, pair_indices
-from gainboard.statistics.multiple_comparisons import rank_sets, significance_groups
+from gainboard.statistics.means import pair_count, pair_differences
+from gainboard.statistics.multiple_comparisons import DifferenceGroups
 from gainboard.store import audit
 from gainboard.store.database import may_take_long
 from gainboard.store.records import Run, TopicGroup
@@ -95,10 +95,10 @@ class Row:
     def topics(self) -> list[TopicScore]:
         """The run's scores under the metric that ranks, the lowest median first: not to be shown while rationed."""
         scores = self.board.scores.by_topic[self.board.place]
-        # A topic without a relevant document has no score, whatever the run.
-        defined = np.flatnonzero(~np.isnan(scores).any(axis=0))
+        # A topic without a relevant document has no score, whatever the run. Of uploaded scores any may be missing.
+        defined = np.flatnonzero(~np.isnan(scores[self.column]))
         names = [self.board.scores.topics[topic] for topic in defined.tolist()]
-        medians = np.median(scores[:, defined], axis=0).tolist()
+        medians = np.nanmedian(scores[:, defined], axis=0).tolist()
         topics = map(TopicScore, names, scores[self.column, defined].tolist(), medians)
         return sorted(topics, key=lambda topic: topic.median)
 
@@ -161,7 +161,7 @@ class Board:
         """The time from which runs are late."""
         return self.scores.collection.late_from
 
-    @property
+    @cached_property
     def has_teams(self) -> bool:
         """False if each run is of a team of its own that is named like the run, as those of files are."""
         return not self.rows or any(row.run.team != row.run.name for row in self.rows)
@@ -315,6 +315,8 @@ _CHANGES: Final[Sequence[Action]] = (
     "collection-released",
     "run-uploaded",
     "run-withdrawn",
+    "score-matrix-uploaded",
+    "score-matrix-deleted",
 )
 """The entries of the audit log that may change a board, beside its own version of the judgments."""
 
@@ -353,18 +355,22 @@ LEAST_TOPICS: Final = bootstrap_range.BootstrapRange.least_topics
 class BoardGroups:
     """The runs with a mean, and the test of all their pairs. A difference above `critical` is significant.
 
-    `means` is float64 [runs] over the `topics` on which all these runs have a score, higher is better. `ranges` is
-    [draws].
+    `means` is float64 [runs] over the `topics` that are drawn, higher is better. `ranges` is [draws].
     """
 
     names: Sequence[str]
     means: Floats
     topics: int
     ranges: Floats
+    missing: int = 0
+    """The number of scores that are missing: the mean of a run is over those that it has."""
 
     @classmethod
     def of(cls, names: Sequence[str], scores: Floats) -> BoardGroups:
-        """Test all pairs of the runs: float64 [runs, topics] without NaN, at least two runs and `LEAST_TOPICS`."""
+        """Test all pairs of the runs: float64 [runs, topics], at least two runs and `LEAST_TOPICS`.
+
+        A score may be missing (NaN), if its run has `LEAST_TOPICS` others.
+        """
         runs, topics = scores.shape
         # Names are part of it, because letters and rank sets are by name. Equal scores have equal bytes.
         hashed = sha256("\n".join((str(topics), *names)).encode())
@@ -372,24 +378,30 @@ class BoardGroups:
         key = hashed.digest()
         if (tested := _TESTED.find(key)) is None:
             ranges = bootstrap_range.bootstrap_ranges(scores, bootstrap_range.affordable_resamples(runs, topics), SEED)
-            tested = _TESTED.keep(key, cls(names, scores.mean(axis=1), topics, ranges))
+            missing = int(np.count_nonzero(np.isnan(scores)))
+            means = np.nanmean(scores, axis=1) if missing else scores.mean(axis=1)
+            tested = _TESTED.keep(key, cls(names, means, topics, ranges, missing))
         return tested
 
     @cached_property
-    def differs(self) -> NDArray[np.bool_]:
-        """The runs that the test tells apart: bool [runs, runs]."""
-        gaps = np.abs(self.means[:, np.newaxis] - self.means)
-        return np.asarray(gaps > bootstrap_range.critical_difference(self.ranges, ALPHA))
+    def critical(self) -> float:
+        """The difference of means above which runs are told apart."""
+        return bootstrap_range.critical_difference(self.ranges, ALPHA)
+
+    @cached_property
+    def told_apart(self) -> DifferenceGroups:
+        """The groups and rank sets of the runs, in their order."""
+        return DifferenceGroups.of(self.means, self.critical)
 
     @cached_property
     def letters(self) -> Mapping[str, tuple[str, ...]]:
         """The letters of each run. Runs that share a letter are not told apart."""
-        return dict(zip(self.names, significance_groups(self.means, self.differs), strict=True))
+        return LettersByRun(self.names, self.told_apart)
 
     @cached_property
     def rank_sets(self) -> Mapping[str, tuple[int, int]]:
         """The best and the worst rank that each run may have."""
-        sets = rank_sets(self.means, self.differs).tolist()
+        sets = self.told_apart.rank_sets.tolist()
         return {name: (best, worst) for name, (best, worst) in zip(self.names, sets, strict=True)}
 
     @property
@@ -402,10 +414,10 @@ class BoardGroups:
         """The number of pairs of runs."""
         return pair_count(len(self.names))
 
-    @cached_property
+    @property
     def different_pairs(self) -> int:
         """The number of pairs that the test tells apart."""
-        return int(self.differs.sum()) // 2
+        return self.told_apart.different_pairs
 
     def levels(self) -> Floats:
         """Return the level of each pair: float64 [pairs]."""
@@ -413,8 +425,24 @@ class BoardGroups:
 
     def verdicts(self) -> NDArray[np.int8]:
         """Return for each pair 1 if the first run is better, -1 if the second is, 0 if they are not told apart."""
-        first, second = pair_indices(len(self.names))
-        return (self.differs[first, second] * np.sign(pair_differences(self.means))).astype(np.int8)
+        gaps = pair_differences(self.means)
+        return ((np.abs(gaps) > self.critical) * np.sign(gaps)).astype(np.int8)
+
+
+class LettersByRun(Mapping[str, tuple[str, ...]]):
+    """The letters of runs by name, made when they are asked for: those of 10,000 runs may be millions."""
+
+    def __init__(self, names: Sequence[str], groups: DifferenceGroups) -> None:
+        self._places, self._groups = {name: place for place, name in enumerate(names)}, groups
+
+    def __getitem__(self, name: str) -> tuple[str, ...]:
+        return self._groups.letters_of(self._places[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 def tested_groups(metric: BoundMetric, names: Sequence[str], scores: Floats) -> BoardGroups | str:
@@ -426,19 +454,25 @@ def tested_groups(metric: BoundMetric, names: Sequence[str], scores: Floats) -> 
         return "The test compares arithmetic means, and this metric's mean is geometric."
     if len(names) < 2:
         return "Two runs with a mean are needed."
+    is_missing = np.isnan(scores)
     # As in `mean_all`, the layout in memory would decide about the last bits.
-    common = np.ascontiguousarray(scores[:, ~np.isnan(scores).any(axis=0)])
-    if (topics := common.shape[1]) < LEAST_TOPICS:
+    tested = np.ascontiguousarray(scores[:, ~is_missing.all(axis=0)])
+    if is_missing.any() and np.isnan(tested).any():
+        # Too few scores do not tell how much a run varies.
+        has_enough = np.count_nonzero(~is_missing, axis=1) >= LEAST_TOPICS
+        names, tested = [name for name, is_in in zip(names, has_enough, strict=True) if is_in], tested[has_enough]
+        if len(names) < 2:
+            return f"The test needs at least {LEAST_TOPICS} scores of each of two runs."
+        tested = np.ascontiguousarray(tested[:, ~np.isnan(tested).all(axis=0)])
+    if (topics := tested.shape[1]) < LEAST_TOPICS:
         return f"The test needs at least {LEAST_TOPICS} topics on which all runs have a score, not {topics}."
-    return BoardGroups.of(names, -common if metric.is_reversed else common)
+    return BoardGroups.of(names, -tested if metric.is_reversed else tested)
 
 
 def _weight(tested: BoardGroups) -> int:
     """Return the most bytes that a tested board takes, once it has answered everything."""
     runs = len(tested.names)
-    # A pair takes one byte of `differs`, and two of `letters`: intervals of n ranks have at most n * n / 4 members, of
-    # eight bytes each.
-    return tested.ranges.nbytes + 3 * runs * runs + 512 * runs + (1 << 12)
+    return tested.ranges.nbytes + 1024 * runs + (1 << 12)
 
 
 MOST_TESTED_BYTES = 8 << 20

@@ -31,9 +31,8 @@ from gainboard.statistics.bootstrap_range import (
 from gainboard.statistics.classical import deciding_topics, pivotal_topics, t_levels
 from gainboard.statistics.draws import Indices
 from gainboard.statistics.means import TINY, effects_of, mean_intervals, round_scores, tost_levels, unit_of
-from gainboard.statistics.multiple_comparisons import holm, holm_thresholds, needed_resamples
+from gainboard.statistics.multiple_comparisons import benjamini_hochberg, holm, holm_thresholds, needed_resamples
 from gainboard.statistics.significance import (
-    Correction,
     Outcome,
     SignificanceSettings,
     SignificanceTest,
@@ -49,8 +48,6 @@ ALPHA: Final = 0.05
 """The significance level under which a difference is significant."""
 TESTS: Final = ("t-test", "randomisation", "paired-bootstrap", "wilcoxon", "sign")
 """The tests of single pairs. The first one says which topics decide. The bootstrap range, of all runs, is the last."""
-_CORRECTIONS: Final[Sequence[Correction]] = ("holm", "benjamini-hochberg")
-"""The corrections of every test of single pairs, in the order of the fields of `PairTest`."""
 SEED: Final = 0
 """The seed of tests that draw: equal requests have equal answers."""
 
@@ -219,21 +216,59 @@ def compare_pairs(
         # Chosen columns may lie apart in memory, and NumPy adds in the order of memory: the last bits would differ.
         differences = np.ascontiguousarray(by_run[first] - by_run[second])
         unit = unit_of(by_run)
-        statistics = _statistics(metric, by_run, differences, topics, margin, unit)
+        lacking = np.isnan(differences)
+        groups = _alike_pairs(differences / unit, lacking, topics)
+        statistics = _statistics(metric, by_run, pairs, groups, margin, unit)
         left_out = [scores.topics[topic] for topic in np.flatnonzero(nowhere).tolist()]
-        for (one, other), gaps, of_pair in zip(pairs, differences, statistics, strict=True):
-            # Rounded, so that differences that are equal except for rounding keep the order of topics.
+        for (one, other), gaps, lacks, of_pair in zip(pairs, differences, lacking, statistics, strict=True):
+            # Rounded, so that differences that are equal except for rounding keep the order of topics. NaN is last.
             order = np.argsort(-round_scores(gaps / unit), kind="stable")
+            means, undefined = (mean_of_run[one], mean_of_run[other]), left_out
+            if lacks.any():
+                order = order[: len(order) - np.count_nonzero(lacks)]
+                means = (_mean(by_run[one, ~lacks]), _mean(by_run[other, ~lacks]))
+                lost = {topics[topic] for topic in np.flatnonzero(lacks).tolist()} | set(left_out)
+                undefined = [topic for topic in scores.topics if topic in lost]
             columns = (by_run[one, order].tolist(), by_run[other, order].tolist(), gaps[order].tolist())
             yield PairComparison(
                 metric.label,
                 (scores.names[one], scores.names[other]),
-                (mean_of_run[one], mean_of_run[other]),
+                means,
                 list(map(TopicDifference, [topics[topic] for topic in order.tolist()], *columns)),
-                left_out,
+                undefined,
                 of_pair,
                 unit,
             )
+
+
+class _AlikePairs(NamedTuple):
+    """Pairs of which both runs have scores on the same `topics`: their places, and their differences [pairs, topics].
+
+    Without missing scores, these are all pairs.
+    """
+
+    places: Indices
+    differences: Floats
+    topics: Sequence[str]
+
+
+def _alike_pairs(differences: Floats, lacking: NDArray[np.bool_], topics: Sequence[str]) -> list[_AlikePairs]:
+    """Return the pairs in groups that lack the same topics. `differences` is float64 [pairs, topics], NaN if so."""
+    if not lacking.any():
+        return [_AlikePairs(np.arange(len(differences)), differences, topics)]
+    by_lack: dict[bytes, list[int]] = {}
+    for place, lacks in enumerate(lacking):
+        by_lack.setdefault(lacks.tobytes(), []).append(place)
+    groups = []
+    for of_group in by_lack.values():
+        places, kept = np.array(of_group, np.intp), np.flatnonzero(~lacking[of_group[0]])
+        of_topics = [topics[topic] for topic in kept.tolist()]
+        groups.append(_AlikePairs(places, np.ascontiguousarray(differences[np.ix_(places, kept)]), of_topics))
+    return groups
+
+
+def _mean(scores: Floats) -> float:
+    return float(scores.mean()) if len(scores) else math.nan
 
 
 def pair_up(names: Sequence[str], baselines: Sequence[str]) -> list[tuple[int, int]]:
@@ -245,47 +280,77 @@ def pair_up(names: Sequence[str], baselines: Sequence[str]) -> list[tuple[int, i
 
 
 def _statistics(
-    metric: BoundMetric, scores: Floats, differences: Floats, topics: Sequence[str], margin: float | None, unit: float
+    metric: BoundMetric,
+    scores: Floats,
+    pairs: Sequence[tuple[int, int]],
+    groups: Sequence[_AlikePairs],
+    margin: float | None,
+    unit: float,
 ) -> Sequence[PairStatistics | None]:
-    if len(topics) < 2 or metric.is_geometric:
-        return [None] * len(differences)
-    effects = effects_of(differences)
-    ends = (effects.difference.tolist(), effects.low.tolist(), effects.high.tolist())
-    scaled = differences / unit
-    sizes = effects_of(scaled).size.tolist()
-    tests = zip(*(_tested(name, scaled) for name in TESTS), _by_range(scores / unit, scaled), strict=True)
-    alphas = holm_thresholds(t_levels(scaled), ALPHA)
-    deciding = [_named(topics, deciding_topics(*pair)) for pair in zip(scaled, alphas.tolist(), strict=True)]
-    turning = tipping = [list[str]()] * len(scaled)
-    if len(topics) >= 3:
-        turning, tipping = (
-            [_named(topics, np.flatnonzero(row)) for row in pivotal] for pivotal in pivotal_topics(scaled, alphas)
-        )
-    equivalence: Sequence[Equivalence | None] = [None] * len(scaled)
+    statistics: list[PairStatistics | None] = [None] * len(pairs)
+    groups = [group for group in groups if len(group.topics) >= 2]
+    if not groups or metric.is_geometric:
+        return statistics
+    # The corrections are for all pairs together, whichever topics each of them has.
+    places = np.concatenate([group.places for group in groups])
+    tests = [list(of_pair) for of_pair in zip(*(_tested(name, groups) for name in TESTS), strict=True)]
+    by_range = _by_range(scores / unit, pairs, groups)
+    alphas = holm_thresholds(np.concatenate([t_levels(group.differences) for group in groups]), ALPHA)
+    asls = np.full(len(places), np.nan)
     if margin is not None:
-        asls = tost_levels(scaled, margin / unit)
+        asls = np.concatenate([tost_levels(group.differences, margin / unit) for group in groups])
+    holm_of_tost, start = holm(asls), 0
+    for group in groups:
+        scaled, topics, part = group.differences, group.topics, slice(start, start + len(group.places))
+        effects = effects_of(scaled * unit)
         low, high = mean_intervals(scaled, 1 - 2 * ALPHA)
-        levels = (map(_or_none, of_pairs.tolist()) for of_pairs in (asls, holm(asls)))
-        columns = (*levels, (low * unit).tolist(), (high * unit).tolist())
-        equivalence = [Equivalence(margin, *pair) for pair in zip(*columns, strict=True)]
-    return list(map(PairStatistics, *ends, sizes, tests, deciding, turning, tipping, equivalence))
+        turning = tipping = [list[str]()] * len(scaled)
+        if len(topics) >= 3:
+            turning, tipping = (
+                [_named(topics, np.flatnonzero(row)) for row in pivotal]
+                for pivotal in pivotal_topics(scaled, alphas[part])
+            )
+        sizes = effects_of(scaled).size.tolist()
+        for row, place in enumerate(group.places.tolist()):
+            number = start + row
+            equivalence = None
+            if margin is not None:
+                levels = _or_none(float(asls[number])), _or_none(float(holm_of_tost[number]))
+                equivalence = Equivalence(margin, *levels, float(low[row] * unit), float(high[row] * unit))
+            statistics[place] = PairStatistics(
+                *(float(effects.difference[row]), float(effects.low[row]), float(effects.high[row]), sizes[row]),
+                [*tests[number], by_range[number]],
+                _named(topics, deciding_topics(scaled[row], float(alphas[number]))),
+                turning[row],
+                tipping[row],
+                equivalence,
+            )
+        start = part.stop
+    return statistics
 
 
-def _tested(name: str, differences: Floats) -> list[PairTest]:
-    """Return the test of each pair."""
-    test, (pairs, topics) = find_paired_test(name), differences.shape
-    outcome = test.decide_differences(differences, SignificanceSettings(seed=SEED, largest=test.gives_largest))
-    draws = outcome.resamples is not None and not test.is_exact(topics)
-    needed, seed = (needed_resamples(pairs, ALPHA), SEED) if draws else (None, None)
-    lost = test.holm_note(outcome.resamples, pairs, topics, [ALPHA])
-    notes = [" ".join(filter(None, (lost, doubt))) or None for doubt in _doubts(test, differences, outcome)]
-    by_largest = test.corrected(outcome, "max-t").tolist() if test.gives_largest else [None] * pairs
-    by_holm, by_rate = (test.corrected(outcome, correction).tolist() for correction in _CORRECTIONS)
-    levels = zip(outcome.asl.tolist(), by_holm, by_rate, by_largest, strict=True)
-    return [
-        PairTest(name, test.title, *of_pair, outcome.resamples, needed, seed, note)
-        for of_pair, note in zip(levels, notes, strict=True)
-    ]
+def _tested(name: str, groups: Sequence[_AlikePairs]) -> list[PairTest]:
+    """Return the test of each pair, group by group."""
+    test, settings = find_paired_test(name), SignificanceSettings(seed=SEED)
+    pairs = sum(len(group.places) for group in groups)
+    # The largest statistics are those of all pairs in the same resamples of the same topics.
+    with_largest = test.gives_largest and len(groups) == 1
+    outcomes = [test.decide_differences(group.differences, replace(settings, largest=with_largest)) for group in groups]
+    levels = np.concatenate([test.above_zero(outcome) for outcome in outcomes])
+    by_holm, by_rate = holm(levels).tolist(), benjamini_hochberg(levels).tolist()
+    by_largest = test.corrected(outcomes[0], "max-t").tolist() if with_largest else [None] * pairs
+    tests: list[PairTest] = []
+    for group, outcome in zip(groups, outcomes, strict=True):
+        topics = len(group.topics)
+        draws = outcome.resamples is not None and not test.is_exact(topics)
+        needed, seed = (needed_resamples(pairs, ALPHA), SEED) if draws else (None, None)
+        lost = test.holm_note(outcome.resamples, pairs, topics, [ALPHA])
+        for asl, doubt in zip(outcome.asl.tolist(), _doubts(test, group.differences, outcome), strict=True):
+            number = len(tests)
+            corrected = by_holm[number], by_rate[number], by_largest[number]
+            note = " ".join(filter(None, (lost, doubt))) or None
+            tests.append(PairTest(name, test.title, asl, *corrected, outcome.resamples, needed, seed, note))
+    return tests
 
 
 def _doubts(test: SignificanceTest, differences: Floats, outcome: Outcome) -> Iterator[str | None]:
@@ -301,20 +366,33 @@ def _doubts(test: SignificanceTest, differences: Floats, outcome: Outcome) -> It
         yield said if doubtful else None
 
 
-def _by_range(scores: Floats, differences: Floats) -> list[PairTest]:
-    """Return the bootstrap range test of each pair, which is about all runs of `scores`, [runs, topics], together."""
+def _by_range(scores: Floats, pairs: Sequence[tuple[int, int]], groups: Sequence[_AlikePairs]) -> list[PairTest]:
+    """Return the bootstrap range test of each pair, which is about all runs of `scores`, [runs, topics], together.
+
+    Where scores are missing, it compares the means of the scores that are there, as a board does.
+    """
     runs, topics = scores.shape
-    name, title = BootstrapRange.name, BootstrapRange.title
-    if topics < BootstrapRange.least_topics:
-        note = f"The test needs at least {BootstrapRange.least_topics} topics."
-        return [PairTest(name, title, None, None, None, None, None, None, None, note)] * len(differences)
+    name, title, least = BootstrapRange.name, BootstrapRange.title, BootstrapRange.least_topics
+    places = np.concatenate([group.places for group in groups])
+    if np.count_nonzero(~np.isnan(scores), axis=1).min() < least:
+        note = f"The test needs at least {least} topics{'' if len(groups) == 1 else ' on which each run has a score'}."
+        return [PairTest(name, title, None, None, None, None, None, None, None, note)] * len(places)
+    if len(groups) == 1 and not np.isnan(scores).any():
+        gaps = groups[0].differences.mean(axis=1)
+    else:
+        means = np.nanmean(scores, axis=1)
+        gaps = np.array([means[pairs[place][0]] - means[pairs[place][1]] for place in places.tolist()])
     resamples = affordable_resamples(runs, topics)
-    levels = range_levels(differences.mean(axis=1), bootstrap_ranges(scores, resamples, SEED))
-    doubts = _doubts(find_test(name), differences, Outcome(asl=levels))
-    return [
-        PairTest(name, title, asl, None, None, None, resamples, None, SEED, doubt)
-        for asl, doubt in zip(levels.tolist(), doubts, strict=True)
-    ]
+    levels = range_levels(gaps, bootstrap_ranges(scores, resamples, SEED))
+    tests, start = list[PairTest](), 0
+    for group in groups:
+        part = levels[start : start + len(group.places)]
+        start += len(group.places)
+        for asl, doubt in zip(
+            part.tolist(), _doubts(find_test(name), group.differences, Outcome(asl=part)), strict=True
+        ):
+            tests.append(PairTest(name, title, asl, None, None, None, resamples, None, SEED, doubt))
+    return tests
 
 
 def _named(topics: Sequence[str], places: Indices) -> list[str]:

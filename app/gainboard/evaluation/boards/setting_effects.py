@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.boards.leaderboard import Board, leaderboard
+from gainboard.evaluation.scoring.binding import CustomMetric
 from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.workspace import Workspace
 from gainboard.statistics.agreement import discordant_pairs
@@ -61,6 +62,8 @@ def setting_effect(
     """
     if board.scores.is_rationed or board.best_per_team or board.corrected or len(board.rows) < 2:
         return None
+    if isinstance(board.metric, CustomMetric):
+        return None  # uploaded scores have no parameters
     of_collection, _ = bind(board.scores.collection, Question())
     by = next(expression for expression, label in board.scores.label_by_expression.items() if label == board.by)
     expression = next((bound.label for bound in of_collection if bound.metric is board.metric.metric), by)

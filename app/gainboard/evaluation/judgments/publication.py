@@ -89,6 +89,7 @@ def takes_job(workspace: Workspace, principal: Principal, name: str, named: Vers
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
+        view.require_judged("it has no qrels")
         return is_long(tx, view.collection, select(tx, view, named))
 
 
@@ -118,6 +119,7 @@ def publish(workspace: Workspace, principal: Principal, name: str, named: Versio
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
+        view.require_judged("it has no qrels")
         collection, draft = view.collection, select(tx, view, named)
 
     def finish(judged: Rows) -> Qrels | None:
@@ -153,6 +155,7 @@ def discard(workspace: Workspace, principal: Principal, name: str, named: Versio
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
+        view.require_judged("it has no qrels")
         draft = select(tx, view, named)
         if draft.published_at is not None:
             raise Conflict(f"The {named} was published, and answers refer to it. Only drafts can be discarded.")

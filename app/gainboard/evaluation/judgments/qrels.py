@@ -60,6 +60,7 @@ def publish(
     stored. The bytes of the newest version create no new version, and those of a draft no new draft.
     """
     collection = visibility.require_organiser(workspace, principal, name)
+    visibility.require_judged(collection, "no qrels can be uploaded")
     with Intake(body, workspace.limits) as intake:
         file = intake.read(partial(_read, collection=collection, columns=columns, limits=workspace.limits))
         upload = _QrelsUpload(workspace, principal, collection, judgments, intake, file, draft)
@@ -192,6 +193,7 @@ def list_versions(
     with workspace.database.reading() as tx:
         view = visibility.open_collection(tx, principal, name)
         view.require_judgments()
+        view.require_judged("it has no qrels")
         require_set(tx, view, judgments)
         versions = qrels.page(tx, view.collection.id, judgments, drafts=view.organises, after=after, limit=limit)
         newest = qrels.find(tx, view.collection.id, VersionName(judgments))
@@ -203,6 +205,7 @@ def find_version(workspace: Workspace, principal: Principal, name: str, named: V
     with workspace.database.reading() as tx:
         view = visibility.open_collection(tx, principal, name)
         view.require_judgments()
+        view.require_judged("it has no qrels")
         stored = select(tx, view, named)
         in_use = stored == qrels.find(tx, view.collection.id, named._replace(version=None))
         return SeenQrels(_renew_warnings(workspace, tx, view, stored), in_use)

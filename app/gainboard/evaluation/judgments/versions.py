@@ -216,7 +216,8 @@ def judged_topics(workspace: Workspace, tx: Transaction, version: Qrels) -> Judg
 
 
 def index_of(workspace: Workspace, collection: Collection, version: Qrels) -> QrelsIndex:
-    """Return a version in the form for the join. It is kept in memory."""
+    """Return a version in the form for the join. It is kept in memory. Raise ScoresAlone if there is none."""
+    visibility.require_judged(collection)
 
     def read_index() -> QrelsIndex:
         content = blobs.get(workspace.database, version.sha256)
@@ -252,6 +253,7 @@ def list_sets(workspace: Workspace, principal: Principal, name: str) -> list[See
     with workspace.database.reading() as tx:
         view = visibility.open_collection(tx, principal, name)
         view.require_judgments()
+        view.require_judged("it has no judgment sets")
         sets = qrels.page_sets(tx, view.collection.id, hidden=view.organises)
         names = sorted([OFFICIAL, *(judgments.name for judgments in sets)], key=str.encode)
         return [_describe_set(tx, view, judgments) for judgments in names]
@@ -333,6 +335,7 @@ def delete(workspace: Workspace, principal: Principal, name: str, judgments: str
 def _open_set(tx: Transaction, principal: Principal, name: str, judgments: str) -> visibility.View:
     view = visibility.open_locked(tx, principal, name)
     view.require_organiser()
+    view.require_judged("it has no judgment sets")
     require_set(tx, view, judgments)
     if judgments == OFFICIAL:
         raise Conflict(

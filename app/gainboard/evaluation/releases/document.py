@@ -18,11 +18,12 @@ from gainboard.evaluation.collection_settings import (
     Policy,
     Queries,
     Quotas,
+    SampleOf,
     Topics,
 )
 from gainboard.notation.texts import read_time
 from gainboard.notation.types import JsonBody, LevelName, Slug, Text
-from gainboard.vocabulary import Direction, OrderBy
+from gainboard.vocabulary import CollectionKind, Direction, OrderBy
 
 FORM: Final = 2
 """The version of the document's form. The first had the newest entry of the whole audit log, beside that log."""
@@ -103,6 +104,8 @@ class FrozenSettings(Frozen):
     intents: bool
     topics: Topics | None
     queries: Queries | None = None
+    kind: CollectionKind = "judged"
+    sample_of: SampleOf | None = None
     metrics: Metrics | None
     public: bool
     policy: FrozenPolicy | None  # type: ignore[valid-type]
@@ -159,7 +162,7 @@ class FrozenMatrix(Frozen):
     low: float | None
     high: float | None
     missing: Annotated[str, StringConstraints(max_length=64)] | None
-    filled: Count = Field(description="The number of scores that were missing, and that `missing` says")
+    filled: Count = Field(description="The number of scores that were missing, and that `missing` says or leaves out")
     dropped: Ids = Field(description="The topics that were left out because of missing scores")
     sha256: Hash = Field(description="SHA-256 of the file that was uploaded, which may have had another form")
     csv_sha256: Hash = Field(description="SHA-256 of the CSV file")

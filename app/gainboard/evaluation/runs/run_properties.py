@@ -80,8 +80,10 @@ def near_duplicates(matrices: Matrices) -> list[dict[str, Any]]:
 
     They have the same levels at the same ranks on nearly all topics, so that all metrics score them alike there
     (`repeated_runs`): at all ranks, or at the first `FIRST_RANKS`, which decide most metrics. Unlike `identical_runs`,
-    this does not look at documents that are not relevant.
+    this does not look at documents that are not relevant. A collection of scores has no rankings to compare.
     """
+    if matrices.collection.has_scores_alone:
+        return []
     names, repetitions = [run.name for run in matrices.runs], dict[int, dict[str, Any]]()
     for ranks in (None, FIRST_RANKS):
         # From the judged rankings, which an analysis has in memory anyway: no file is read for this.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.errors import BadExpression, BadGains, InvalidRequest
+from gainboard.errors import BadExpression, BadGains, InvalidRequest, NoQrels, ScoresAlone
 from gainboard.evaluation.runs.join import JudgedTopics, make_empty_run
 from gainboard.metrics import (
     BoundMetric,
@@ -31,6 +31,7 @@ from gainboard.metrics import (
 )
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings
+from gainboard.vocabulary import Direction
 
 if TYPE_CHECKING:
     # Commands on files bind metrics, too, and do without SQLAlchemy.
@@ -55,15 +56,15 @@ def _no_formula(rankings: BinaryRankings) -> Value:
     raise NotImplementedError("the scores are stored")
 
 
-class CustomMetric(BoundMetric):
-    """A version of a score matrix as a metric. `scores` takes its scores from the store."""
+class UploadedMetric(BoundMetric):
+    """A metric whose scores were computed elsewhere."""
 
-    def __init__(self, matrix: ScoreMatrix) -> None:
-        self.matrix = matrix
+    def __init__(self, name: str, label: str, direction: Direction) -> None:
+        self.direction = direction
         self.metric = _Uploaded(
-            name=PREFIX + matrix.name,
+            name=name,
             aliases=(),
-            title=f"{matrix.name} (uploaded scores{', lower is better' if matrix.direction == 'down' else ''})",
+            title=f"{name.removeprefix(PREFIX)} (uploaded scores{', lower is better' if direction == 'down' else ''})",
             reference="",
             bounded=False,
             sorted_is_best=False,
@@ -72,12 +73,20 @@ class CustomMetric(BoundMetric):
         # Analyses read these two parameters of every metric.
         self.parameters = {"mean": "arithmetic", "rel": 1}  # type: ignore[assignment]
         self.cutoff = None
-        self.label = f"{PREFIX}{matrix.name}(version={matrix.version})"
+        self.label = label
         self.is_geometric = self.is_averaged = self.needs_intents = False
 
     @property
     def is_reversed(self) -> bool:
-        return self.matrix.direction == "down"
+        return self.direction == "down"
+
+
+class CustomMetric(UploadedMetric):
+    """A version of a score matrix as a metric. `scores` takes its scores from the store."""
+
+    def __init__(self, matrix: ScoreMatrix) -> None:
+        super().__init__(PREFIX + matrix.name, f"{PREFIX}{matrix.name}(version={matrix.version})", matrix.direction)
+        self.matrix = matrix
 
     @property
     def is_bounded(self) -> bool:
@@ -98,9 +107,10 @@ class CustomMetric(BoundMetric):
             stored = score_matrices.scores_of(tx, self.matrix)
         rows = [self._row_of(run) for run in runs]
         columns = [self._column.get(topic, -1) for topic in topics]
-        # The last row and column stand for what the matrix does not have.
-        padded = np.pad(stored, ((0, 1), (0, 1)), constant_values=np.nan)
-        return np.ascontiguousarray(padded[np.ix_(rows, columns)])
+        if -1 in rows or -1 in columns:
+            # The last row and column stand for what the matrix does not have.
+            stored = np.pad(stored, ((0, 1), (0, 1)), constant_values=np.nan)
+        return np.ascontiguousarray(stored[np.ix_(rows, columns)])
 
     def undefined(self, topics: Sequence[str]) -> NDArray[np.bool_]:
         """Return which of the topics the matrix does not have: [topics]."""
@@ -140,9 +150,35 @@ class CustomMetrics:
 
     collection: str = ""
     stored: Sequence[ScoreMatrix] = ()
+    are_all: bool = False
+    """True for a collection of scores, where there are no others: a bare name means one of them."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the matrices that were not deleted."""
+        return sorted({matrix.name for matrix in self.stored if matrix.deleted_at is None}, key=str.encode)
+
+    def defaults(self, official: Sequence[str]) -> list[str]:
+        """Return the metrics of a request that names none, in a collection of scores: the official ones, or all.
+
+        Raise NoQrels before the first matrix.
+        """
+        if not self.names:
+            raise NoQrels(f"{self.collection!r} has no scores yet. Upload a score matrix.")
+        # An official metric may be named before its scores are there.
+        there = [name for name in official if name.removeprefix(PREFIX) in self.names]
+        return there or self.names
 
     def bind(self, expression: str, scale: Scale, defaults: Mapping[str, str] = {}) -> BoundMetric:
         """Return the metric of our expression, or of uploaded scores. Raise what `resolve` of `metrics` raises."""
+        if self.are_all and not is_custom(expression):
+            if expression not in self.names:
+                message = (
+                    f"{self.collection!r} is a collection of scores: it has no judgments, so {expression[:80]} cannot "
+                    f"be computed. Its metrics: {', '.join(self.names)}"
+                )
+                raise ScoresAlone(f"{message}.", metrics=self.names)
+            expression = PREFIX + expression
         if is_custom(expression):
             return self.resolve(expression)
         return resolve(expression, scale, defaults=defaults)
@@ -159,8 +195,9 @@ class CustomMetrics:
             is_wanted = matrix.deleted_at is None if version is None else matrix.version == version
             if matrix.name == name and is_wanted:
                 return CustomMetric(matrix)
-        names = sorted({matrix.name for matrix in self.stored if matrix.deleted_at is None})
-        available = f"Available: {', '.join(PREFIX + name for name in names)}" if names else "None has been uploaded"
+        available = (
+            f"Available: {', '.join(PREFIX + name for name in self.names)}" if self.names else "None has been uploaded"
+        )
         raise BadExpression(f"{self.collection!r} has no scores {expression}. {available}")
 
 
@@ -189,9 +226,9 @@ def custom_metrics(tx: Transaction, view: View, wanted: Any) -> CustomMetrics:
     """Return the score matrices for a request, whose expressions are among the texts of `wanted`.
 
     Uploaded scores tell of judgments. So whoever names any must see the judgments, whether it exists or not: raise
-    JudgmentsHidden otherwise.
+    JudgmentsHidden otherwise. In a collection of scores, every request names some.
     """
-    if not custom_labels(wanted):
+    if not (view.collection.has_scores_alone or custom_labels(wanted)):
         return NO_CUSTOM
     view.require_judgments()
     return stored_custom_metrics(tx, view.collection)
@@ -201,7 +238,8 @@ def stored_custom_metrics(tx: Transaction, collection: Collection) -> CustomMetr
     """Return the score matrices of a collection, for a request that was admitted before."""
     from gainboard.store import score_matrices  # noqa: PLC0415 (with SQLAlchemy)
 
-    return CustomMetrics(collection.name, score_matrices.list_versions(tx, collection.id, deleted=True))
+    stored = score_matrices.list_versions(tx, collection.id, deleted=True)
+    return CustomMetrics(collection.name, stored, collection.has_scores_alone)
 
 
 def customs_of(bound: Iterable[BoundMetric]) -> list[tuple[int, CustomMetric]]:
@@ -268,7 +306,9 @@ def bind_all(
                 raise
             link = " means " if error.message.startswith(ours) else ": "
             raise type(error)(f"{expression}{link}{error.message}") from error
-        if not is_custom(ours) and (notes := explain_ignored_defaults(expression, ours, metric, query)):
+        if not isinstance(metric, CustomMetric) and (
+            notes := explain_ignored_defaults(expression, ours, metric, query)
+        ):
             metric = copy(metric)  # equal metrics of other requests are this object
             metric.ignored = notes
         labels[expression] = metric.label

@@ -14,7 +14,7 @@ from gainboard.evaluation.judgments.differences import Levels
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics
 from gainboard.evaluation.judgments.versions import JudgedVersion, index_of
 from gainboard.evaluation.runs.join import JudgedTopics, narrow
-from gainboard.evaluation.scoring.binding import NO_CUSTOM, CustomMetrics, scale_of, undefined
+from gainboard.evaluation.scoring.binding import NO_CUSTOM, CustomMetrics, customs_of, scale_of, undefined
 from gainboard.evaluation.scoring.scorer import Slice, judged_runs, judged_slices, score_runs
 from gainboard.evaluation.scoring.selection import Means, Selection
 from gainboard.evaluation.workspace import LRUCache, Workspace
@@ -95,9 +95,13 @@ class Matrices:
         return self.defined_for_all([label])
 
     def defined_for_all(self, labels: Sequence[str]) -> NDArray[np.bool_]:
-        """Return for which topics every one of the metrics has a score: [topics]."""
-        missing = undefined([self.metric(label) for label in labels], self._judged)
-        return np.logical_not(missing.any(axis=0))
+        """Return for which topics every one of the metrics has a score, of each selected run: [topics]."""
+        missing = undefined([self.metric(label) for label in labels], self._judged).any(axis=0)
+        for label in labels:
+            # Whether a formula has a score depends on the topic alone, but of uploaded ones any may be missing.
+            if any(metric.matrix.has_gaps for _, metric in customs_of([self.metric(label)])):
+                missing |= np.isnan(self.scores(label)).any(axis=0)
+        return np.logical_not(missing)
 
     @property
     def runs(self) -> list[Run]:

@@ -100,6 +100,8 @@ class StoredScores(ScoreTable):
     """The limits on what is shown if the judgments are hidden, else None."""
     chosen: ChosenTopics | None = None
     """The topic group that the scores are about; None if they are about all topics."""
+    custom: CustomMetrics = NO_CUSTOM
+    """The score matrices that the request may name."""
 
     @property
     def is_rationed(self) -> bool:
@@ -180,6 +182,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         judged=topics,
         disclosure=disclosure,
         chosen=group,
+        custom=custom,
     )
 
 
@@ -209,10 +212,14 @@ def bind(
     If the request names no metrics, the first of these that exist are used: the presets, the metrics of the collection,
     the presets of its policy, the default metrics. So the first metric, the official one, stays the same at release.
     """
-    named = question.metrics or presets or official_metrics(collection) or DEFAULT_METRICS
-    names = question.names if question.metrics else "gainboard"
-    expressions = in_our_names(named, names, collection.highest_level)
-    expressions |= {expression: in_ours(expression, question.names) for expression in question.also}
+    if custom.are_all:
+        named = question.metrics or custom.defaults(official_metrics(collection))
+        expressions = {expression: expression for expression in (*named, *question.also)}
+    else:
+        named = question.metrics or presets or official_metrics(collection) or DEFAULT_METRICS
+        names = question.names if question.metrics else "gainboard"
+        expressions = in_our_names(named, names, collection.highest_level)
+        expressions |= {expression: in_ours(expression, question.names) for expression in question.also}
     if len(expressions) > MOST_QUICK_METRICS:
         may_take_long()
     if len(expressions) > MOST_METRICS:
@@ -304,6 +311,7 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_free_scores()
+        view.require_judged("a sweep varies parameters of metrics that are computed from them")
         refuse_custom(list(grid.metrics), "query.metric", "A sweep varies parameters, and uploaded scores have none.")
         points = _points(view.collection, grid)
         version = select(tx, view, grid.qrels)

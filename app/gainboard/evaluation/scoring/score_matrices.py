@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from gainboard.evaluation.judgments.versions import judged_topics
 from gainboard.evaluation.releases.releases import held_matrix
 from gainboard.evaluation.runs.intake import Body, Intake
 from gainboard.evaluation.runs.run_files import Chunks
+from gainboard.evaluation.scoring.systems import follow_matrices, name_systems, require_names
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import csv_line
 from gainboard.notation.texts import is_slug, read_number
@@ -27,7 +28,7 @@ from gainboard.store.database import Transaction
 from gainboard.store.records import ScoreMatrix
 from gainboard.trec import FileLimits
 from gainboard.trec.score_matrices import Expected, MatrixFile, Missing, read_score_matrix
-from gainboard.vocabulary import Direction, MatrixForm
+from gainboard.vocabulary import LEAVE_OUT, Direction, MatrixForm
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,10 @@ class MatrixSettings:
         if self.low is not None and self.high is not None and not self.low < self.high:
             message = f"The range from {self.low!r} to {self.high!r} is empty. `low` must be less than `high`."
             raise InvalidRequest.at("query.low", "empty-range", message)
-        if self.missing in (None, "drop-topic"):
+        if self.missing in (None, "drop-topic", LEAVE_OUT):
             return self.missing  # type: ignore[return-value]
+        if self.missing == "refuse":
+            return None
         if self.missing == "zero" and self.direction == "down":
             message = (
                 "With direction=down, zero would be the best score, so a missing score cannot be zero. Say which score "
@@ -62,7 +65,7 @@ class MatrixSettings:
         try:
             value = 0.0 if self.missing == "zero" else read_number(self.missing or "")
         except ValueError as error:
-            message = f"{self.missing!r} is not a score. Use a number, `zero` or `drop-topic`."
+            message = f"{self.missing!r} is not a score. Use a number, `zero`, `drop-topic`, `leave-out` or `refuse`."
             raise InvalidRequest.at("query.missing", "bad-number", message) from error
         if self.low is not None and self.high is not None and not self.low <= value <= self.high:
             message = f"{value!r} is not in the range from {self.low!r} to {self.high!r}. Choose another value."
@@ -77,31 +80,41 @@ def put_matrix(
 
     The bytes of the newest version under the same settings are no new version. Raise FaultyFile with all faults.
     """
-    missing = settings.checked()
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
-        expected = _expected_matrix(workspace, tx, view, settings, missing)
+        if view.collection.has_scores_alone and settings.missing is None:
+            settings = replace(settings, missing=LEAVE_OUT)
+        expected = _expected_matrix(workspace, tx, view, matrix, settings)
     with Intake(body, workspace.limits) as intake:
         file = intake.read(partial(_read, limits=workspace.limits, expected=expected, form=settings.form))
+    if view.collection.has_scores_alone:
+        require_names(file.runs, "system")
+        require_names(file.topics, "topic")
     statements = {
         "direction": settings.direction,
         "low": settings.low,
         "high": settings.high,
-        "missing": settings.missing,
+        "missing": None if settings.missing == "refuse" else settings.missing,
     }
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
-        last = score_matrices.find_newest(tx, view.collection.id, matrix)
+        collection, now, systems = view.collection, workspace.now(), dict[str, str]()
+        if collection.has_scores_alone:
+            live = runs.page(tx, collection.id)
+            names = name_systems(live, file.runs)
+            systems = {name: system for system, name in names.items()}
+            file = replace(file, runs=[names[system] for system in file.runs])
+        last = score_matrices.find_newest(tx, collection.id, matrix)
         if last and all(getattr(last, name) == value for name, value in statements.items()):
             axes_are_same = (list(last.runs), list(last.topics)) == (file.runs, file.topics)
-            if axes_are_same and np.array_equal(score_matrices.scores_of(tx, last), file.scores):
+            if axes_are_same and np.array_equal(score_matrices.scores_of(tx, last), file.scores, equal_nan=True):
                 return last, False
         stored = score_matrices.add(
             tx,
             file.scores,
-            collection_id=view.collection.id,
+            collection_id=collection.id,
             name=matrix,
             **statements,
             filled=file.filled,
@@ -109,26 +122,31 @@ def put_matrix(
             sha256=intake.sha256,
             runs=file.runs,
             topics=file.topics,
-            created_at=workspace.now(),
+            created_at=now,
         )
-        collections.touch(tx, view.collection.id)
+        if collection.has_scores_alone:
+            follow_matrices(tx, collection, systems, now)
+        collections.touch(tx, collection.id)
         subject, details = f"{matrix} {stored.version}", {"sha256": stored.sha256, "bytes": intake.size, **statements}
-        audit.record(tx, principal, "score-matrix-uploaded", subject, view.collection, **details)
+        audit.record(tx, principal, "score-matrix-uploaded", subject, collection, **details)
         return stored, True
 
 
 def _expected_matrix(
-    workspace: Workspace, tx: Transaction, view: View, settings: MatrixSettings, missing: Missing
+    workspace: Workspace, tx: Transaction, view: View, matrix: str, settings: MatrixSettings
 ) -> Expected:
+    missing, low, high, measure = settings.checked(), settings.low, settings.high, settings.measure
+    if view.collection.has_scores_alone:
+        return Expected(None, None, low, high, missing, measure, settings.run, matrix)
     newest = qrels.find(tx, view.collection.id)
     judged = judged_topics(workspace, tx, newest).topics if newest else ()
     return Expected(
         runs=frozenset(run.name for run in runs.page(tx, view.collection.id)),
         topics=frozenset((*(view.collection.topics or ()), *judged)) or None,
-        low=settings.low,
-        high=settings.high,
+        low=low,
+        high=high,
         missing=missing,
-        measure=settings.measure,
+        measure=measure,
         run=settings.run,
     )
 
@@ -168,6 +186,8 @@ def delete_matrix(workspace: Workspace, principal: Principal, name: str, matrix:
         versions = _require(tx, view, matrix)
         held = held_matrix(tx, principal, view.collection, matrix)
         score_matrices.delete(tx, versions, workspace.now())
+        if view.collection.has_scores_alone:
+            follow_matrices(tx, view.collection, {}, workspace.now())
         collections.touch(tx, view.collection.id)
         audit.record(tx, principal, "score-matrix-deleted", matrix, view.collection, versions=len(versions), **held)
 

@@ -190,6 +190,8 @@ class _Memory:
 MOST_SCORED_BYTES = 10 << 20
 SCORE_SECONDS = 1.5e-6
 """The approximate time for one score of one run on one topic, in the middle of the catalogue."""
+UPLOADED_SECONDS = 1e-7
+"""The approximate time for one uploaded score, with its part in means, intervals and the test of a board."""
 SCORED_RUNS: WorkspaceCache[tuple[int, bytes], ScoreArrays] = WorkspaceCache(
     MOST_SCORED_BYTES, lambda arrays: arrays.nbytes + (1 << 10)
 )
@@ -224,7 +226,11 @@ def kept_scores(
     key = (version.qrels.id, sha256(ids.tobytes() + b"%d " % len(places) + places + labels).digest())
     kept = SCORED_RUNS.of(workspace)
     if (arrays := kept.find(key)) is None:
-        spend(len(bound) * len(chosen) * len(topics.topics) * SCORE_SECONDS, is_chosen=is_chosen)
+        uploaded = len(customs_of(bound))
+        seconds = (len(bound) - uploaded) * SCORE_SECONDS + uploaded * UPLOADED_SECONDS
+        # Uploaded scores are a few metrics without parameters, so nobody can ask for ever new ones.
+        is_dear = is_chosen and uploaded < len(bound)
+        spend(seconds * len(chosen) * len(topics.topics), is_chosen=is_dear)
         arrays = score_runs(workspace, collection, version, chosen, bound)
         # The cache keeps the last value whatever its size, and would remove all others for this one.
         if arrays.nbytes <= MOST_SCORED_BYTES:
@@ -247,6 +253,13 @@ def score_runs(
     for row, metric in uploaded:
         may_take_long()
         scores[row] = metric.scores(workspace, chosen, topics.topics)
+    if collection.has_scores_alone:
+        nowhere = undefined(bound, topics)
+        # A run lacks a topic if some other run has a score there.
+        gaps = np.zeros(scores.shape[1:], np.bool_)
+        for of_metric, left_out in zip(scores, nowhere, strict=True):
+            gaps |= np.isnan(of_metric) & ~left_out
+        return ScoreArrays(scores, mean_all(bound, scores), nowhere, gaps.sum(axis=1))
     rows = [row for row, metric in enumerate(bound) if not isinstance(metric, CustomMetric)]
     formulas = [bound[row] for row in rows]
     exact = any(metric.needs_retrieval_scores for metric in formulas)

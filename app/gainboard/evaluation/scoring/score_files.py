@@ -1,0 +1,193 @@
+"""Scores that were computed elsewhere, of files, folders, frames and dictionaries: one table, without a service."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import FAULTS_SHOWN, BadInput, Fault, FaultyFile
+from gainboard.evaluation.runs.run_files import NO_LIMITS
+from gainboard.evaluation.scoring.binding import UploadedMetric
+from gainboard.evaluation.scoring.file_scores import FileScores
+from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable
+from gainboard.metrics import mean_all
+from gainboard.notation.sources import run_files
+from gainboard.trec import decompress_body
+from gainboard.trec.findings import Faults, quoted
+from gainboard.trec.score_formats import MOST_CELLS, NAMES
+from gainboard.trec.score_matrices import ScoresFile, read_scores
+from gainboard.vocabulary import Direction
+
+Floats = NDArray[np.float64]
+MissingScores = float | Literal["leave-out", "refuse"]
+"""The meaning of a missing score: a number, nothing (means are over the others), or a reason to refuse all."""
+_SUFFIXES: Final = (".gz", ".zst", ".csv", ".tsv", ".jsonl", ".json", ".txt", ".eval")
+_MOST_SHOWN: Final = 10
+_DESCRIPTIONS: Final = ("model_meta.json", "run_settings.json")
+"""Files of MTEB's folders that have no scores."""
+
+
+def read_score_files(
+    scores: Any, *, columns: Mapping[str, str] | None = None, measure: str | None = None
+) -> ScoresFile:
+    """Return the scores of a file, a folder, a frame of pandas or polars, a dictionary, or a list of any of these.
+
+    A frame has a row for each system, named by its index or its first column, or it has the columns of a CSV. Files
+    that share a metric add systems or topics to it. In a folder such as MTEB's `results`, the folders of the folders of
+    files are called like their systems. Raise FaultyFile, also for two scores of one cell, and BadInput if there is
+    nothing to read.
+    """
+    files: list[tuple[str, ScoresFile]] = []
+    faults: list[Fault] = []
+    total = 0
+    for name, source in _name_sources(scores):
+        try:
+            with open(source, "rb") if isinstance(source, Path) else io.BytesIO(source) as file:
+                chunks = decompress_body(file, None, NO_LIMITS)
+                read = read_scores(chunks, NO_LIMITS, name=name, columns=columns, measure=measure)
+                files.append((str(source) if isinstance(source, Path) else name, read))
+        except FaultyFile as error:
+            where = str(source) if isinstance(source, Path) else None
+            faults += [replace(fault, file=where) for fault in error.faults]
+            total += error.total
+        except OSError as error:
+            raise BadInput(f"Cannot read {source!s}: {error.strerror or error}.") from error
+    if faults:
+        raise FaultyFile(faults[:FAULTS_SHOWN], total)
+    if not files:
+        raise BadInput("There are no scores. Give a file, a folder, a frame or a dictionary.")
+    return files[0][1] if len(files) == 1 else _join(files)
+
+
+def _name_sources(scores: Any) -> Iterator[tuple[str, Path | bytes]]:
+    """Yield each file, or the bytes that a frame or a dictionary is as one, with what it is called."""
+    if isinstance(scores, str | os.PathLike):
+        top = Path(scores)
+        files = [file for file in run_files(top) if file.name not in _DESCRIPTIONS]
+        revisions: dict[str, set[str]] = {}
+        for file in files:
+            revisions.setdefault(file.parent.parent.name, set()).add(file.parent.name)
+        for file in files:
+            name, model = file.name, file.parent.parent
+            while name.lower().endswith(_SUFFIXES):
+                name = name.rpartition(".")[0]
+            # `results/MODEL/REVISION/TASK.json`, with `__` for the slash of a name
+            if file.suffix == ".json" and top.is_dir() and len(file.relative_to(top.parent).parts) > 2:
+                several = len(revisions[model.name]) > 1
+                name = model.name.replace("__", "/") + (f"@{file.parent.name}" if several else "")
+            yield name, file
+    elif isinstance(scores, bytes):
+        yield "score", scores
+    elif hasattr(scores, "columns"):
+        yield "score", _frame_as_csv(scores)
+    elif isinstance(scores, Mapping):
+        try:
+            yield "score", json.dumps(scores).encode()
+        except (TypeError, ValueError) as error:
+            raise BadInput(f"The dictionary is not one of scores by system and topic: {error}.") from error
+    elif isinstance(scores, Iterable):
+        for member in scores:
+            yield from _name_sources(member)
+    else:
+        raise BadInput(f"{type(scores).__name__} is not a file, a frame or a dictionary of scores.")
+
+
+def _frame_as_csv(frame: Any) -> bytes:
+    """Return a frame as CSV. Without columns of topics and values, its rows are systems unless it says otherwise."""
+    # By what frames can do, and not by class: pandas and polars need not be installed.
+    names = [str(name).lower() for name in frame.columns]
+    is_long = all(any(usual in names for usual in NAMES[role]) for role in ("topic", "value"))
+    known = (*NAMES["system"], *NAMES["topic"])
+    if hasattr(frame, "to_csv"):
+        if is_long or (type(frame.index).__name__ == "RangeIndex" and names and names[0] in known):
+            return str(frame.to_csv(index=False)).encode()
+        has_names = type(frame.index).__name__ != "RangeIndex"
+        if not has_names and getattr(frame.iloc[:, 0].dtype, "kind", "O") not in "iufb":
+            frame = frame.set_index(frame.columns[0])
+        corner = str(frame.index.name or "")
+        return str(frame.to_csv(index_label=corner if corner.lower() in known else "system")).encode()
+    if not is_long and names and names[0] not in known:
+        frame = frame.rename({frame.columns[0]: "system"})
+    return str(frame.fill_nan(None).write_csv()).encode()
+
+
+def _join(files: Sequence[tuple[str, ScoresFile]]) -> ScoresFile:
+    """Return the scores of several files as one: systems in the order of the files, topics in byte order."""
+    systems = list(dict.fromkeys(system for _, file in files for system in file.systems))
+    topics = sorted({topic for _, file in files for topic in file.topics}, key=str.encode)
+    metrics = dict.fromkeys(metric for _, file in files for metric in file.scores)
+    if (cells := len(systems) * len(topics) * len(metrics)) > MOST_CELLS:
+        raise BadInput(f"The files have {cells:,} cells (systems x topics x metrics), but at most {MOST_CELLS:,} fit.")
+    row_of, column_of = ({name: place for place, name in enumerate(names)} for names in (systems, topics))
+    scores = {metric: np.full((len(systems), len(topics)), np.nan) for metric in metrics}
+    faults = Faults(NO_LIMITS.faults)
+    for number, (name, file) in enumerate(files):
+        at = np.ix_([row_of[system] for system in file.systems], [column_of[topic] for topic in file.topics])
+        for metric, table in file.scores.items():
+            for row, column in np.argwhere(~(np.isnan(scores[metric][at]) | np.isnan(table))).tolist():
+                cell, topic = (file.systems[row], metric), file.topics[column]
+                where = f"system {quoted(cell[0])}, topic {quoted(topic)}, metric {quoted(metric)}"
+                other = next(
+                    other
+                    for other, earlier in files[:number]
+                    if metric in earlier.scores and cell[0] in earlier.systems and topic in earlier.topics
+                )
+                problem = f"{where}: {other} and {name} both have a score. Keep one of the two"
+                faults.add("duplicate-score", problem, topic=topic.encode())
+            scores[metric][at] = np.where(np.isnan(table), scores[metric][at], table)
+    if faults:
+        raise faults.error()
+    return ScoresFile(systems, topics, scores, list(dict.fromkeys(note for _, file in files for note in file.notes)))
+
+
+def as_file_scores(
+    file: ScoresFile,
+    metrics: Sequence[str] = (),
+    *,
+    systems: Sequence[str] = (),
+    direction: Direction = "up",
+    missing: MissingScores = "leave-out",
+) -> FileScores:
+    """Return the scores of some metrics and systems of a file, or of all, as those of scored runs are.
+
+    With the direction `down`, lower scores are better. Raise BadInput for a metric or a system that the file does not
+    have, and for a missing score that is refused.
+    """
+    names, shown = list(dict.fromkeys(metrics or file.scores)), list(dict.fromkeys(systems or file.systems))
+    if unknown := [name for name in names if name not in file.scores]:
+        raise BadInput(f"There are no scores of the metric {unknown[0]!r}. Available: {', '.join(file.scores)}.")
+    row_of = {system: row for row, system in enumerate(file.systems)}
+    if unknown := [system for system in shown if system not in row_of]:
+        some = ", ".join([*file.systems[:_MOST_SHOWN], *(["..."] if len(file.systems) > _MOST_SHOWN else [])])
+        raise BadInput(f"There are no scores of the system {unknown[0]!r}. Available: {some}")
+    rows = [row_of[system] for system in shown]
+    by_topic = np.ascontiguousarray(np.stack([file.scores[name][rows] for name in names]))
+    gaps = np.isnan(by_topic)
+    notes = list(file.notes)
+    # A topic without any score under a metric is not one of the metric's, and a system without any has no mean.
+    holes = gaps & ~gaps.all(axis=1, keepdims=True) & ~gaps.all(axis=2, keepdims=True)
+    if count := int(np.count_nonzero(holes)):
+        lacking = np.flatnonzero(holes.any(axis=(0, 2))).tolist()
+        who = (f"{len(lacking):,} systems such as " if len(lacking) > 1 else "") + shown[lacking[0]]
+        said = f"{count:,} of {np.count_nonzero(~gaps) + count:,} scores are missing, of {who}"
+        if missing == "refuse":
+            raise BadInput(f"{said}. Add them, or say what a missing score is: missing=0 or missing=leave-out.")
+        if missing == "leave-out":
+            notes.append(f"{said}: a mean is over the scores that are there, and a pair leaves out the other topics")
+        else:
+            by_topic[holes], gaps = missing, gaps & ~holes
+            notes.append(f"{said}: each is {missing:g}")
+    bound = [UploadedMetric(name, name, direction) for name in names]
+    arrays = ScoreArrays(
+        by_topic, mean_all(bound, by_topic), np.asarray(gaps.all(axis=1)), np.count_nonzero(gaps[0], axis=1)
+    )
+    table = ScoreTable(bound, {name: name for name in names}, shown, file.topics, arrays)
+    return FileScores(table, [f"{note[0].upper()}{note[1:]}." for note in notes])
