@@ -24,7 +24,7 @@ VITAL, OKAY, STRAY = "0", "1", "2"
 """The importance of a nugget, as a digit. A stray one counts for metrics over all nuggets alone."""
 IMPORTANCE: Final = {"vital": VITAL, "okay": OKAY}
 ASSIGNMENTS: Final = {"not_support": "0", "partial_support": "1", "support": "2"}
-"""What an answer says of a nugget, as a digit. So are verdicts on citations, and a stray label is `NO_VERDICT`."""
+"""The verdicts on a nugget, as digits, as are those on a citation. A stray label is `NO_VERDICT`."""
 SUPPORT: Final = {
     **dict.fromkeys(("none", "ns", "no support"), "0"),
     **dict.fromkeys(("partial", "ps", "partial support"), "1"),
@@ -63,7 +63,7 @@ class NuggetSet:
 
 @dataclass(frozen=True)
 class VerdictsFile:
-    """What a judge says of answers, by run and topic: digits for the nuggets, and for the citations of each sentence.
+    """The verdicts of a judge on answers, by run and topic: digits for nuggets, and for the citations of each sentence.
 
     `strays` is the number of labels that are none of the known ones.
     """
@@ -97,7 +97,7 @@ def read_nuggets(
             elif text is not None:
                 labels[text] = IMPORTANCE.get(str(label), STRAY)
                 if labels[text] == STRAY and stray == "refuse":
-                    _add_stray("importance", label, IMPORTANCE, number, topic, faults)
+                    _add_stray(f"importance of {quoted(text)}", label, IMPORTANCE, number, topic, faults)
         texts[topic], importance[topic] = list(labels), "".join(labels.values())
     if not texts and not faults:
         faults.add("empty-file", "The file has no nuggets. A line has the nuggets of a topic")
@@ -173,7 +173,7 @@ def _read_assignments(
         else:
             verdict[text] = ASSIGNMENTS.get(str(label), NO_VERDICT)
             if verdict[text] == NO_VERDICT and stray == "refuse":
-                _add_stray("assignment", label, ASSIGNMENTS, number, topic, faults)
+                _add_stray(f"assignment of {quoted(text)}", label, ASSIGNMENTS, number, topic, faults)
     absent = [text for text in importance if text not in verdict]
     if absent and faults.total == before:  # an unknown nugget is often a missing one in other words
         problem = f"{len(absent)} nuggets of topic {quoted(topic)} have no assignment, such as {quoted(absent[0])}"
@@ -267,5 +267,5 @@ def _text(nugget: Mapping[str, Any], number: int, topic: str, faults: Faults) ->
 
 def _add_stray(name: str, label: object, known: Iterable[str], number: int, topic: str, faults: Faults) -> None:
     """Note the fault of a label that is none of the known ones, which models write: `failed`, or free text."""
-    problem = f"the {name} {quoted(str(label))} is none of {', '.join(known)}. Correct it, or count it as nothing"
+    problem = f"the {name} is {quoted(str(label))}, none of {', '.join(known)}. Correct it, or count it as nothing"
     faults.add("stray-label", f"{problem}: stray=count", number, topic=topic.encode())
