@@ -2,9 +2,11 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from gainboard.cli import main
+from gainboard.statistics.corrected_means import TwiceJudged
 from tests.api.changes import log
 from tests.world.campaigns import Campaign, codes, refused
 from tests.world.files import contents_of, unpacked
@@ -218,6 +220,56 @@ def test_hidden_judgments_hide_nuggets_and_answers(shared):
     for path in ("/nuggets", "/nuggets/1", "/answers", "/answers/official"):
         assert refused(lab.get(path, own)) == (403, "judgments-hidden")
     assert refused(lab.get("/leaderboard", own, metric=STRICT)) == (403, "judgments-hidden")
+
+
+def _many(service):
+    """Four runs on 60 topics: a model errs in favour of each run alike, and people judge half of the topics."""
+    topics = [f"t{number}" for number in range(60)]
+    texts = {topic: ["river", "bridge", "tower"] for topic in topics}
+    lab = Campaign(service, topics=topics)
+    assert put(lab, "nuggets", nuggets(texts)).status_code == 201
+    drawn = np.random.default_rng(7)
+    truth = {(run, topic): int(drawn.random() < 0.2 + 0.2 * run) for run in range(4) for topic in topics}
+    model = {pair: int(verdict or drawn.random() < 0.3) for pair, verdict in truth.items()}
+    for name, verdicts, judged in (("model", model, topics), ("people", truth, topics[:30])):
+        content = "".join(
+            assigned(f"{2 * verdicts[run, topic]}00", f"run-{run}", [topic], texts)
+            for run in range(4)
+            for topic in judged
+        )
+        judge(lab, content, name, sample=name == "people")
+    lab.put_qrels("".join(f"{topic} 0 d 1\n" for topic in topics))
+    scores = [np.array([[verdicts[run, t] / 2 for t in topics] for run in range(4)]) for verdicts in (truth, model)]
+    return lab, scores
+
+
+def test_people_on_a_sample_of_topics_correct_a_model(shared):
+    lab, (truth, model) = _many(shared)
+    metric = f"{STRICT}(judge=model)"
+    shown = board(lab, metric, corrected_by="people")
+    sample = TwiceJudged(truth[:, :30], model[:, :30], model[:, 30:])
+    corrected = sample.corrected(sample.weight())
+    for row in shown["rows"]:
+        run = int(row["name"][-1])
+        assert row["mean"][shown["by"]] == pytest.approx(corrected.means[run])
+        assert row["uncorrected"][shown["by"]] == pytest.approx(model[run].mean())
+    assert shown["corrected"]["by"] == "people"
+    assert shown["groups_test"]["topics"] == 60
+    assert refused(lab.get("/leaderboard", metric=metric, corrected_by="nobody")) == (422, "bad-expression")
+    assert codes(lab.get("/leaderboard", metric=metric, corrected_by="model")) == ["same-set"]
+
+
+def test_scores_of_people_correct_uploaded_ones(shared):
+    lab, (truth, model) = _many(shared)
+    for name, table, count in (("cheap", model, 60), ("people", truth, 30)):
+        rows = [",".join([f"run-{run}", *map(str, table[run, :count])]) for run in range(4)]
+        header = ",".join(["run", *(f"t{number}" for number in range(count))])
+        assert put(lab, f"score-matrices/{name}", "\n".join([header, *rows])).status_code == 201
+    answers = board(lab, f"{STRICT}(judge=model)", corrected_by="people")
+    uploaded = board(lab, "custom:cheap", corrected_by="people")
+    assert [row["mean"][uploaded["by"]] for row in uploaded["rows"]] == [
+        row["mean"][answers["by"]] for row in answers["rows"]
+    ]
 
 
 def test_two_judges_agree_by_importance(lab):

@@ -325,7 +325,8 @@ class BoardOptions(RankingOptions, total=False):
         str | None,
         Said(
             description="A judgment set of people, on a random sample of the topics, that corrects the means under "
-            "`judgments`. Principals who may see both sets get them",
+            "`judgments`. Principals who may see both sets get them. Of the scores of answers, it is a judge; of other "
+            "uploaded scores, a score matrix",
             pattern=SLUG_PATTERN,
             metavar="SET",
         ),
