@@ -10,6 +10,7 @@ every version of NumPy, and so are the scores that the README shows.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -19,12 +20,13 @@ from numpy.typing import NDArray
 
 from gainboard.evaluation import collections
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.judgments import qrels, versions
+from gainboard.evaluation.judgments import nuggets, qrels, versions
 from gainboard.evaluation.runs import runs
 from gainboard.evaluation.runs.intake import Body
 from gainboard.evaluation.runs.runs import RunDetails
 from gainboard.evaluation.scoring.score_matrices import MatrixSettings, put_matrix
 from gainboard.evaluation.workspace import Workspace
+from gainboard.vocabulary import OFFICIAL
 
 TEAMS = (
     "badger",
@@ -59,6 +61,10 @@ FAVOUR = 0.6
 TRUSTED_TOPICS = 20
 HIGHER, LOWER, SKIPPED = 0.12, 0.06, 0.1
 """The shares of documents that the second assessor puts one level higher, one level lower, and does not judge."""
+NUGGETS, ANSWERS, MODEL_OF_ANSWERS = 4, 5, 6
+VITAL, PARTLY = 0.6, 0.15
+"""The shares of nuggets that are vital, and that an answer has partly."""
+LABELS = ("not_support", "partial_support", "support")
 LOST = 10.0
 """A document that a run does not find loses this much, which is more than any score."""
 
@@ -152,6 +158,44 @@ class Campaign:
             levels = np.clip(topic.levels[judged] + _shift(luck), 0, len(LEVEL_NAMES))
             for document, level in zip(judged[skipped >= SKIPPED].tolist(), levels[skipped >= SKIPPED], strict=True):
                 lines.append(f"{topic.name} 0 {topic.documents[document]} {level}\n")
+        return "".join(lines)
+
+    def nuggets(self) -> str:
+        """Return the nuggets of all topics, a line for each."""
+        return "".join(json.dumps({"qid": topic, "nuggets": facts}) + "\n" for topic, facts in self._facts().items())
+
+    def _facts(self) -> Mapping[str, list[dict[str, str]]]:
+        """Return six to nine facts for each topic that a good answer has, some of them vital."""
+        bits, nuggets = np.random.PCG64([self.seed, NUGGETS]), {}
+        for topic in self.topics:
+            luck = _uniform(bits, 10)
+            nuggets[topic.name] = [
+                {"text": f"Fact {number} about {topic.name}", "importance": "vital" if vital < VITAL else "okay"}
+                for number, vital in enumerate(luck[: 6 + int(4 * luck[9])].tolist(), start=1)
+            ]
+        return nuggets
+
+    def assignments(self, *, lenient: bool = False) -> str:
+        """Return what a person says of the answers of all runs, or a lenient model: better runs have more facts."""
+        bits, others = np.random.PCG64([self.seed, ANSWERS]), np.random.PCG64([self.seed, MODEL_OF_ANSWERS])
+        facts_of_topics, lines = self._facts(), []
+        for position, team in enumerate(TEAMS):
+            for topic, facts in facts_of_topics.items():
+                ease, *luck = _uniform(bits, len(facts) + 1).tolist()
+                share = (0.25 + 0.5 * position / (len(TEAMS) - 1)) * (0.4 + 1.2 * ease)
+                # The first facts are well known, and hardly any run has the last one.
+                known_by = [1.6 * (1 - number / len(facts)) for number in range(len(facts))]
+                levels = np.array(
+                    [
+                        2 * (chance < share * known) or int(chance < (share + PARTLY) * known)
+                        for chance, known in zip(luck, known_by, strict=True)
+                    ]
+                )
+                levels = np.clip(levels + lenient * _shift(_uniform(others, len(facts))), 0, 2)
+                assigned = [
+                    {**fact, "assignment": LABELS[level]} for fact, level in zip(facts, levels.tolist(), strict=True)
+                ]
+                lines.append(json.dumps({"qid": topic, "run_id": f"{team}-1", "nuggets": assigned}) + "\n")
         return "".join(lines)
 
     def runs(self, names: Sequence[str] = ()) -> Iterator[tuple[str, str, str]]:
@@ -258,6 +302,11 @@ def load(workspace: Workspace, organiser: Principal) -> Iterator[str]:
     yield from _load(workspace, organiser, "demo-small", "A small generated campaign", small)
     _publish(workspace, organiser, "demo-small", SECOND, small.second_qrels())
     yield "demo-small: judgments of a second assessor"
+    nuggets.put_nuggets(workspace, organiser, "demo-small", _body(small.nuggets()))
+    for judge in (OFFICIAL, MODEL):
+        text = small.assignments(lenient=judge == MODEL)
+        nuggets.put_verdicts(workspace, organiser, "demo-small", judge, _body(text))
+    yield "demo-small: nuggets, and what two judges say of the answers of the runs"
     about = {"title": "Generated models and tasks", "metrics": ["accuracy", "seconds"], "public": True}
     collections.create(workspace, organiser, {"name": "demo-scores", "kind": "scores", "phase": "released", **about})
     for name, text in score_files().items():

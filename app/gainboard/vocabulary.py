@@ -34,6 +34,10 @@ Action = Literal[
     "topic-groups-replaced",
     "score-matrix-uploaded",
     "score-matrix-deleted",
+    "nuggets-drafted",
+    "nuggets-published",
+    "nuggets-discarded",
+    "answers-judged",
     "token-created",
     "token-rotated",
     "token-revoked",
@@ -81,6 +85,8 @@ Origin = Literal["computed", "imported", "verified"]
 OrderBy = Literal["score", "score32", "rank"]
 """The source of a document's rank: its retrieval score, this score in single precision, or the rank in the file."""
 MatrixForm = Literal["json", "csv", "trec_eval"]
+Stray = Literal["refuse", "count"]
+"""A label of nuggets or answers that is none of the known ones is a fault, or it counts as nothing."""
 DesignMethod = Literal["t-test", "anova", "interval", "detect"]
 Verdict = Literal["not worse", "worse", "cannot tell"]
 Combination = Literal["holm", "all", "any"]
@@ -102,6 +108,30 @@ def round_score(score: float) -> float:
     """Return a score or a mean as it is compared. Arrays are rounded by `round_scores` of `statistics/means.py`."""
     # NumPy's `round` multiplies first, which turns the largest uploaded scores into infinity.
     return round(score, DECIMALS)
+
+
+OF_ANSWERS: Final = ("nuggets", "support")
+"""The families of metrics of answers. Their scores follow from verdicts, and are stored as matrices of reserved names:
+`nuggets--vital_strict`, and `nuggets--vital_strict--JUDGE` unless the judge is the official one."""
+
+
+def is_of_answers(matrix: str) -> bool:
+    """Return whether a score matrix has the scores of answers, so that nobody uploads it by itself."""
+    return matrix.startswith(tuple(f"{family}--" for family in OF_ANSWERS))
+
+
+def metric_of_matrix(matrix: str) -> str:
+    """Return the expression of a score matrix: `custom:NAME`, or of answers `nuggets:vital_strict(judge=JUDGE)`."""
+    if not is_of_answers(matrix):
+        return f"custom:{matrix}"
+    family, metric, *judge = matrix.split("--", 2)
+    return f"{family}:{metric}" + (f"(judge={judge[0]})" if judge else "")
+
+
+def label_of_matrix(matrix: str, version: int) -> str:
+    """Return the label of a version of a score matrix, which always means the same scores."""
+    metric = metric_of_matrix(matrix)
+    return f"{metric[:-1]},version={version})" if metric.endswith(")") else f"{metric}(version={version})"
 
 
 class RunOrder(NamedTuple):

@@ -3,6 +3,7 @@
 import json
 from uuid import uuid4
 
+from tests.api.routes import answer_of
 from tests.world.campaigns import run_text
 from tests.world.laboratories import LONG, REPORT, SHORT, TOPICS, qrels_text, work
 
@@ -63,6 +64,15 @@ def _matrix(lab):
     path = f"{lab.path}/score-matrices/{_unlike()}"
     assert lab.organiser.put(path, content=_scores()).status_code == 201
     return path
+
+
+def _nuggets():
+    return json.dumps({"qid": "1", "nuggets": [{"text": _unlike(), "importance": "vital"}]})
+
+
+def _nuggets_draft(lab):
+    answer = lab.organiser.put(f"{lab.path}/nuggets", content=_nuggets(), params={"draft": True})
+    return f"{lab.path}/nuggets/{answer.json()['version']}"
 
 
 def _job(lab):
@@ -149,6 +159,16 @@ CHANGES = {
         lambda lab: (f"{lab.path}/score-matrices/{_unlike()}", {"content": _scores()}),
     ),
     f"DELETE {C}/score-matrices/{{matrix}}": ("score-matrix-deleted", lambda lab: (_matrix(lab), {})),
+    f"PUT {C}/nuggets": ("nuggets-published", lambda lab: (f"{lab.path}/nuggets", {"content": _nuggets()})),
+    f"POST {C}/nuggets/{{version}}/publish": (
+        "nuggets-published",
+        lambda lab: (f"{_nuggets_draft(lab)}/publish", {}),
+    ),
+    f"DELETE {C}/nuggets/{{version}}": ("nuggets-discarded", lambda lab: (_nuggets_draft(lab), {})),
+    f"PUT {C}/answers/{{judge}}": (
+        "answers-judged",
+        lambda lab: (f"{lab.path}/answers/{_unlike()}", {"content": answer_of("run-0")}),
+    ),
     f"POST {C}/tokens": ("token-created", lambda lab: (f"{lab.path}/tokens", {"json": {"role": "reader"}})),
     f"POST {C}/tokens/{{token}}/rotate": ("token-rotated", lambda lab: (f"{_token(lab)}/rotate", {})),
     f"DELETE {C}/teams/{{team}}": ("team-deleted", lambda lab: (_team(lab), {})),

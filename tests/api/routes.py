@@ -28,6 +28,8 @@ VARIATIONS = {
     "corrected_by": ("official", "second", "third", "absent"),
     "reference": ("absent",),
     "draft": ("true",),
+    "stray": ("count",),
+    "sample": ("true",),
     "limit": ("1",),
     "collection": ("NAME",),
 }
@@ -49,7 +51,16 @@ BODIES = {
     "topic-groups": "topic,group\n1,half\n",
     "{group}": ["1"],
     "{matrix}": "run,1,2\ntag,0.5,1\n",
+    "nuggets": '{"qid": "1", "nuggets": [{"text": "river", "importance": "vital"}]}\n',
+    "{judge}": '{"qid": "1", "run_id": "tag", "answer": [{"citations": [0], "support": ["full"]}]}\n',
 }
+
+
+def answer_of(run):
+    """What a judge says of the answer of a run to topic 1: all that it cites supports it."""
+    return json.dumps({"qid": "1", "run_id": run, "answer": [{"citations": [0], "support": ["full"]}]})
+
+
 OWN_TO_EACH = ("date", "x-request-id")
 
 

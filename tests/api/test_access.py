@@ -3,6 +3,7 @@
 A new operation fails until it has a row in `TABLE`, and in `UNPUBLISHED` if it can name a draft of the qrels.
 """
 
+import json
 from collections import defaultdict
 from functools import cache, partial
 from uuid import uuid4
@@ -14,7 +15,7 @@ from gainboard.dashboard.installing import PAGES
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app
 from gainboard.store.database import Database
-from tests.api.routes import BODIES, every_route, operations, seen
+from tests.api.routes import BODIES, answer_of, every_route, operations, seen
 from tests.world.campaigns import Campaign, judged, refused, run_text
 from tests.world.laboratories import LONG, REPORT, SHORT, qrels_text, rotated, work
 
@@ -71,16 +72,21 @@ TABLE = {
         JUDGMENTS[1],
         "401 401 200 200 200 200 200 200",
     ),
+    **_all(JUDGMENTS, f"GET {C}", "/nuggets", "/nuggets/{version}", "/answers", "/answers/{judge}"),
+    f"GET {C}/answers/{{judge}}/agreement/{{other}}": JUDGMENTS,
     **_all(ORGANISER, f"GET {C}", "/qrels/{version}/impact", "/tokens", "/tokens/{token}", "/audit"),
     f"GET {C}/pool": _returning("308", ORGANISER),
     **_all(ORGANISER, f"PATCH {C}", "", "/judgments/{judgments}"),
     **_all(ORGANISER, f"PUT {C}", "/topic-groups", "/topic-groups/{group}"),
-    f"POST {C}/qrels/{{version}}/publish": ORGANISER,
-    **_all(_returning("201", ORGANISER), f"PUT {C}", "/qrels", "/score-matrices/{matrix}"),
+    **_all(ORGANISER, f"POST {C}", "/qrels/{version}/publish", "/nuggets/{version}/publish"),
+    **_all(
+        _returning("201", ORGANISER), f"PUT {C}", "/qrels", "/score-matrices/{matrix}", "/nuggets", "/answers/{judge}"
+    ),
     **_all(_returning("201", ORGANISER), f"POST {C}", "/tokens", "/tokens/{token}/rotate", "/teams"),
     **_all(_returning("204", ORGANISER), f"DELETE {C}", "", "/qrels/{version}", "/judgments/{judgments}"),
     **_all(_returning("204", ORGANISER), f"DELETE {C}", "/tokens/{token}", "/score-matrices/{matrix}"),
     **_all(_returning("204", ORGANISER), f"DELETE {C}", "/topic-groups/{group}", "/teams/{team}"),
+    **_all(_returning("204", ORGANISER), f"DELETE {C}", "/nuggets/{version}"),
     f"POST {C}/releases": (_returning("409", ORGANISER)[0], *_returning("201", ORGANISER)[1:]),
     f"POST {C}/runs": (
         "401 401 403 201 404 201 404 201",
@@ -103,6 +109,10 @@ DRAFT = "404 401 404 404 404 200 404 200"
 JOB_OVER_DRAFT = DRAFT.replace("404", "401", 1)
 UNPUBLISHED = {
     **{title: TABLE[title][2] for title in (f"DELETE {C}/qrels/{{version}}", f"POST {C}/qrels/{{version}}/publish")},
+    **{
+        title: TABLE[title][2] for title in (f"DELETE {C}/nuggets/{{version}}", f"POST {C}/nuggets/{{version}}/publish")
+    },
+    f"GET {C}/nuggets/{{version}}": DRAFT,
     f"GET {C}/qrels/{{version}}/impact": ORGANISER[2],
     **_all(DRAFT, f"GET {C}", "/qrels/{version}", "/scores", "/sweep", "/leaderboard", "/compare", "/judged-shares"),
     **_all(DRAFT, f"GET {C}", "/topics/{topic}/rankings", "/runs/{run}/profile"),
@@ -110,7 +120,7 @@ UNPUBLISHED = {
     **dict.fromkeys((f"POST {C}/jobs", f"DELETE {J}", f"POST {J}/verify"), JOB_OVER_DRAFT.replace("200", "202")),
 }
 """One row for each operation that can name a draft of the qrels, or a job over a draft, in a public collection."""
-UNRELEASED = UNPUBLISHED | {
+UNRELEASED = {title: row for title, row in UNPUBLISHED.items() if "/nuggets/" not in title} | {
     f"GET {C}/qrels": DRAFT,
     **{each: TABLE[each][2] for each in (f"PUT {C}/qrels", f"PATCH {C}/judgments/{{judgments}}")},
     f"DELETE {C}/judgments/{{judgments}}": TABLE[f"DELETE {C}/judgments/{{judgments}}"][2],
@@ -164,6 +174,13 @@ class Scene:
         """The name of something that is put, and may be deleted."""
         self.campaign.organiser.put(f"{self.campaign.path}/{path}", **sent).raise_for_status()
         return path.partition("/")[2]
+
+    def new_nuggets(self, *, draft=False):
+        """The number of a new version of the nuggets."""
+        nuggets = {"qid": "1", "nuggets": [{"text": uuid4().hex, "importance": "vital"}]}
+        path = f"{self.campaign.path}/nuggets"
+        sent = self.campaign.organiser.put(path, content=json.dumps(nuggets), params={"draft": draft})
+        return str(sent.raise_for_status().json()["version"])
 
     def new_team(self):
         sent = {"name": f"t-{uuid4().hex}"}
@@ -251,6 +268,10 @@ def _prepared(scene, route):
         "collection": lambda: scene.campaign.name,
         "version": scene.new_draft if is_removed or scene.state == "unpublished" else lambda: "1",
         "judgments": scene.new_set,
+        "judge": (lambda: scene.put("answers/model", content=answer_of(scene.own_run())))
+        if route.method != "PUT"
+        else lambda: "model",
+        "other": lambda: "model",
         "run": scene.own_run,
         "token": scene.organisers_id if of_instance else lambda: scene.campaign.new_token()["id"],
         "team": scene.new_team if is_removed else lambda: "own",
@@ -268,6 +289,8 @@ def _prepared(scene, route):
         f"PATCH {C}": lambda: {"title": "new"},
         "POST /v1/collections": lambda: {"name": f"n-{uuid4().hex}", "levels": 1},
         f"PUT {C}/qrels": lambda: f"1 0 good 1\n1 0 {uuid4().hex} 0\n",
+        f"PUT {C}/nuggets": lambda: json.dumps({"qid": "1", "nuggets": [{"text": uuid4().hex, "importance": "okay"}]}),
+        f"PUT {C}/answers/{{judge}}": lambda: answer_of(scene.own_run()),
         f"POST {C}/runs": scene.new_run,
         "POST /v1/tokens": lambda: {"holder": "R. Mokoena"},
         f"POST {C}/teams": lambda: {"name": f"t-{uuid4().hex}"},
@@ -276,6 +299,8 @@ def _prepared(scene, route):
     }
     if route.title in (f"POST {C}/jobs", "POST /v1/reports"):
         scene.prepare_for_jobs()
+    if "/nuggets/" in route.path:
+        make["version"] = partial(scene.new_nuggets, draft=is_removed or scene.state == "unpublished")
     fill = {name: make[name]() for name in route.parameters}
     query = {"team": "own"} if route.title == f"POST {C}/runs" else {}
     if route.title == f"GET {C}/compare":

@@ -1,5 +1,6 @@
 """A folder as those who type commands have it."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -38,6 +39,22 @@ def prepared(tmp_path_factory):
         )
     nuggets = "".join(f"{topic},0.5,{place / 20}\n" for place, topic in enumerate(TOPICS))
     (folder / "nuggets.csv").write_text(f"topic,tag,other\n{nuggets}")
+    facts = [{"text": fact, "importance": weight} for fact, weight in (("river", "vital"), ("bridge", "okay"))]
+    lines = [json.dumps({"qid": topic, "nuggets": facts}) for topic in TOPICS]
+    (folder / "nuggets.jsonl").write_text("\n".join(lines))
+    for file, labels in (("assignments", ("support", "partial_support")), ("people", ("partial_support", "support"))):
+        lines = [
+            json.dumps(
+                {
+                    "qid": topic,
+                    "run_id": run,
+                    "nuggets": [{**fact, "assignment": labels[place % 2]} for fact in facts],
+                }
+            )
+            for run in ("tag", "other")
+            for place, topic in enumerate(TOPICS[:3] if file == "people" else TOPICS)
+        ]
+        (folder / f"{file}.jsonl").write_text("\n".join(lines))
     by_intent = "".join(
         f"{topic} {place % 2 + 1} {document} {level}\n"
         for topic, its in levels.items()

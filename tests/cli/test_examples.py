@@ -89,6 +89,9 @@ def fill(service, prepared):
         assert answer.status_code == 201, answer.text
     organiser.patch(web, json={"policy": {"phase": "released"}}).raise_for_status()
     organiser.post(f"{web}/releases", json={}).raise_for_status()
+    for path in ("nuggets", "answers/official", "answers/spare"):
+        content = (prepared / ("nuggets.jsonl" if path == "nuggets" else "assignments.jsonl")).read_bytes()
+        assert organiser.put(f"{web}/{path}", content=content).status_code == 201
     for matrix in ("judge", "spare"):
         scores = (prepared / "nuggets.csv").read_bytes()
         assert organiser.put(f"{web}/score-matrices/{matrix}", content=scores).status_code == 201

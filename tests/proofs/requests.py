@@ -26,6 +26,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance, unsuppor
 
 from gainboard.evaluation.access import principals
 from gainboard.settings import Settings
+from tests.api.routes import answer_of
 from tests.proofs import asked
 from tests.waiting import over
 from tests.world.laboratories import Laboratory
@@ -80,6 +81,8 @@ def world(folder):
         assert lab.organiser.put(f"{lab.path}/topic-groups/half", json=["1", "2"]).status_code == 201
         matrix = "run,1,2\nrun-0,0.5,1\nrun-1,0.25,0\n"
         assert lab.organiser.put(f"{lab.path}/score-matrices/nuggets", content=matrix).status_code == 201
+        for judge in ("official", "model"):
+            assert lab.organiser.put(f"{lab.path}/answers/{judge}", content=answer_of("run-0")).status_code == 201
         token = lab.new_token()["id"]
         tokens = {"anonymous": "", "admin": ADMIN}
         for role in ("reader", "participant", "organiser"):
@@ -93,6 +96,7 @@ def world(folder):
         "token": token,
         "group": "half",
         "matrix": "nuggets",
+        **{"judge": "official", "other": "model"},
     }
     names |= {"job": job, "report": report, "slug": "not-found", "topic": "1", "table": "curves", "figure": "curves"}
     # All requests come from one address, and many have invalid tokens. The limit on these has tests of its own.

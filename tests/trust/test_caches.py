@@ -9,7 +9,7 @@ import pytest
 from gainboard.dashboard import rendering
 from gainboard.dashboard.installing import PAGES
 from tests import nginx
-from tests.api.routes import operations
+from tests.api.routes import BODIES, answer_of, operations
 from tests.world.laboratories import Laboratory, qrels_text, work
 from tests.world.people import Person
 from tests.world.servers import ADMIN, free_port
@@ -61,6 +61,9 @@ class Campaign(Laboratory):
         assert self.organiser.put(f"{self.path}/topic-groups/half", json=["1"]).is_success
         matrix = "run,1,2\nrun-0,0.5,1\n"
         assert self.organiser.put(f"{self.path}/score-matrices/nuggets", content=matrix).is_success
+        assert self.organiser.put(f"{self.path}/nuggets", content=BODIES["nuggets"]).is_success
+        for judge in ("official", "model"):
+            assert self.organiser.put(f"{self.path}/answers/{judge}", content=answer_of("run-0")).is_success
         job = self.worked(self.ask("bootstrap-sensitivity", metrics=["AP"], resamples=20))
         asked = self.report()
         work(service.application.state.workspace)
@@ -78,6 +81,7 @@ class Campaign(Laboratory):
             "page_name": "index",
             "file": "index.html",
             **{"job": job["id"], "report": report["id"], "noun": "job", "kind": "stability", "token": token["id"]},
+            **{"judge": "official", "other": "model"},
             **{"number": "1", "release": f"{self.name}-1"},
         }
         self.change(policy={"phase": "released"})

@@ -23,7 +23,8 @@ def test_other_intents_change_no_byte_of_what_a_participant_reads(sqlite_service
     campaign = filled(sqlite_service, ONE, "hidden", policy=policy)
     own = campaign.client("participant", "own")
     fill = {"collection": campaign.name, "run": "mine", "team": "own", "topic": "1", "version": "1", "number": "1"}
-    fill |= dict.fromkeys(("group", "judgments", "matrix", "slug", "job", "report", "token", "table", "figure"), "none")
+    fill |= dict.fromkeys(("group", "judgments", "matrix", "judge", "other", "slug", "job", "report"), "none")
+    fill |= dict.fromkeys(("token", "table", "figure"), "none")
 
     def told():
         found = {}

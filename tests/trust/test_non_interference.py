@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.api.routes import every_route, seen
+from tests.api.routes import BODIES, answer_of, every_route, seen
 from tests.world.campaigns import RUN, Campaign
 from tests.world.laboratories import TOPICS, Laboratory, qrels_text, rotated
 
@@ -19,11 +19,15 @@ def _fill(campaign, job):
     sent = {"name": "q-measure-appendix", "collections": [campaign.name]}
     report = campaign.organiser.post("/v1/reports", json=sent).json()["id"]
     campaign.organiser.put(f"{campaign.path}/score-matrices/nuggets", content="run,1,2\nmine,0.5,1\n")
+    campaign.organiser.put(f"{campaign.path}/nuggets", content=BODIES["nuggets"]).raise_for_status()
+    for judge in ("official", "model"):
+        campaign.organiser.put(f"{campaign.path}/answers/{judge}", content=answer_of("mine")).raise_for_status()
     campaign.organiser.put(f"{campaign.path}/topic-groups/half", json=["1", "2", "3"])
     named = {
         "group": "half",
         "judgments": "second",
         "matrix": "nuggets",
+        **{"judge": "official", "other": "model"},
         "number": "1",
         "report": report,
         "version": "1",

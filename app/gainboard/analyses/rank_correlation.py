@@ -287,7 +287,9 @@ class RankCorrelationResult(RankCorrelations, JobResult):
         return [f"{why}. Tied pairs: {', '.join(lacking)}."]
 
     def figures(self) -> Sequence[Figure]:
-        """Return a map of each coefficient, the curves of the means with marked swops, and the curves of the sweep."""
+        """Return a map of each coefficient, the curves of the means with marked swops, the means of two metrics as
+        points, and the curves of the sweep.
+        """
         labels = self.metrics
         shown = [
             Figure(
@@ -302,6 +304,11 @@ class RankCorrelationResult(RankCorrelations, JobResult):
         panel = Panel(Axis(f"runs, sorted by {first}", categories=self.runs), Axis("mean score"), series)
         caption = f"Mean scores of runs in the order of {first}; an increase in a curve is a swop with it."
         shown.append(Figure("means", caption, (panel,), highlight=f"swop with {first}: above the run before"))
+        if len(labels) == 2:
+            # Of more metrics, the map says more than so many panels: this one is for two tasks, side by side.
+            points = Series("runs", self.means[first], self.means[labels[1]], "points")
+            caption = f"Mean scores of runs by {first} and by {labels[1]}."
+            shown.append(Figure("scatter", caption, (Panel(Axis(first), Axis(labels[1]), [points]),)))
         return [*shown, self.sweep.figure()] if self.sweep is not None else shown
 
 

@@ -135,7 +135,7 @@ def _notes(board: Board, labels: list[str], short: Mapping[str, str]) -> list[st
     if (corrected := board.corrected) is not None:
         trusted, topics = corrected.by_metric[board.place].counted
         notes.append(
-            f"Means are under {board.scores.qrels.judgments}, corrected by {corrected.trusted.judgments} on {trusted} "
+            f"Means are under {board.scores.qrels.judgments}, corrected by {corrected.by} on {trusted} "
             f"of {topics} topics, which must be a random sample (prediction-powered inference)."
         )
     if groups := board.tells:
@@ -296,7 +296,8 @@ def _show_correction(board: Board) -> CorrectionOfBoard | None:
             topics_left_out=list(metric.topics.left_out),
         )
     version = corrected.trusted
-    return CorrectionOfBoard(by=version.judgments, qrels_version=version.version, assumes=ASSUMED, metrics=metrics)
+    assert version is not None, "boards of files are not sent"
+    return CorrectionOfBoard(by=corrected.by, qrels_version=version.version, assumes=ASSUMED, metrics=metrics)
 
 
 def _show_test(groups: BoardGroups) -> GroupsTest:

@@ -52,8 +52,8 @@ def show(matrix: ScoreMatrix) -> MatrixAnswer:
 def _values(matrix: ScoreMatrix) -> dict[str, Any]:
     same = ("name", "version", "direction", "low", "high", "missing", "filled", "sha256", "created_at")
     return {name: getattr(matrix, name) for name in same} | {
-        "metric": f"custom:{matrix.name}",
-        "label": f"custom:{matrix.name}(version={matrix.version})",
+        "metric": matrix.metric,
+        "label": matrix.label,
         "dropped": list(matrix.dropped),
         "runs": len(matrix.runs),
         "topics": len(matrix.topics),

@@ -27,6 +27,7 @@ from gainboard.cli.progress import ProgressLine
 from gainboard.client import Gainboard, Job, Problem, Report
 from gainboard.errors import BadSetting, RowDamaged
 from gainboard.exhibits import bounded_levels
+from gainboard.vocabulary import label_of_matrix, metric_of_matrix
 
 JobOrReport = Job | Report
 RESULT, DEPENDS_ON, INDEX = "result.json", "depends_on.json", "index.html"
@@ -135,8 +136,8 @@ def _score_matrices(work: JobOrReport, depended: Mapping[str, Any]) -> Iterator[
     scores = work.uploaded_scores() if wanted else {}
     for matrix in wanted:
         name, version = str(matrix["name"]), int(matrix["version"])
-        if (text := scores.get(f"custom:{name}(version={version})")) is None:
-            print(printable(f"custom:{name} was deleted, so its scores are left out"), file=sys.stderr)
+        if (text := scores.get(label_of_matrix(name, version))) is None:
+            print(printable(f"{metric_of_matrix(name)} was deleted, so its scores are left out"), file=sys.stderr)
         elif _FILE_NAME.match(name):
             yield f"score-matrix-{name}-{version}.csv", text
 

@@ -25,7 +25,7 @@ from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
 from gainboard.errors import BadInput, BadSetting, FaultyFile, TooLarge
 from gainboard.notation.sources import NamedRun, Source, as_qrels, name_runs, run_name
 from gainboard.notation.texts import read_number
-from gainboard.vocabulary import OFFICIAL, Direction
+from gainboard.vocabulary import OFFICIAL, Direction, Stray
 
 if TYPE_CHECKING:
     from gainboard.client.gainboard import Gainboard, LocalGainboard
@@ -78,8 +78,20 @@ class ScoreFiles:
 
     scores: Annotated[
         Sequence[str],
-        _scores("files or folders of scores by system and topic, in place of runs", metavar="FILE", nargs="+"),
+        _scores(
+            "files or folders of scores by system and topic, in place of runs; with --nuggets, of verdicts on answers",
+            "--scores",
+            "--answers",
+            metavar="FILE",
+            nargs="+",
+        ),
     ] = ()
+    nuggets: Annotated[
+        str | None, _scores("a file of nuggets, by which --answers are scored: JSON Lines", metavar="FILE")
+    ] = None
+    stray: Annotated[
+        Stray, _scores("count: labels of nuggets and verdicts that are none of the known ones count as nothing")
+    ] = "refuse"
     score_columns: Annotated[
         Mapping[str, str] | None,
         _scores(
@@ -101,13 +113,22 @@ class ScoreFiles:
             read=_read_missing,
         ),
     ] = "leave-out"
+    is_sample: bool = False
+    """True if topics without a verdict were not judged, as people judge a sample of them."""
 
     def read(self) -> ScoresFile:
         """Return the scores of all files. Faults are printed, and raise Told; raise BadInput for anything else."""
         from gainboard.evaluation.scoring.score_files import read_score_files  # noqa: PLC0415 (with NumPy)
 
         try:
-            return read_score_files(list(self.scores), columns=self.score_columns, measure=self.measure)
+            return read_score_files(
+                list(self.scores),
+                columns=self.score_columns,
+                measure=self.measure,
+                nuggets=self.nuggets,
+                stray=self.stray,
+                sample=self.is_sample,
+            )
         except FaultyFile as error:
             for line in fault_lines("scores", *list_faults(error)):
                 print(printable(line), file=sys.stderr)

@@ -11,7 +11,16 @@ from typing import Any, TypedDict, Unpack
 from gainboard.api.models.admin import CreatedToken, TeamAnswer, TokenAnswer
 from gainboard.api.models.collections import CollectionAnswer, TopicGroupAnswer, WholeTopicGroup
 from gainboard.api.models.common import Page
-from gainboard.api.models.judgments import ImpactAnswer, JudgmentSetAnswer, QrelsAnswer, SurveyAnswer
+from gainboard.api.models.judgments import (
+    ImpactAnswer,
+    JudgeAnswer,
+    JudgesAgreement,
+    JudgmentSetAnswer,
+    NuggetCounts,
+    NuggetsAnswer,
+    QrelsAnswer,
+    SurveyAnswer,
+)
 from gainboard.api.models.releases import ImportedRelease, ReleaseAnswer, WholeRelease
 from gainboard.api.models.runs import MatrixAnswer, WholeMatrix
 from gainboard.client.connections import call, listing
@@ -31,12 +40,14 @@ from gainboard.notation.queries import (
     ArchiveQuery,
     ImpactOptions,
     JudgmentsQuery,
+    NuggetsUploadQuery,
     QrelsUploadQuery,
     ScoreMatrixOptions,
     ScoreMatrixUploadQuery,
+    VerdictsUploadQuery,
 )
 from gainboard.notation.sources import Source, Table, as_qrels
-from gainboard.vocabulary import CollectionKind, OrderBy, Role, SetState
+from gainboard.vocabulary import OFFICIAL, CollectionKind, OrderBy, Role, SetState
 
 
 class CollectionSettings(TypedDict, total=False):
@@ -342,6 +353,65 @@ class ScoreMatrixCalls:
     def delete_score_matrix(self, collection: str, name: str) -> Call[None]:
         """Delete a score matrix with all its versions (organisers)."""
         return delete(api_path("collections", collection, "score-matrices", name))
+
+
+class AnswerCalls:
+    """Nuggets, and what judges say of the answers of runs."""
+
+    @call
+    def put_nuggets(self, collection: str, file: Source, **query: Unpack[NuggetsUploadQuery]) -> Call[NuggetsAnswer]:
+        """Upload nuggets as JSON Lines, as the next version (organisers). The scores of all answers follow."""
+        path = api_path("collections", collection, "nuggets")
+        return read_model(NuggetsAnswer, Request("PUT", path, query, upload=Upload.of(file)))
+
+    @listing
+    def nuggets(self, collection: str) -> Pages[NuggetsAnswer]:
+        """List the versions of the nuggets, by number; only organisers see drafts."""
+        return Pages(Page[NuggetsAnswer], api_path("collections", collection, "nuggets"))
+
+    @call
+    def nuggets_file(self, collection: str, version: int) -> Call[bytes]:
+        """Return a file of nuggets as it was uploaded, decompressed."""
+        path = api_path("collections", collection, "nuggets", version)
+        return read_bytes(Request("GET", path, accept="application/x-ndjson"))
+
+    @call
+    def publish_nuggets(self, collection: str, version: int) -> Call[NuggetsAnswer]:
+        """Publish a draft, or a version that another one has replaced (organisers)."""
+        path = api_path("collections", collection, "nuggets", version, "publish")
+        return read_model(NuggetsAnswer, Request("POST", path))
+
+    @call
+    def discard_nuggets(self, collection: str, version: int) -> Call[None]:
+        """Discard a draft of the nuggets (organisers)."""
+        return delete(api_path("collections", collection, "nuggets", version))
+
+    @call
+    def put_verdicts(
+        self, collection: str, judge: str, file: Source, **query: Unpack[VerdictsUploadQuery]
+    ) -> Call[JudgeAnswer]:
+        """Upload what a judge says of the answers of runs as JSON Lines: assignments of nuggets, verdicts on citations.
+
+        With `sample`, the judge has judged some topics alone. A run that is new has no ranking (organisers).
+        """
+        path = api_path("collections", collection, "answers", judge)
+        return read_model(JudgeAnswer, Request("PUT", path, query, upload=Upload.of(file)))
+
+    @listing
+    def judges(self, collection: str) -> Pages[JudgeAnswer]:
+        """List the judges of answers, by name."""
+        return Pages(Page[JudgeAnswer], api_path("collections", collection, "answers"))
+
+    @call
+    def nugget_counts(self, collection: str, judge: str = OFFICIAL) -> Call[NuggetCounts]:
+        """Return how many runs have each nugget, as a judge says."""
+        return read_model(NuggetCounts, Request("GET", api_path("collections", collection, "answers", judge)))
+
+    @call
+    def judges_agreement(self, collection: str, judge: str, other: str) -> Call[JudgesAgreement]:
+        """Return how two judges agree on the nuggets that both have judged, by importance."""
+        path = api_path("collections", collection, "answers", judge, "agreement", other)
+        return read_model(JudgesAgreement, Request("GET", path))
 
 
 class TopicGroupCalls:

@@ -12,6 +12,7 @@ from typing import Any, Self, Unpack
 import httpx
 
 from gainboard.client.campaigns import (
+    AnswerCalls,
     CampaignCalls,
     CollectionSettings,
     ReleaseCalls,
@@ -46,6 +47,7 @@ class Gainboard(
     TopicGroupCalls,
     ReleaseCalls,
     ScoreMatrixCalls,
+    AnswerCalls,
     RunCalls,
     ScoreCalls,
     WorkCalls[Job, Report],
@@ -156,6 +158,7 @@ class AsyncGainboard(
     TopicGroupCalls,
     ReleaseCalls,
     ScoreMatrixCalls,
+    AnswerCalls,
     RunCalls,
     ScoreCalls,
     WorkCalls[AsyncJob, AsyncReport],

@@ -23,7 +23,7 @@ from gainboard.client.errors import NoAnswer, Problem, WorkFailed
 from gainboard.client.requests import Call, Pages, Request, api_path, read_mapping, read_model, read_text
 from gainboard.errors import BadInput
 from gainboard.notation.queries import LONGEST_WAIT, JobsQuery, PairsQuery, ReportsQuery
-from gainboard.vocabulary import JobState
+from gainboard.vocabulary import JobState, label_of_matrix
 
 if TYPE_CHECKING:
     from gainboard.analyses.result_models import JobResult, ReportResult
@@ -137,7 +137,7 @@ class BackgroundWork(Generic[AnswerT]):
                 if problem.status != 404:
                     raise
             else:
-                found[f"custom:{name}(version={version})"] = text
+                found[label_of_matrix(name, version)] = text
         return found
 
     @call

@@ -12,6 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from gainboard.api.routes import add_routes
 from gainboard.dashboard import (
+    answers,
     board,
     compare,
     documentation,
@@ -41,6 +42,7 @@ PAGES = (
     compare,
     runs,
     judgments,
+    answers,
     releases,
     jobs,
     teams,

@@ -255,6 +255,7 @@ class PageLook:
 HELP: Mapping[str, str] = {
     "analyses.html": "jobs.html",
     "analysis_form.html": "jobs.html#kinds",
+    "answers.html": "answers.html",
     "board.html": "dashboard.html#the-board",
     "board_empty.html": "dashboard.html#a-campaign-in-a-browser",
     "card.html": "dashboard.html",

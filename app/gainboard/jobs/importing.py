@@ -220,6 +220,10 @@ class Importing:
             stored_collections.change(tx, collection.id, **order)
         for run in self.document.runs:
             self.require_client()
+            if run.sha256 == records.NO_RANKING:  # it has answers alone, whose scores are in matrices
+                with self.workspace.database.writing() as tx:
+                    add_systems(tx, collection, {run.name: run.tag}, self.workspace.now(), run.team)
+                continue
             details = RunDetails(run.team, run.name, run.description, run.type, run.pooled, run.priority)
             path, beside = f"data/runs/{run.name}.txt", f"data/runs/{run.name}.ir_metadata.yml"
             with self._opened(path) as file:

@@ -24,6 +24,7 @@ from gainboard.evaluation.judgments.reordering import change_unpublished, is_in_
 from gainboard.evaluation.runs.run_properties import identical_runs
 from gainboard.evaluation.scoring import binding
 from gainboard.evaluation.scoring.matrices import Matrices
+from gainboard.evaluation.scoring.selection import NamedRuns
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.pools import with_pool
 from gainboard.store import jobs, records, runs
@@ -153,7 +154,13 @@ def specify(workspace: Workspace, tx: Transaction, view: View, kind: Kind, param
     others = {other.qrels.named: other for other in named.values()}
     stored = runs.page(tx, collection.id, team_id=view.only_team)
     candidates = of_type(settled.selection().candidates(stored, collection.name), settled.only_type())
-    for label in binding.custom_labels(settled.shown()):
+    shown: Mapping[str, Any] = settled.shown()
+    if not collection.has_scores_alone and not all(map(binding.custom_labels, shown.get("metrics") or [None])):
+        # Something is computed from rankings. Runs that have answers alone are no part of it unless they are named.
+        if isinstance(settled.selection(), NamedRuns):
+            binding.require_rankings(candidates, "body.params.runs")
+        candidates = [run for run in candidates if run.has_ranking]
+    for label in binding.custom_labels(shown):
         binding.require_scores_of(custom.resolve(label), candidates, "body.params.runs")
     return JobSpec(workspace, kind, settled, narrow_data(collection, version, others, candidates, settled), custom)
 

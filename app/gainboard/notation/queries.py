@@ -28,6 +28,7 @@ from gainboard.vocabulary import (
     MatrixForm,
     Names,
     Standardisation,
+    Stray,
     TiesAsked,
 )
 
@@ -324,7 +325,8 @@ class BoardOptions(RankingOptions, total=False):
         str | None,
         Said(
             description="A judgment set of people, on a random sample of the topics, that corrects the means under "
-            "`judgments`. Principals who may see both sets get them",
+            "`judgments`. Principals who may see both sets get them. Of the scores of answers, it is a judge; of other "
+            "uploaded scores, a score matrix",
             pattern=SLUG_PATTERN,
             metavar="SET",
         ),
@@ -697,6 +699,54 @@ class ScoreMatrixUploadQuery(TypedDict, total=False):
     run: Annotated[
         str | None,
         Said(description="The run of a file of trec_eval, which may lack `runid`", longest=128, metavar="RUN"),
+    ]
+
+
+StrayLabels: TypeAlias = Annotated[
+    Stray | None,
+    Said(
+        description="What a label is that is none of the known ones, such as `failed`: a fault; or with `count`, a "
+        "nugget that is neither vital nor okay counts for `all` alone, and another verdict as none",
+        default="refuse",
+        option="count labels that are none of the known ones as nothing (default: refuse the file)",
+    ),
+]
+
+
+class NuggetsUploadQuery(TypedDict, total=False):
+    """The query of an upload of nuggets."""
+
+    draft: Annotated[
+        bool | None,
+        Said(
+            description="Keep the version unpublished: only organisers see it",
+            default=False,
+            option="do not publish it yet",
+        ),
+    ]
+    stray: StrayLabels
+
+
+class VerdictsUploadQuery(TypedDict, total=False):
+    """The query of an upload of what a judge says of answers."""
+
+    stray: StrayLabels
+    sample: Annotated[
+        bool | None,
+        Said(
+            description="The judge has judged some topics alone: a topic without a verdict has no score, and not 0",
+            default=False,
+            option="the judge has judged some topics alone: others have no score, and not 0",
+        ),
+    ]
+    team: Annotated[
+        str | None,
+        Said(
+            description="The team of runs that are new; by default, each has one that is named like it",
+            pattern=SLUG_PATTERN,
+            longest=128,
+            metavar="TEAM",
+        ),
     ]
 
 

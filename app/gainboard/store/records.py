@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -16,8 +17,12 @@ from gainboard.vocabulary import (
     Phase,
     Role,
     RunOrder,
+    label_of_matrix,
+    metric_of_matrix,
 )
 
+NO_RANKING: Final = hashlib.sha256(b"").hexdigest()
+"""The SHA-256 of the file of a run without a ranking. No upload has it, because an empty file is refused."""
 Warnings = list[dict[str, Any]]
 FIXED_BY_DATA = ("highest_level", "level_names", "depth", "intents")
 """The settings under which files are read. They cannot change once a file is stored."""
@@ -73,6 +78,48 @@ class ScoreMatrix:
     def has_gaps(self) -> bool:
         """Return whether cells may be missing. Their scores are NaN."""
         return self.missing == LEAVE_OUT and self.filled > 0
+
+    @property
+    def metric(self) -> str:
+        """The expression of its metric."""
+        return metric_of_matrix(self.name)
+
+    @property
+    def label(self) -> str:
+        """The metric of this version."""
+        return label_of_matrix(self.name, self.version)
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetsVersion:
+    """A version of a collection's nuggets, or a draft if it was not published; the nuggets are in its file."""
+
+    id: int
+    collection_id: int
+    version: int
+    sha256: str
+    topics: int
+    nuggets: int
+    strays: int
+    """The number of nuggets that are neither vital nor okay."""
+    created_at: datetime
+    published_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The verdicts of a judge on the answers of a run: digits by topic, as `trec/nuggets.py` reads them."""
+
+    run_id: int
+    run: str
+    judge: str
+    nuggets_id: int | None
+    assigned: dict[str, str]
+    support: dict[str, list[str]]
+    sample: bool
+    """True if topics without a verdict were not judged."""
+    sha256: str
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +302,11 @@ class Run:
     retrieved: int
     warnings: Warnings
     created_at: datetime
+
+    @property
+    def has_ranking(self) -> bool:
+        """Return whether it has ranked documents. Otherwise it has answers or scores alone, and an empty file."""
+        return self.sha256 != NO_RANKING
 
 
 @dataclass(frozen=True, slots=True)

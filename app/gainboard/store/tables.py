@@ -158,6 +158,23 @@ score_matrices = Table(  # a version never changes, so jobs may refer to it
     UniqueConstraint("collection_id", "name", "version"),
 )
 
+nuggets = Table(  # versions of the facts that good answers to topics have
+    "nuggets",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("collection_id", ForeignKey("collections.id"), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("sha256", String(64), nullable=False),
+    Column("content", LargeBinary, nullable=False),  # the file, compressed
+    Column("topics", Integer, nullable=False),
+    Column("nuggets", Integer, nullable=False),
+    Column("strays", Integer, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("published_at", UtcTime),  # null: a draft
+    Column("discarded_at", UtcTime),  # for drafts; the row stays, because its number is not used again
+    UniqueConstraint("collection_id", "version"),
+)
+
 teams = Table(
     "teams",
     metadata,
@@ -300,6 +317,19 @@ judged_runs = Table(
     Column("unjudged", Integer, nullable=False),
     Column("topics_missing", Integer, nullable=False),
     Column("topics_unknown", Integer, nullable=False),
+)
+
+verdicts = Table(  # what a judge says of the answers of a run
+    "verdicts",
+    metadata,
+    Column("run_id", ForeignKey("runs.id"), primary_key=True),
+    Column("judge", Name, primary_key=True),
+    Column("nuggets_id", ForeignKey("nuggets.id")),  # the version whose nuggets are assigned; null: none are
+    Column("assigned", JSON, nullable=False),  # by topic: a digit for each nugget, in the order of the version
+    Column("support", JSON, nullable=False),  # by topic: the digits of the citations of each sentence
+    Column("sample", Boolean, nullable=False),  # topics without a verdict were not judged; otherwise they score 0
+    Column("sha256", String(64), nullable=False),  # of the file
+    Column("created_at", UtcTime, nullable=False),
 )
 
 idempotency_keys = Table(

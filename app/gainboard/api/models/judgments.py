@@ -159,3 +159,69 @@ class ImpactAnswer(Model):
     asked: dict[str, str] = Field(description="Maps each expression of the request to its label")
     judgments: JudgmentsImpact
     impact: list[MetricImpactAnswer] = Field(description="In the order of `metrics`")
+
+
+class NuggetsAnswer(Model):
+    """A version of the nuggets: facts that a good answer to a topic has."""
+
+    version: int
+    state: Literal["draft", "published"] = Field(description="Only organisers see drafts")
+    in_use: bool = Field(description="Whether answers are scored by it: it was published last")
+    topics: int
+    nuggets: int
+    strays: int = Field(description="Nuggets that are neither vital nor okay, which count for `all` alone")
+    sha256: str = Field(description="SHA-256 of the file")
+    created_at: datetime
+    published_at: datetime | None
+    unfit: list[str] = Field([], description="The verdicts on answers that do not fit it, after its publication")
+
+
+class JudgeAnswer(Model):
+    """A judge of answers, such as a person or a model, and the runs that it has judged."""
+
+    judge: str
+    runs: int
+    topics: int = Field(description="Topics of the nuggets in use")
+    unanswered: dict[str, int] = Field(
+        description="Topics of these without assigned nuggets, by run: they score 0, or have no score in a sample"
+    )
+    sample: bool = Field(description="Whether some run was judged on a sample of the topics")
+    metrics: list[str] = Field(description="The metrics that follow")
+    new_runs: list[str] = Field([], description="Runs that the upload has made, which have no ranking")
+    strays: int = Field(0, description="Labels of the uploaded file that are none of the known ones")
+
+
+class NuggetCount(Model):
+    """A nugget, and how many of the judged runs have it."""
+
+    text: str
+    importance: Literal["vital", "okay", "other"]
+    full: int
+    partial: int
+    none: int
+
+
+class NuggetCounts(JudgeAnswer):
+    """A judge, with the number of runs that have each nugget, by topic."""
+
+    by_topic: dict[str, list[NuggetCount]]
+
+
+class AgreementOnNuggets(Model):
+    """The agreement of two judges on nuggets of an importance. Figures are null where they are undefined."""
+
+    importance: Literal["vital", "okay", "all"]
+    nuggets: int = Field(description="Nuggets of answers on which both have a verdict")
+    confusion: list[list[int]] = Field(description="A row for each verdict of the first judge: not, partly and fully")
+    agreement: float | None = Field(description="The share of equal verdicts")
+    kappa: float | None = Field(description="Cohen's kappa")
+    kappa_linear: float | None = Field(description="The same with linear weights")
+    alpha: float | None = Field(description="Krippendorff's alpha for ordinal values")
+
+
+class JudgesAgreement(Model):
+    """The agreement of two judges of answers, by importance of the nuggets."""
+
+    judge: str
+    other: str
+    items: list[AgreementOnNuggets]

@@ -44,8 +44,8 @@ def demo(
     files: Annotated[Path | None, Option("write qrels.txt and runs/ into this folder, and end", metavar="DIR")] = None,
 ) -> None:
     """Create a campaign of 50 topics and 45 runs and one of 20 topics and 15 runs, of the same teams, in a new folder.
-    Serve them; everyone may read them. With --files, write the judgments and runs of the smaller one instead, to try
-    the commands that need no server.
+    Serve them; everyone may read them. With --files, write the judgments and runs of the smaller one instead, with
+    nuggets and what two judges say of answers, to try the commands that need no server.
     """
     if files is not None:
         _write(files)
@@ -92,6 +92,12 @@ def _write(folder: Path) -> None:
     runs.mkdir(parents=True)
     campaign = small_campaign()
     qrels.write_text(campaign.qrels(), encoding="utf-8")
+    for name, text in (
+        ("nuggets", campaign.nuggets()),
+        ("answers", campaign.assignments()),
+        ("answers-model", campaign.assignments(lenient=True)),
+    ):
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
     for _, name, text in campaign.runs():
         (runs / f"{name}.txt").write_text(text, encoding="utf-8")
     print(f"wrote {qrels}, and {campaign.run_count} runs into {runs}", file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
@@ -39,7 +39,8 @@ class CorrectableCampaign(CampaignOrFiles):
         str | None,
         Option(
             "a judgment set of people, on a random sample of the topics, that corrects the means under --judgments; "
-            "with --runs, a file of judgments, which corrects those under --qrels",
+            "with --runs, a file of judgments, which corrects those under --qrels; with --scores or --answers, one of "
+            "scores or verdicts. For scores of answers, a judge; for other uploaded ones, a score matrix",
             metavar="NAME",
         ),
     ] = None
@@ -77,6 +78,8 @@ class CorrectableCampaign(CampaignOrFiles):
     Example("gainboard leaderboard -c web -m Q -m nDCG@10 -m AP", "by Q"),
     Example("gainboard leaderboard --qrels qrels.txt --runs runs/* -m Q", "of files, without a server"),
     Example("gainboard leaderboard --scores accuracy.csv", "of scores from elsewhere, such as systems by tasks"),
+    Example("gainboard leaderboard --nuggets nuggets.jsonl --answers assignments.jsonl", "of answers"),
+    Example("gainboard leaderboard -c web -m nDCG@10 -m nuggets:vital_strict", "of rankings beside answers"),
     Example("gainboard leaderboard -c web -m Q --topics hard", "over the topics of a group"),
     Example("gainboard leaderboard -c web -m Q --by-group all", "with a column for each topic group"),
     Example("gainboard leaderboard -c web -m Q --best-per-team", "one run of each team"),
@@ -149,15 +152,22 @@ def _rank_scores(at: CorrectableCampaign, metrics: Sequence[str], query: Leaderb
     from gainboard.evaluation.boards.leaderboard import ALPHA, SEED, BoardGroups  # noqa: PLC0415
     from gainboard.statistics.bootstrap_range import BootstrapRange  # noqa: PLC0415
 
-    unfit = [name for name in ("qrels", "runs", "corrected_by", "named", "server") if getattr(at, name)]
+    unfit = [name for name in ("qrels", "runs", "named", "server") if getattr(at, name)]
     if unfit := [*unfit, *(name for name, value in query.items() if value and name not in ("by", "top"))]:
         option = {"named": "collection"}.get(unfit[0], unfit[0]).replace("_", "-")
         raise BadSetting(
             f"--{option} is about judgments or a server, and --scores needs neither. Leave out one of them."
         )
-    files = at.of_scores
+    files, people = at.of_scores, None
+    if at.corrected_by:
+        people = replace(files, scores=[at.corrected_by], is_sample=True).read()
     board = file_boards.leaderboard(
-        scores=files.read(), metrics=metrics, by=query.get("by"), direction=files.direction, missing=files.missing
+        scores=files.read(),
+        metrics=metrics,
+        by=query.get("by"),
+        corrected_by=people,
+        direction=files.direction,
+        missing=files.missing,
     )
     test = board.groups
     values: dict[str, Any] = {"groups_test": None, "no_groups_because": test}

@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.errors import InvalidRequest
+from gainboard.errors import BadInput, InvalidRequest
 from gainboard.evaluation.access.principals import Sender
-from gainboard.evaluation.scoring.binding import is_custom
+from gainboard.evaluation.scoring.binding import CustomMetric, is_custom, name_of_answers
 from gainboard.evaluation.scoring.requests import Question, StoredScores, score
 from gainboard.evaluation.scoring.scores import ScoreArrays
 from gainboard.evaluation.workspace import Workspace
@@ -24,7 +24,7 @@ from gainboard.metrics import BoundMetric, mean_all
 from gainboard.statistics.corrected_means import LEAST_OTHERS, LEAST_TRUSTED, TwiceJudged
 from gainboard.statistics.means import standardise_scores
 from gainboard.store.records import Qrels, VersionName
-from gainboard.vocabulary import Standardisation
+from gainboard.vocabulary import Standardisation, is_of_answers, metric_of_matrix
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -101,7 +101,7 @@ def standardise(scores: StoredScores, standard: Standard) -> tuple[StoredScores,
 
 ASSUMED: Final = "The trusted topics are a random sample of all topics."
 """Without this, the correction says nothing. Nothing in the data can show it, so whoever asks must know it."""
-Refuse = Callable[[str, str], InvalidRequest]
+Refuse = Callable[[str, str], BadInput]
 """Returns the error of a code and a message, at the place of the request that names the trusted set."""
 
 
@@ -145,6 +145,19 @@ class TopicsJudgedTwice:
         tables = (trusted[:, self.trusted], cheap[:, self.cheap], cheap[:, self.others])
         return TwiceJudged(*map(np.ascontiguousarray, tables))
 
+    def correct(self, label: str, cheap: Floats, trusted: Floats, runs: Places, refuse: Refuse) -> CorrectedMetric:
+        """Return the correction of a metric, from tables over all topics of each set: [runs, topics].
+
+        `runs` are the places of the runs on the board. Runs that lack a score on a topic that counts are left out.
+        Raise the error unless there are enough topics.
+        """
+        self.require_enough(label, refuse)
+        sample = self.scores(cheap, trusted)
+        complete = np.flatnonzero(~np.isnan(np.hstack((sample.trusted, sample.all_cheap()))).any(axis=1))
+        if len(complete) < len(runs):
+            sample = TwiceJudged(sample.trusted[complete], sample.cheap[complete], sample.others[complete])
+        return CorrectedMetric(self, sample, runs[complete], sample.weight() if len(complete) else 0.0)
+
     def require_enough(self, label: str, refuse: Refuse) -> None:
         """Raise the error unless there are enough topics of both kinds."""
         if (trusted := len(self.trusted)) < LEAST_TRUSTED:
@@ -163,7 +176,7 @@ class TopicsJudgedTwice:
 
 
 def require_correctable(metric: BoundMetric, refuse: Refuse) -> None:
-    """Raise the error if the mean of a metric cannot be corrected."""
+    """Raise the error if the mean of a metric cannot be corrected by other judgments."""
     if is_custom(metric.label):
         message = f"{metric.label} was uploaded, so it has the same scores under all judgments. Leave it out."
         raise refuse("uploaded-scores", message)
@@ -205,7 +218,10 @@ class CorrectedMetric:
 class CorrectedBoard:
     """The means of a board, corrected by a trusted set. Tables are float64 [metrics, runs]; NaN for a run without."""
 
-    trusted: Qrels
+    by: str
+    """The name of the judgment set, the judge or the score matrix of people."""
+    trusted: Qrels | None
+    """The version of the judgments that trusted scores are about; None for those of files."""
     by_metric: Sequence[CorrectedMetric]
     run_count: int
 
@@ -234,29 +250,56 @@ class CorrectedBoard:
 def correct(
     workspace: Workspace, sender: Sender, name: str, question: Question, scores: StoredScores, by: str
 ) -> CorrectedBoard:
-    """Return the answer to a question, corrected by the published version of the judgment set `by`.
+    """Return the answer to a question, corrected by what people say on a sample of the topics.
 
-    Raise NotFound if the set does not exist for the sender, and InvalidRequest if the means cannot be corrected.
+    That is the published version of the judgment set `by`; for the scores of answers, the verdicts of the judge `by`;
+    and for other uploaded scores, the score matrix `by`. Raise NotFound or BadExpression if there is none for the
+    sender, and InvalidRequest if the means cannot be corrected.
     """
 
     def refuse(code: str, message: str) -> InvalidRequest:
         return InvalidRequest.at("query.corrected_by", code, message)
 
-    trusted = score(workspace, sender, name, replace(question, qrels=VersionName(by)))
-    if trusted.qrels.judgments == scores.qrels.judgments:
-        message = f"Both sets are {by!r}. Name the cheap judgments of all topics: judgments=NAME."
-        raise refuse("same-set", message)
-    row_of_run = {run.id: row for row, run in enumerate(trusted.runs)}
-    # A run that came between the two readings is in one of them only.
-    runs = np.array([row for row, run in enumerate(scores.runs) if run.id in row_of_run], np.intp)
-    same = np.array([row_of_run[scores.runs[row].id] for row in runs.tolist()], np.intp)
+    uploaded = {
+        metric.label: metric_of_people(metric, by) for metric in scores.metrics if isinstance(metric, CustomMetric)
+    }
+    formulas = [metric.label for metric in scores.metrics if metric.label not in uploaded]
+    by_people: dict[str, tuple[StoredScores, int]] = {}
+    asked = replace(question, also=(), names="gainboard")
+    if formulas:
+        trusted = score(workspace, sender, name, replace(asked, metrics=formulas, qrels=VersionName(by)))
+        if trusted.qrels.judgments == scores.qrels.judgments:
+            message = f"Both sets are {by!r}. Name the cheap judgments of all topics: judgments=NAME."
+            raise refuse("same-set", message)
+        by_people |= {label: (trusted, trusted.labels.index(trusted.label_by_expression[label])) for label in formulas}
+    if uploaded:
+        stored = score(workspace, sender, name, replace(asked, metrics=list(dict.fromkeys(uploaded.values()))))
+        for label, expression in uploaded.items():
+            if stored.label_by_expression[expression] == label:
+                raise refuse("same-set", f"{label} cannot correct itself. Name the scores of people on some topics.")
+            by_people[label] = stored, stored.labels.index(stored.label_by_expression[expression])
     by_metric = []
     for row, metric in enumerate(scores.metrics):
-        require_correctable(metric, refuse)
+        if metric.label not in uploaded:
+            require_correctable(metric, refuse)
+        table, place = by_people[metric.label]
+        row_of_run = {run.id: number for number, run in enumerate(table.runs)}
+        # A run that came between the two readings is in one of them only.
+        runs = np.array([number for number, run in enumerate(scores.runs) if run.id in row_of_run], np.intp)
+        same = np.array([row_of_run[scores.runs[number].id] for number in runs.tolist()], np.intp)
+        has_truth = ~table.arrays.undefined[place]
+        # Of uploaded scores, a topic without any was not judged. Of judgments, it has nothing relevant, so no truth.
+        kept = np.flatnonzero(has_truth) if metric.label in uploaded else np.arange(len(has_truth))
         topics = TopicsJudgedTwice.of(
-            (scores.topics, ~scores.arrays.undefined[row]), (trusted.topics, ~trusted.arrays.undefined[row])
+            (scores.topics, ~scores.arrays.undefined[row]), ([table.topics[t] for t in kept.tolist()], has_truth[kept])
         )
-        topics.require_enough(metric.label, refuse)
-        sample = topics.scores(scores.by_topic[row][runs], trusted.by_topic[row][same])
-        by_metric.append(CorrectedMetric(topics, sample, runs, sample.weight() if len(runs) else 0.0))
-    return CorrectedBoard(trusted.qrels, by_metric, len(scores.runs))
+        by_topic = table.by_topic[place][np.ix_(same, kept)]
+        by_metric.append(topics.correct(metric.label, scores.by_topic[row][runs], by_topic, runs, refuse))
+    return CorrectedBoard(by, by_people[scores.metrics[0].label][0].qrels, by_metric, len(scores.runs))
+
+
+def metric_of_people(metric: CustomMetric, by: str) -> str:
+    """Return the expression of the scores that correct those of a metric: of the judge `by`, or of the matrix `by`."""
+    name = metric.matrix.name
+    family, _, rest = name.partition("--")
+    return metric_of_matrix(name_of_answers(family, rest.partition("--")[0], by) if is_of_answers(name) else by)

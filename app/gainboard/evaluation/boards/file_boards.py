@@ -10,9 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gainboard.errors import BadInput
+from gainboard.evaluation.boards.adjusted_boards import CorrectedBoard, TopicsJudgedTwice
 from gainboard.evaluation.boards.gates import Gate, gate_scores, paired_scores
-from gainboard.evaluation.boards.leaderboard import BoardGroups, tested_groups
+from gainboard.evaluation.boards.leaderboard import BoardGroups, corrected_groups, tested_groups
 from gainboard.evaluation.boards.pair_statistics import PairComparison, compare_pairs, pair_up
 from gainboard.evaluation.boards.paper_tables import PaperTable, paper_table
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS
@@ -79,6 +82,7 @@ def leaderboard(
     *,
     scores: Any = None,
     by: str | None = None,
+    corrected_by: Any = None,
     **options: Any,
 ) -> FileBoard:
     """Rank runs by the metric `by`, the first one by default, as the service and `gainboard leaderboard` do.
@@ -90,7 +94,8 @@ def leaderboard(
     for each topic, or with columns `system`, `topic` and `value`; a dictionary by system and topic; or a file of scores
     (`gainboard leaderboard --scores`). Then `metrics` are those of the scores, all by default. The options are then
     `direction` ("up", or "down" if lower scores are better), `missing` (a number, "leave-out" or "refuse"), `columns`
-    and `measure`.
+    and `measure`. With a file of `nuggets`, the scores are files of verdicts on answers, and `stray` may be "count".
+    `corrected_by` are the scores of people on a random sample of the topics, which correct the means.
 
     Raise BadInput if `by` is a preset of several metrics, and what `gainboard.score` raises.
     """
@@ -99,6 +104,7 @@ def leaderboard(
         expressions = list(DEFAULT_METRICS)
     if by and by not in expressions and (expressions or scores is None):
         expressions.append(by)
+    reading = {name: options[name] for name in ("columns", "nuggets", "stray") if name in options}
     scored = _scored(qrels, runs, scores, expressions, options)
     table, labels = scored.scores, scored.scores.labels
     label = table.label_by_expression.get(by) if by else labels[0]
@@ -107,23 +113,66 @@ def leaderboard(
     if label is None:
         raise BadInput(f"{by!r} stands for several metrics, and one can rank. Use one of: {', '.join(labels)}.")
     row = labels.index(label)
-    metric, means = table.metrics[row], table.means[row]
+    corrected = None
+    if corrected_by is not None:
+        if scores is None:
+            raise BadInput("corrected_by is for scores that were computed elsewhere: scores=FILE.")
+        is_read = isinstance(corrected_by, ScoresFile)
+        people = corrected_by if is_read else read_score_files(corrected_by, sample=True, **reading)
+        corrected = correct_files(table, people)
+    every = corrected.means if corrected else table.means
+    metric, means = table.metrics[row], every[row]
     ranked = rank_by_mean(table.names, -means if metric.is_reversed else means)
     tested = [run for _, run in ranked if not math.isnan(means[run])]
-    groups = tested_groups(metric, [table.names[run] for run in tested], table.by_topic[row, tested])
+    names = [table.names[run] for run in tested]
+    groups: BoardGroups | str
+    if corrected and len(tested) > 1:
+        groups = corrected_groups(corrected.by_metric[row], metric, names, means, tested)
+    else:
+        groups = tested_groups(metric, names, table.by_topic[row, tested])
     letters, rank_sets = (groups.letters, groups.rank_sets) if isinstance(groups, BoardGroups) else ({}, {})
-    low, high = (ends.T.tolist() for ends in table.arrays.intervals)
+    low, high = (ends.T.tolist() for ends in (corrected.intervals if corrected else table.arrays.intervals))
     geometric = [metric.is_geometric for metric in table.metrics]
     rows = []
     for rank, run in ranked:
-        name, means_of_run = table.names[run], dict(zip(labels, table.means[:, run].tolist(), strict=True))
+        name, means_of_run = table.names[run], dict(zip(labels, every[:, run].tolist(), strict=True))
         ends = [
             None if math.isnan(ends[0]) or has_none else ends
             for ends, has_none in zip(zip(low[run], high[run], strict=True), geometric, strict=True)
         ]
         intervals = dict(zip(labels, ends, strict=True))
         rows.append(FileRank(rank, name, means_of_run, intervals, rank_sets.get(name), letters.get(name, ())))
-    return FileBoard(label, labels, rows, groups, scored.notes, table)
+    notes = list(scored.notes)
+    if corrected:
+        trusted, topics = corrected.by_metric[row].counted
+        weight = corrected.by_metric[row].weight
+        notes.append(
+            f"Means are corrected by people on {trusted} of {topics} topics (weight {weight:.2f}). This holds only if "
+            "these topics are a random sample."
+        )
+    return FileBoard(label, labels, rows, groups, notes, table)
+
+
+def correct_files(table: ScoreTable, people: ScoresFile) -> CorrectedBoard:
+    """Return the correction of scores by those of people on some topics. Raise BadInput if it is not possible."""
+
+    def refuse(code: str, message: str) -> BadInput:
+        return BadInput(message)
+
+    row_of = {name: row for row, name in enumerate(people.systems)}
+    runs = np.array([column for column, name in enumerate(table.names) if name in row_of], np.intp)
+    same = [row_of[table.names[column]] for column in runs.tolist()]
+    by_metric = []
+    for row, label in enumerate(table.labels):
+        if label not in people.scores:
+            raise BadInput(f"corrected_by has no scores of {label!r}, but of {', '.join(people.scores)}.")
+        by_topic = people.scores[label][same]
+        judged = np.flatnonzero(~np.isnan(by_topic).all(axis=0))
+        named = [people.topics[topic] for topic in judged.tolist()]
+        counts = ~table.arrays.undefined[row]
+        topics = TopicsJudgedTwice.of((table.topics, counts), (named, np.ones(len(named), np.bool_)))
+        by_metric.append(topics.correct(label, table.by_topic[row][runs], by_topic[:, judged], runs, refuse))
+    return CorrectedBoard("people", None, by_metric, len(table.names))
 
 
 def _scored(qrels: Table, runs: Any, scores: Any, metrics: Sequence[str], options: dict[str, Any]) -> FileScores:
@@ -134,9 +183,9 @@ def _scored(qrels: Table, runs: Any, scores: Any, metrics: Sequence[str], option
         return score(qrels, runs, metrics, **options)
     if qrels is not None or runs is not None:
         raise BadInput("Scores stand in place of judgments and runs. Leave out either.")
-    if unknown := options.keys() - {"direction", "missing", "columns", "measure", "systems"}:
+    if unknown := options.keys() - {"direction", "missing", "columns", "measure", "systems", "nuggets", "stray"}:
         raise BadInput(f"{min(unknown)} is not for scores, which were computed already. Leave it out.")
-    reading = {name: options.pop(name) for name in ("columns", "measure") if name in options}
+    reading = {name: options.pop(name) for name in ("columns", "measure", "nuggets", "stray") if name in options}
     file = scores if isinstance(scores, ScoresFile) else read_score_files(scores, **reading)
     return as_file_scores(file, metrics, **options)
 

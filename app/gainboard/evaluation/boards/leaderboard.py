@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
-from gainboard.evaluation.boards.adjusted_boards import CorrectedBoard, Standard, correct, standardise
+from gainboard.evaluation.boards.adjusted_boards import CorrectedBoard, CorrectedMetric, Standard, correct, standardise
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, choose_judged, groups_of
 from gainboard.evaluation.scoring.requests import MOST_SCORES, Question, StoredScores, refuse_more_than, score
 from gainboard.evaluation.scoring.scores import rank_by_mean
@@ -183,12 +183,7 @@ class Board:
         ranked = [column for _, column in self.ranked if not math.isnan(self.means[place, column])]
         names = [scores.names[column] for column in ranked]
         if self.corrected is not None and len(ranked) > 1 and not metric.is_geometric:
-            # There are enough topics, or there was no correction.
-            corrected, sign = self.corrected.by_metric[place], -1 if metric.is_reversed else 1
-            _, topics = corrected.counted
-            sample = corrected.only(np.array(ranked, np.intp))
-            ranges = sample.ranges(corrected.weight, bootstrap_range.affordable_resamples(len(ranked), topics), SEED)
-            return BoardGroups(names, sign * self.means[place, ranked], topics, ranges)
+            return corrected_groups(self.corrected.by_metric[place], metric, names, self.means[place], ranked)
         return tested_groups(metric, names, scores.by_topic[place, ranked])
 
     @property
@@ -338,7 +333,7 @@ def changed_at(workspace: Workspace, board: Board) -> datetime | None:
             return audit.last_at(tx, collection.id, _CHANGES)
 
     logged = LAST_CHANGES.of(workspace).get((collection.id, collection.revision), read)
-    versions = [version, board.corrected.trusted] if board.corrected else [version]
+    versions = [version, board.corrected.trusted] if board.corrected and board.corrected.trusted else [version]
     judged = [qrels.published_at or qrels.created_at for qrels in versions]
     times = [logged, *judged, collection.releases_at]
     return max(time for time in times if time is not None and time <= workspace.now())
@@ -450,6 +445,16 @@ class LettersByRun(Mapping[str, tuple[str, ...]]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+
+def corrected_groups(
+    corrected: CorrectedMetric, metric: BoundMetric, names: Sequence[str], means: Floats, ranked: Sequence[int]
+) -> BoardGroups:
+    """Return the groups of the ranked runs by their corrected means: there are enough topics for a correction."""
+    _, topics = corrected.counted
+    sample = corrected.only(np.array(ranked, np.intp))
+    ranges = sample.ranges(corrected.weight, bootstrap_range.affordable_resamples(len(ranked), topics), SEED)
+    return BoardGroups(names, (-1 if metric.is_reversed else 1) * means[ranked], topics, ranges)
 
 
 def tested_groups(metric: BoundMetric, names: Sequence[str], scores: Floats) -> BoardGroups | str:

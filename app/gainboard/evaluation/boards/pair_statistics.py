@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
-from gainboard.evaluation.scoring.binding import customs_of, require_scores_of
+from gainboard.evaluation.scoring.binding import customs_of, require_rankings, require_scores_of
 from gainboard.evaluation.scoring.requests import Question, StoredScores, score
 from gainboard.evaluation.scoring.scores import ScoreTable
 from gainboard.evaluation.workspace import Workspace, spend
@@ -467,8 +467,10 @@ def compare(
     scores = score(workspace, sender, name, replace(question, runs=runs, admit=admit, per_topic=True, most=MOST_SCORES))
     if absent := [baseline for baseline in baselines if baseline not in scores.names]:
         raise NotFound(f"There is no run {absent[0]!r} in {name!r}, or this token may not see it.")
-    for _, metric in customs_of(scores.metrics):
+    for _, metric in (customs := customs_of(scores.metrics)):
         require_scores_of(metric, scores.runs, "query.run")
+    if len(customs) < len(scores.metrics):
+        require_rankings(scores.runs, "query.run")
     pairs = pair_up(scores.names, baselines)
     if not pairs:
         message = "The collection has no run besides the baselines. Name fewer baselines."

@@ -60,7 +60,7 @@ def identical_runs(
     depth. Tags, retrieval scores and bytes may differ. Runs whose joins with `version` differ cannot be identical, so
     files are read only for the others.
     """
-    ordered = sorted(candidates, key=lambda run: run.name)
+    ordered = sorted((run for run in candidates if run.has_ranking), key=lambda run: run.name)
     several = [run for group in _alike(ordered, lambda run: run.team_id) for run in group]
     # Cheap comparisons come first: only runs with equal joins can be identical, and only their files are read.
     joined = judged_runs(workspace, collection, version, several, exact=False)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from gainboard.errors import Conflict, FaultyFile
-from gainboard.evaluation.runs.join import JudgedFile, QrelsIndex
+from gainboard.evaluation.runs.join import JudgedFile, QrelsIndex, judge
 from gainboard.evaluation.runs.run_files import (
     NO_LIMITS,
     Chunks,
@@ -39,8 +39,11 @@ def reread(
 
     `further` is a number of documents that are read beyond the collection's depth.
 
-    Raise Conflict if the file cannot be read in this order, which may differ from the order at its upload.
+    A run that has answers alone has no rankings. Raise Conflict if the file cannot be read in this order, which may
+    differ from the order at its upload.
     """
+    if not run.has_ranking:
+        return consume(())
     with _naming(run, order):
         _, result = read_run(_content(workspace, run), order, collection.depth + further, NO_LIMITS, consume)
     return result
@@ -63,12 +66,16 @@ def read_again(
 
     Raise FaultyFile if it has faults that it did not have under the order of its upload.
     """
+    if not run.has_ranking:
+        return RunFile(run.tag, [], [], 0, judge((), index) if index else None)
     # Without limits: they may have become stricter since the file was accepted.
     return read_run_file(_content(workspace, run), order, collection.depth, NO_LIMITS, index)
 
 
 def top_documents(workspace: Workspace, collection: Collection, run: Run, order: RunOrder, depth: int) -> TopDocuments:
     """Return the first documents of each topic of a stored run, in this order. Raise Conflict as `reread` does."""
+    if not run.has_ranking:
+        raise Conflict(f"The run {run.name!r} has answers and no ranking, so it has no documents. Leave it out.")
     with _naming(run, order):
         return read_top_documents(_content(workspace, run), order, min(depth, collection.depth), NO_LIMITS)
 

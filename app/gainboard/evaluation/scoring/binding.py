@@ -1,6 +1,7 @@
 """The metrics that the expressions of a request mean: computed from judgments, or uploaded as `custom:NAME`.
 
-Labels of uploaded scores have the version, so that a label always means the same.
+The scores of answers, such as `nuggets:vital_strict`, follow from verdicts and are stored in the same way. Labels of
+stored scores have the version, so that a label always means the same.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from gainboard.metrics import (
 )
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings
-from gainboard.vocabulary import Direction
+from gainboard.vocabulary import OF_ANSWERS, OFFICIAL, Direction
 
 if TYPE_CHECKING:
     # Commands on files bind metrics, too, and do without SQLAlchemy.
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 PREFIX: Final = "custom:"
+_FORM_OF_ANSWERS = re.compile(
+    rf"({'|'.join(OF_ANSWERS)}):([a-z_]+)"
+    r"(?:\((?:judge=([A-Za-z0-9][A-Za-z0-9._-]*))?(?:,? ?version=([1-9][0-9]{0,8}))?\))?"
+)
 _FORM = re.compile(r"custom:([A-Za-z0-9][A-Za-z0-9._-]{0,127})(?:\(version=([1-9][0-9]{0,8})\))?")
 
 
@@ -85,7 +90,7 @@ class CustomMetric(UploadedMetric):
     """A version of a score matrix as a metric. `scores` takes its scores from the store."""
 
     def __init__(self, matrix: ScoreMatrix) -> None:
-        super().__init__(PREFIX + matrix.name, f"{PREFIX}{matrix.name}(version={matrix.version})", matrix.direction)
+        super().__init__(matrix.metric, matrix.label, matrix.direction)
         self.matrix = matrix
 
     @property
@@ -167,7 +172,8 @@ class CustomMetrics:
             raise NoQrels(f"{self.collection!r} has no scores yet. Upload a score matrix.")
         # An official metric may be named before its scores are there.
         there = [name for name in official if name.removeprefix(PREFIX) in self.names]
-        return there or self.names
+        # The first metric ranks: of answers, that of TREC.
+        return there or sorted(self.names, key=lambda name: not name.startswith("nuggets--vital_strict"))
 
     def bind(self, expression: str, scale: Scale, defaults: Mapping[str, str] = {}) -> BoundMetric:
         """Return the metric of our expression, or of uploaded scores. Raise what `resolve` of `metrics` raises."""
@@ -185,19 +191,19 @@ class CustomMetrics:
 
     def resolve(self, expression: str) -> CustomMetric:
         """Return the metric of an expression `custom:NAME`, or of a label with a version. Raise BadExpression."""
-        match = _FORM.fullmatch(expression)
+        of_answers = _FORM_OF_ANSWERS.fullmatch(expression)
+        match = of_answers or _FORM.fullmatch(expression)
         if match is None:
-            raise BadExpression(
-                f"{expression[:80]!r} is not the name of uploaded scores. Write custom:NAME, for example custom:nuggets"
-            )
-        name, version = match[1], int(match[2]) if match[2] else None
+            example = "nuggets:vital_strict(judge=model)" if not expression.startswith(PREFIX) else "custom:nuggets"
+            raise BadExpression(f"{expression[:80]!r} is not the name of uploaded scores. Write it as {example}")
+        name = name_of_answers(match[1], match[2], match[3] or OFFICIAL) if of_answers else match[1]
+        version = int(match[match.re.groups]) if match[match.re.groups] else None
         for matrix in reversed(self.stored):
             is_wanted = matrix.deleted_at is None if version is None else matrix.version == version
             if matrix.name == name and is_wanted:
                 return CustomMetric(matrix)
-        available = (
-            f"Available: {', '.join(PREFIX + name for name in self.names)}" if self.names else "None has been uploaded"
-        )
+        live = sorted({matrix.metric for matrix in self.stored if matrix.deleted_at is None})
+        available = f"Available: {', '.join(live)}" if live else "None has been uploaded"
         raise BadExpression(f"{self.collection!r} has no scores {expression}. {available}")
 
 
@@ -205,8 +211,13 @@ NO_CUSTOM: Final = CustomMetrics()
 
 
 def is_custom(expression: str) -> bool:
-    """Return whether an expression means uploaded scores."""
-    return expression.startswith(PREFIX)
+    """Return whether an expression means uploaded scores, or scores of answers, which follow from uploaded verdicts."""
+    return expression.startswith((PREFIX, *(f"{family}:" for family in OF_ANSWERS)))
+
+
+def name_of_answers(family: str, metric: str, judge: str) -> str:
+    """Return the name of the score matrix of a metric of answers under a judge."""
+    return f"{family}--{metric}" if judge == OFFICIAL else f"{family}--{metric}--{judge}"
 
 
 def custom_labels(value: Any) -> list[str]:
@@ -261,6 +272,16 @@ def require_scores_of(metric: CustomMetric, runs: Sequence[Run], location: str) 
             "runs that have: `run=NAME`, or `runs` of a job; or upload a matrix with all runs."
         )
         raise InvalidRequest.at(location, "not-in-matrix", message)
+
+
+def require_rankings(runs: Sequence[Run], location: str) -> None:
+    """Raise InvalidRequest if one of the runs has answers alone, so that no formula scores it."""
+    if without := [run.name for run in runs if not run.has_ranking]:
+        message = (
+            f"{len(without)} of {len(runs)} runs, such as {without[0]!r}, have answers and no ranking, so that only "
+            "uploaded scores and those of answers are theirs. Leave them out, or ask for these metrics alone."
+        )
+        raise InvalidRequest.at(location, "no-ranking", message)
 
 
 DEFAULT_METRICS = ("AP", "Q", "nDCG@10")

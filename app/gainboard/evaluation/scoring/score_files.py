@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,17 @@ from gainboard.evaluation.scoring.binding import UploadedMetric
 from gainboard.evaluation.scoring.file_scores import FileScores
 from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable
 from gainboard.metrics import mean_all
+from gainboard.metrics.answers import score_nuggets, score_support
 from gainboard.notation.sources import run_files
 from gainboard.trec import decompress_body
 from gainboard.trec.findings import Faults, quoted
+from gainboard.trec.nuggets import read_nuggets, read_verdicts
 from gainboard.trec.score_formats import MOST_CELLS, NAMES
 from gainboard.trec.score_matrices import ScoresFile, read_scores
-from gainboard.vocabulary import Direction
+from gainboard.vocabulary import Direction, Stray
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 MissingScores = float | Literal["leave-out", "refuse"]
 """The meaning of a missing score: a number, nothing (means are over the others), or a reason to refuse all."""
 _SUFFIXES: Final = (".gz", ".zst", ".csv", ".tsv", ".jsonl", ".json", ".txt", ".eval")
@@ -36,24 +39,40 @@ _DESCRIPTIONS: Final = ("model_meta.json", "run_settings.json")
 
 
 def read_score_files(
-    scores: Any, *, columns: Mapping[str, str] | None = None, measure: str | None = None
+    scores: Any,
+    *,
+    columns: Mapping[str, str] | None = None,
+    measure: str | None = None,
+    nuggets: Any = None,
+    stray: Stray = "refuse",
+    sample: bool = False,
 ) -> ScoresFile:
     """Return the scores of a file, a folder, a frame of pandas or polars, a dictionary, or a list of any of these.
 
     A frame has a row for each system, named by its index or its first column, or it has the columns of a CSV. Files
     that share a metric add systems or topics to it. In a folder such as MTEB's `results`, the folders of the folders of
-    files are called like their systems. Raise FaultyFile, also for two scores of one cell, and BadInput if there is
-    nothing to read.
+    files are called like their systems. With a file of `nuggets`, these are files of verdicts on answers, and the
+    scores are those that follow; in a `sample` of the topics, those without a verdict have no score, and not 0. Raise
+    FaultyFile, also for two scores of one cell, and BadInput if there is nothing to read.
     """
-    files: list[tuple[str, ScoresFile]] = []
-    faults: list[Fault] = []
-    total = 0
-    for name, source in _name_sources(scores):
+    if nuggets is not None:
+        return _score_answers(nuggets, scores, stray, sample)
+    files = _read_all(
+        scores, lambda chunks, name: read_scores(chunks, NO_LIMITS, name=name, columns=columns, measure=measure)
+    )
+    if not files:
+        raise BadInput("There are no scores. Give a file, a folder, a frame or a dictionary.")
+    return files[0][1] if len(files) == 1 else _join(files)
+
+
+def _read_all(sources: Any, read: Callable[[Iterator[bytes], str], T]) -> list[tuple[str, T]]:
+    """Return what a reader makes of each file, with its path or name. The faults of all files name their file."""
+    files, faults, total = list[tuple[str, T]](), list[Fault](), 0
+    for name, source in _name_sources(sources):
         try:
             with open(source, "rb") if isinstance(source, Path) else io.BytesIO(source) as file:
-                chunks = decompress_body(file, None, NO_LIMITS)
-                read = read_scores(chunks, NO_LIMITS, name=name, columns=columns, measure=measure)
-                files.append((str(source) if isinstance(source, Path) else name, read))
+                content = read(decompress_body(file, None, NO_LIMITS), name)
+                files.append((str(source) if isinstance(source, Path) else name, content))
         except FaultyFile as error:
             where = str(source) if isinstance(source, Path) else None
             faults += [replace(fault, file=where) for fault in error.faults]
@@ -62,9 +81,42 @@ def read_score_files(
             raise BadInput(f"Cannot read {source!s}: {error.strerror or error}.") from error
     if faults:
         raise FaultyFile(faults[:FAULTS_SHOWN], total)
-    if not files:
-        raise BadInput("There are no scores. Give a file, a folder, a frame or a dictionary.")
-    return files[0][1] if len(files) == 1 else _join(files)
+    return files
+
+
+def _score_answers(nuggets: Any, answers: Any, stray: Stray, sample: bool) -> ScoresFile:
+    """Return the scores of answers by files of verdicts. A topic with nuggets that a run does not answer is 0."""
+    sets = _read_all(nuggets, lambda chunks, _: read_nuggets(chunks, NO_LIMITS, stray=stray))
+    if len(sets) != 1:
+        raise BadInput(f"There are {len(sets)} files of nuggets. Name one, with the nuggets of all topics.")
+    ((_, of_topics),) = sets
+    assigned, cited, notes = dict[str, dict[str, str]](), dict[str, dict[str, list[str]]](), list[str]()
+    for name, file in _read_all(answers, lambda chunks, _: read_verdicts(chunks, NO_LIMITS, of_topics, stray=stray)):
+        both: list[tuple[dict[str, Any], dict[str, Any]]] = [(assigned, file.nuggets), (cited, file.support)]
+        for every, of_file in both:
+            for run, verdicts in of_file.items():
+                if twice := every.setdefault(run, {}).keys() & verdicts.keys():
+                    raise BadInput(f"Topic {min(twice)!r} of run {run!r} is in {name} and in another file. Keep one.")
+                every[run].update(verdicts)
+        if file.strays:
+            notes.append(f"{file.strays:,} labels of {name} are none of the known ones, and count as nothing")
+    for run, digits in assigned.items():
+        if lacks := len(of_topics.texts) - len(digits):
+            notes.append(f"{lacks:,} of {len(of_topics.texts):,} topics have no answer of {run}, which scores 0 there")
+    judged = {topic for verdicts in cited.values() for topic in verdicts}
+    topics, systems = sorted({*of_topics.texts, *judged}, key=str.encode), list(dict.fromkeys((*assigned, *cited)))
+    of_support, scores = sorted(judged, key=str.encode), dict[str, Floats]()
+    by_family: list[tuple[str, list[str], dict[str, Any], dict[str, Floats]]] = [
+        ("nuggets", [*of_topics.texts], assigned, score_nuggets(of_topics.importance, [*assigned.values()])),
+        ("support", of_support, cited, score_support(of_support, [*cited.values()])),
+    ]
+    for family, of_family, runs, by_metric in by_family:
+        at = np.ix_([systems.index(run) for run in runs], [topics.index(topic) for topic in of_family])
+        unjudged = np.array([[sample and topic not in verdicts for topic in of_family] for verdicts in runs.values()])
+        for metric, table in by_metric.items() if runs else ():
+            scores[f"{family}:{metric}"] = np.full((len(systems), len(topics)), np.nan)
+            scores[f"{family}:{metric}"][at] = np.where(unjudged, np.nan, table)
+    return ScoresFile(systems, topics, scores, notes)
 
 
 def _name_sources(scores: Any) -> Iterator[tuple[str, Path | bytes]]:

@@ -28,7 +28,7 @@ from gainboard.store.database import Transaction
 from gainboard.store.records import ScoreMatrix
 from gainboard.trec import FileLimits
 from gainboard.trec.score_matrices import Expected, MatrixFile, Missing, read_score_matrix
-from gainboard.vocabulary import LEAVE_OUT, Direction, MatrixForm
+from gainboard.vocabulary import LEAVE_OUT, Direction, MatrixForm, is_of_answers
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,9 @@ def put_matrix(
 
     The bytes of the newest version under the same settings are no new version. Raise FaultyFile with all faults.
     """
+    if is_of_answers(matrix):
+        message = f"{matrix!r} is the name of the scores of answers, which follow from verdicts. Choose another name."
+        raise InvalidRequest.at("path.matrix", "reserved-name", message)
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()

@@ -270,7 +270,10 @@ def score_runs(
         else:
             scores[:, part.positions] = score_all(bound, part.runs, part.places)
         missing[part.positions] = part.runs.missing[part.places].sum(axis=1)
-    if chosen:
+    if without := [place for place, run in enumerate(chosen) if not run.has_ranking]:
+        # A run with answers alone retrieves nothing, but it has not failed to: it has no score, and not 0.
+        scores[np.ix_(rows, without)], missing[without] = np.nan, 0
+    if chosen and not without:
         # Whether a formula is undefined depends on the topic and not on the run, so the first run tells it for all.
         nowhere = np.isnan(scores[:, 0])
         for row, metric in uploaded:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -67,17 +68,37 @@ def follow_matrices(tx: Transaction, collection: Collection, systems: Mapping[st
         publish_topics(tx, collection, topics, now)
 
 
-def add_systems(tx: Transaction, collection: Collection, systems: Mapping[str, str], now: datetime) -> None:
-    """Add a run for each system: `systems` maps the name of the run to the system's own."""
+def ensure_runs(
+    tx: Transaction, collection: Collection, systems: Sequence[str], now: datetime, team: str | None
+) -> tuple[dict[str, int], list[str]]:
+    """Return the id of the run of each system, and the names of those that are new, which have no ranking.
+
+    A run with a ranking is found by its name alone, because several may have the same tag.
+    """
+    live = runs.page(tx, collection.id)
+    names = name_systems([replace(run, tag=run.name) if run.has_ranking else run for run in live], systems)
+    known = {run.name for run in live}
+    new = {run: system for system, run in names.items() if run not in known}
+    add_systems(tx, collection, new, now, team)
+    ids = {run.name: run.id for run in runs.page(tx, collection.id)}
+    return {system: ids[run] for system, run in names.items()}, sorted(new)
+
+
+def add_systems(
+    tx: Transaction, collection: Collection, systems: Mapping[str, str], now: datetime, team: str | None = None
+) -> None:
+    """Add a run for each system: `systems` maps the name of the run to the system's own. Without a team, each has one
+    that is named like it.
+    """
     file = _content(b"")
     blobs.put(tx, file)
     names = sorted(systems)
-    of_team = teams.ensure_all(tx, collection.id, names, now)
+    of_team = teams.ensure_all(tx, collection.id, [team] if team else names, now)
     same = {
         **{"collection_id": collection.id, "sha256": file.sha256, "created_at": now, "topics": pack_names(())},
         **{"topic_count": 0, "retrieved": 0, "warnings": [], "pooled": False},
     }
-    runs.add_all(tx, [{**same, "name": name, "tag": systems[name], "team_id": of_team[name]} for name in names])
+    runs.add_all(tx, [{**same, "name": name, "tag": systems[name], "team_id": of_team[team or name]} for name in names])
 
 
 def publish_topics(tx: Transaction, collection: Collection, topics: Sequence[str], now: datetime) -> Qrels:
