@@ -53,7 +53,7 @@ def measure(server: Server, systems: int, topics: int, missing: float) -> Iterat
     def measured(what: str, addresses: Sequence[str]) -> tuple[str, Spent, int]:
         forget_peak(server.process)
         size = len(ask(addresses[0]))  # the first one may import
-        costs = [spend(server.process, partial(ask, address)) for address in addresses * TIMES]
+        costs = [spend(server.process, partial(ask, address)) for address in [*addresses] * TIMES]
         costs.sort(key=lambda cost: cost.cpu or cost.wall)
         return f"{what}, {size / 1e6:.2f} MB", costs[len(costs) // 2], peak_memory(server.process) or 0
 

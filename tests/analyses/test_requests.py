@@ -127,7 +127,6 @@ OTHERWISE = [
         {"metrics": ["Q"], "standardise": "linear", "reference": ["oak", "yew"]},
         {"metrics": ["Q"], "standardise": "linear", "reference": ["yew", "oak", "yew"]},
     ),
-    ("difficulty", {"metrics": ["Q"]}, {"metrics": ["Q"], "reference": ["yew", "oak"]}),
     ("concordance", {"metrics": ["Q", "AP"]}, {"metrics": ["Q", "map"], "seed": 4, "alpha": 0.05, "test": "t-test"}),
     ("gain-vectors", {"cutoff": 100}, {"gains": "3.0:2:1", "base": "2", "rel": 1}),
 ]

@@ -14,6 +14,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.trec.bodies import note_other_format
 from gainboard.trec.csv_files import separator_line, separator_of
 from gainboard.trec.findings import FileLimits, quoted
 from gainboard.trec.lines import Text
@@ -94,6 +95,7 @@ def _read(
     grid = ScoreGrid(text.faults)
     words = head.lstrip().split(b"\n", 1)[0].split()
     if form is None and chosen == "trec_eval" and len(words) not in (0, 3) and not words[0].startswith(b"#"):
+        note_other_format(head, grid.faults)
         problem = (
             f"{quoted(b' '.join(words))} begins no file of scores. Write CSV with a header, such as `system,topic-1,"
             "topic-2`; or use the text of `trec_eval -q` or of `ir_measures -q`, JSON Lines, or MTEB's JSON"
