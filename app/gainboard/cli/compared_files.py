@@ -179,11 +179,10 @@ def make_table(found: ComparedFiles) -> Table:
 def _row(pair: PairComparison, width: int) -> list[Cell]:
     numbers: list[Cell] = [None] * width
     if own := pair.statistics:
-        # Pairs with different topics have none.
-        by_largest = next((test.asl_max_t for test in own.tests if test.asl_max_t is not None), None)
-        holm = own.tests[0].asl_holm
         numbers = [own.difference, own.low, own.high, own.effect_size, own.detectable, *map(_level, own.tests)]
-        numbers += [Marked(holm) if pair.is_significant else holm, own.tests[0].asl_benjamini_hochberg, by_largest]
+        holm = own.corrected("holm")
+        numbers += [Marked(holm) if pair.is_significant else holm]
+        numbers += [own.corrected("benjamini-hochberg"), own.corrected("max-t")]
         if same := own.equivalence:
             numbers += [same.asl, Marked(same.asl_holm) if same.holds else same.asl_holm]
     return [pair.label, *pair.names, *numbers, pair.won, pair.lost, pair.tied]

@@ -149,8 +149,7 @@ def _rank_scores(at: CorrectableCampaign, metrics: Sequence[str], query: Leaderb
     """
     from gainboard.client.answers import Leaderboard  # noqa: PLC0415 (with Pydantic, and what follows with NumPy)
     from gainboard.evaluation.boards import file_boards  # noqa: PLC0415
-    from gainboard.evaluation.boards.leaderboard import ALPHA, SEED, BoardGroups  # noqa: PLC0415
-    from gainboard.statistics.bootstrap_range import BootstrapRange  # noqa: PLC0415
+    from gainboard.evaluation.boards.leaderboard import BoardGroups  # noqa: PLC0415
 
     unfit = [name for name in ("qrels", "runs", "named", "server") if getattr(at, name)]
     if unfit := [*unfit, *(name for name, value in query.items() if value and name not in ("by", "top"))]:
@@ -170,13 +169,8 @@ def _rank_scores(at: CorrectableCampaign, metrics: Sequence[str], query: Leaderb
         missing=files.missing,
     )
     test = board.groups
-    values: dict[str, Any] = {"groups_test": None, "no_groups_because": test}
-    if isinstance(test, BoardGroups):
-        settings = {"name": BootstrapRange.name, "alpha": ALPHA, "seed": SEED, "draws": test.draws}
-        settings |= {"detectable_difference": test.detectable}
-        counts = {"topics": test.topics, "pairs": test.pairs, "different_pairs": test.different_pairs}
-        counts["missing"] = test.missing
-        values = {"groups_test": settings | counts, "no_groups_because": None}
+    values: dict[str, Any] = {"groups_test": test.described() if isinstance(test, BoardGroups) else None}
+    values["no_groups_because"] = test if isinstance(test, str) else None
     rows = []
     for row in board.rows[: query.get("top")]:
         mean = {label: None if math.isnan(mean) else mean for label, mean in row.means.items()}

@@ -16,8 +16,8 @@ from gainboard.errors import BadInput
 from gainboard.evaluation.boards.adjusted_boards import CorrectedBoard, TopicsJudgedTwice
 from gainboard.evaluation.boards.gates import Gate, gate_scores, paired_scores
 from gainboard.evaluation.boards.leaderboard import BoardGroups, corrected_groups, tested_groups
-from gainboard.evaluation.boards.pair_statistics import PairComparison, compare_pairs, pair_up
-from gainboard.evaluation.boards.paper_tables import PaperTable, paper_table
+from gainboard.evaluation.boards.pair_statistics import CORRECTIONS, PairComparison, compare_pairs, pair_up
+from gainboard.evaluation.boards.paper_tables import MeansTable, paper_table
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS
 from gainboard.evaluation.scoring.file_scores import FileScores, score
 from gainboard.evaluation.scoring.score_files import as_file_scores, read_score_files
@@ -214,8 +214,7 @@ class FilePairs(Framed):
                 row |= {"difference": gaps.difference, "low": gaps.low, "high": gaps.high}
                 row |= {"effect_size": gaps.effect_size, "detectable": gaps.detectable}
                 row |= {test.name: test.asl for test in gaps.tests}
-                row |= {"holm": gaps.tests[0].asl_holm, "benjamini-hochberg": gaps.tests[0].asl_benjamini_hochberg}
-                row["max-t"] = next((test.asl_max_t for test in gaps.tests if test.asl_max_t is not None), None)
+                row |= {name: gaps.corrected(name) for name in CORRECTIONS}
                 if equivalence := gaps.equivalence:
                     row |= {"tost": equivalence.asl, "tost_holm": equivalence.asl_holm}
             rows.append(row)
@@ -301,7 +300,7 @@ def table(
     label: str = "means",
     asl: bool = False,
     **options: Any,
-) -> PaperTable:
+) -> MeansTable:
     """Return the table of a paper, as `gainboard table` does: means, and where runs differ from the `baseline`.
 
     Without a baseline, runs have letters as on a board. `asl` adds the corrected levels in print. Everything else is
