@@ -63,23 +63,19 @@ class FilesToCompare(FilesToScore):
         systems, files = [name for name in (self.qrels, *self.runs) if name], self.of_scores
         options = {"direction": files.direction, "missing": files.missing}
         systems = [*systems, *baselines] if systems else []
-        table = as_file_scores(files.read(), self.metrics, systems=systems, **options)
-        if unknown := [name for name in baselines if name not in table.runs]:
+        found = as_file_scores(files.read(), self.metrics, systems=systems, **options)
+        if unknown := [name for name in baselines if name not in found.runs]:
             raise BadSetting(f"--baseline {unknown[0]} is no system of these scores. Use one of its names.")
-        runs = [
-            ScoredFile(name, (), int(missing), scores, means)
-            for name, missing, scores, means in zip(
-                table.runs, table.scores.arrays.topics_missing, table.by_topic, table.means, strict=True
-            )
-        ]
-        for note in () if self.quiet else table.notes:
+        for note in () if self.quiet else found.notes:
             print(f"note: {note}", file=sys.stderr)
+        table, missing = found.scores, found.scores.arrays.topics_missing.tolist()
+        columns = zip(found.runs, missing, found.by_topic, found.means, strict=True)
         return ScoredFiles(
-            **{field.name: getattr(table.scores, field.name) for field in fields(table.scores)},
+            **{field.name: getattr(table, field.name) for field in fields(table)},
             qrels=" ".join(files.scores),
             scale=Scale(1, 1000, False),
-            runs=runs,
-            files=table.runs,
+            runs=[ScoredFile(name, (), lacking, scores, means) for name, lacking, scores, means in columns],
+            files=found.runs,
             refused={},
             per_topic=self.per_topic,
         )
