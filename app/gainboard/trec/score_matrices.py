@@ -51,17 +51,16 @@ def read_scores(
     limits: FileLimits,
     *,
     name: str,
-    form: MatrixForm | None = None,
     columns: Mapping[str, str] | None = None,
     measure: str | None = None,
 ) -> ScoresFile:
-    """Return the scores of a file; its form is guessed from its beginning, unless it is given.
+    """Return the scores of a file, whose form is guessed from its beginning.
 
     `name` is the file's stem: it names a metric, or a system, that the file does not name. `columns` names the columns
     of CSV by their roles: `system`, `topic`, `metric` and `value`. `measure` names the only metric that is read.
     Raise FaultyFile with all faults, among them a second score of a cell, and TooLarge.
     """
-    grid = _read(chunks, limits, form, name=name, columns=columns, measure=measure)
+    grid = _read(chunks, limits, None, name=name, columns=columns, measure=measure)
     names = list(grid.topics)
     order = sorted(range(len(names)), key=lambda topic: names[topic].encode())
     scores = {metric: np.ascontiguousarray(grid.scores_of(metric)[:, order]) for metric in grid.metrics}
