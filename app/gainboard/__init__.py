@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gainboard.evaluation.boards.file_boards import FileBoard, FilePairs, compare, gate, leaderboard, table
     from gainboard.evaluation.boards.gates import Gate
-    from gainboard.evaluation.boards.paper_tables import PaperTable
+    from gainboard.evaluation.boards.paper_tables import MeansTable
     from gainboard.evaluation.scoring.file_scores import FileScores, score
 
 __version__ = "0.2.0"
-__all__ = ["FileBoard", "FilePairs", "FileScores", "Gate", "PaperTable", "__version__"]
+__all__ = ["FileBoard", "FilePairs", "FileScores", "Gate", "MeansTable", "__version__"]
 __all__ += ["compare", "gate", "leaderboard", "score", "table"]
 
 

@@ -27,7 +27,7 @@ from gainboard.api.response_cache import note_origin
 from gainboard.api.routes import KeptRoute, quick_or_in_thread
 from gainboard.api.scores import ON_SCORING
 from gainboard.evaluation.boards.adjusted_boards import ASSUMED, standard_of
-from gainboard.evaluation.boards.leaderboard import ALPHA, SEED, Board, BoardGroups, Row, changed_at, leaderboard
+from gainboard.evaluation.boards.leaderboard import ALPHA, Board, Row, changed_at, leaderboard
 from gainboard.evaluation.scoring.requests import origin_of
 from gainboard.evaluation.workspace import spend
 from gainboard.exhibits import Cell, Column, Table, csv_line, mark_best_of_column
@@ -37,7 +37,6 @@ from gainboard.exhibits.latex import as_latex_document
 from gainboard.exhibits.tables import as_markdown
 from gainboard.metrics import notes_on_names, short_labels
 from gainboard.notation.queries import BoardOptions, LeaderboardQuery
-from gainboard.statistics.bootstrap_range import BootstrapRange
 
 TableForm = Literal["latex", "markdown", "tex", "md"]
 ImageForm = Literal["svg", "png"]
@@ -269,7 +268,7 @@ def _show(board: Board, top: int | None) -> dict[str, Any]:
         "corrected": _show_correction(board),
         "best_per_team": board.best_per_team,
         "withheld": scores.withheld,
-        "groups_test": _show_test(board.tested) if board.tested else None,
+        "groups_test": GroupsTest(**board.tested.described()) if board.tested else None,
         "no_groups_because": board.groups if isinstance(board.groups, str) else None,
     }
 
@@ -298,20 +297,6 @@ def _show_correction(board: Board) -> CorrectionOfBoard | None:
     version = corrected.trusted
     assert version is not None, "boards of files are not sent"
     return CorrectionOfBoard(by=corrected.by, qrels_version=version.version, assumes=ASSUMED, metrics=metrics)
-
-
-def _show_test(groups: BoardGroups) -> GroupsTest:
-    return GroupsTest(
-        name=BootstrapRange.name,
-        alpha=ALPHA,
-        draws=groups.draws,
-        seed=SEED,
-        topics=groups.topics,
-        missing=groups.missing,
-        pairs=groups.pairs,
-        different_pairs=groups.different_pairs,
-        detectable_difference=groups.detectable,
-    )
 
 
 def _csv(board: Board, top: int | None) -> Iterator[str]:

@@ -63,23 +63,19 @@ class FilesToCompare(FilesToScore):
         systems, files = [name for name in (self.qrels, *self.runs) if name], self.of_scores
         options = {"direction": files.direction, "missing": files.missing}
         systems = [*systems, *baselines] if systems else []
-        table = as_file_scores(files.read(), self.metrics, systems=systems, **options)
-        if unknown := [name for name in baselines if name not in table.runs]:
+        found = as_file_scores(files.read(), self.metrics, systems=systems, **options)
+        if unknown := [name for name in baselines if name not in found.runs]:
             raise BadSetting(f"--baseline {unknown[0]} is no system of these scores. Use one of its names.")
-        runs = [
-            ScoredFile(name, (), int(missing), scores, means)
-            for name, missing, scores, means in zip(
-                table.runs, table.scores.arrays.topics_missing, table.by_topic, table.means, strict=True
-            )
-        ]
-        for note in () if self.quiet else table.notes:
+        for note in () if self.quiet else found.notes:
             print(f"note: {note}", file=sys.stderr)
+        table, missing = found.scores, found.scores.arrays.topics_missing.tolist()
+        columns = zip(found.runs, missing, found.by_topic, found.means, strict=True)
         return ScoredFiles(
-            **{field.name: getattr(table.scores, field.name) for field in fields(table.scores)},
+            **{field.name: getattr(table, field.name) for field in fields(table)},
             qrels=" ".join(files.scores),
             scale=Scale(1, 1000, False),
-            runs=runs,
-            files=table.runs,
+            runs=[ScoredFile(name, (), lacking, scores, means) for name, lacking, scores, means in columns],
+            files=found.runs,
             refused={},
             per_topic=self.per_topic,
         )
@@ -179,11 +175,10 @@ def make_table(found: ComparedFiles) -> Table:
 def _row(pair: PairComparison, width: int) -> list[Cell]:
     numbers: list[Cell] = [None] * width
     if own := pair.statistics:
-        # Pairs with different topics have none.
-        by_largest = next((test.asl_max_t for test in own.tests if test.asl_max_t is not None), None)
-        holm = own.tests[0].asl_holm
         numbers = [own.difference, own.low, own.high, own.effect_size, own.detectable, *map(_level, own.tests)]
-        numbers += [Marked(holm) if pair.is_significant else holm, own.tests[0].asl_benjamini_hochberg, by_largest]
+        holm = own.corrected("holm")
+        numbers += [Marked(holm) if pair.is_significant else holm]
+        numbers += [own.corrected("benjamini-hochberg"), own.corrected("max-t")]
         if same := own.equivalence:
             numbers += [same.asl, Marked(same.asl_holm) if same.holds else same.asl_holm]
     return [pair.label, *pair.names, *numbers, pair.won, pair.lost, pair.tied]

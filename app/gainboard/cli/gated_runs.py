@@ -88,22 +88,18 @@ def hash_of(qrels: str) -> str:
 
 def _tables(gate: Gate) -> list[Table]:
     """Return the metrics with their numbers, `worse` marked, and the topics that lost most."""
-    texts, levels = ("metric", "verdict"), ("level_worse", "level_not_worse")
     values = gate.columns()
     values["verdict"] = [Marked(verdict) if verdict == "worse" else verdict for verdict in values["verdict"]]
-    columns = (
+    del values["resamples"]
+    columns = [
         (
             Column(
-                name.replace("_", " "),
-                digits=DIGITS if isinstance(cells[0], float) else None,
-                align="left" if name in texts else "right",
-                level=name in levels,
+                name.replace("_", " "), digits=DIGITS if isinstance(cells[0], float) else None, level="level" in name
             ),
             cells,
         )
         for name, cells in values.items()
-        if name != "resamples"
-    )
+    ]
     notes = [
         "low and high are the ends of the one-sided 95 % intervals of the mean difference. detectable is the smallest "
         "difference that these topics show (paired t-test, two-sided 0.05, power 0.8).",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import lzma
-import re
 import sys
 import tarfile
 import tempfile
@@ -24,7 +23,7 @@ from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
 from gainboard.errors import BadInput, BadSetting, FaultyFile, TooLarge
 from gainboard.notation.sources import NamedRun, Source, as_qrels, name_runs, run_name
-from gainboard.notation.texts import read_number
+from gainboard.notation.texts import read_number, without_signs
 from gainboard.vocabulary import OFFICIAL, Direction, Stray
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ UNREADABLE = (
     *(RuntimeError, NotImplementedError, ValueError),
 )
 """The errors of reading a damaged or strange archive."""
-_NO_SLUG: Final = re.compile("[^A-Za-z0-9._-]+")
 
 
 QRELS: Final = Option(
@@ -136,7 +134,7 @@ class ScoreFiles:
 
     def metrics(self, named: Sequence[str]) -> list[str]:
         """Return the names that metrics have in a collection of these scores; of a server, as they are."""
-        return [_NO_SLUG.sub("-", name).strip("-._") or "score" if self.scores else name for name in named]
+        return [without_signs(name) or "score" if self.scores else name for name in named]
 
     @contextmanager
     def loaded(

@@ -135,9 +135,8 @@ def _rows(topics: SortedTopics) -> list[TopicRow]:
         return []
     scores, runs = topics.scores, topics.runs
     means, spreads = np.nanmean(scores, axis=1).tolist(), np.nanstd(scores, axis=1).tolist()
-    columns = zip(
-        topics.topics, means, spreads, np.nanargmax(scores, axis=1), np.nanargmin(scores, axis=1), strict=True
-    )
+    best, worst = np.nanargmax(scores, axis=1), np.nanargmin(scores, axis=1)
+    columns = zip(topics.topics, means, spreads, best, worst, strict=True)
     return [TopicRow(topic, mean, spread, runs[best], runs[worst]) for topic, mean, spread, best, worst in columns]
 
 

@@ -177,17 +177,9 @@ class Importing:
 
     def _create(self) -> records.Collection:
         settings = self._settings()
-        names: Sequence[str] = (
-            "level_names",
-            "highest_level",
-            "gains",
-            "depth",
-            "intents",
-            "order_by",
-            "ignore_identical_ids",
-        )
+        names = ["level_names", "highest_level", "gains", "depth", "intents", "order_by", "ignore_identical_ids"]
         if self.document.settings.kind == "scores":
-            names = ("kind",)
+            names = ["kind"]
         # The last transaction sets the rest, and before it nobody sees the collection.
         hidden = {"title": "", "metrics": None, "phase": "hidden", "public": False}
         values = {"name": self.hidden_name, **{name: settings[name] for name in names}, **hidden}
@@ -250,9 +242,8 @@ class Importing:
             except ValueError as error:
                 raise folder_results.unusable(f"{path} is no list of topics: {error}") from error
             with self.workspace.database.writing() as tx:
-                published = publish_topics(
-                    tx, collection, topics, after_all(tx, collection, OFFICIAL, self.workspace.now())
-                )
+                after = after_all(tx, collection, OFFICIAL, self.workspace.now())
+                published = publish_topics(tx, collection, topics, after)
             folder_results.require_same(path, published.sha256, version.sha256)
             return
         judgments, order = version.judgments, {name: getattr(version, name) for name in RunOrder._fields}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeAlias, cast
 
 from gainboard.errors import BadInput
+from gainboard.notation.texts import without_signs
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | BinaryIO"
 """A file: its path, its bytes, its text (with line breaks, which a path never has), or an open binary file."""
@@ -38,7 +39,6 @@ _ORDINARY: Final = re.compile("(?!PAR1)[A-Za-z0-9]")
 _WHOLE: Final = re.compile("[+-]?[0-9]{1,18}")
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _METADATA = re.compile(r"(?:(.*)\.)?ir[-_]?metadata\.ya?ml(?:\.gz|\.zst)?\Z", re.IGNORECASE)
-_NO_SLUG = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def find_described_run(path: Path) -> str | None:
 
 
 def _slug(text: str) -> str:
-    return _NO_SLUG.sub("-", text).strip("-._")[:100] or "run"
+    return without_signs(text)[:100] or "run"
 
 
 def as_utf8(argument: str) -> str:

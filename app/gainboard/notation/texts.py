@@ -114,7 +114,13 @@ SLUG_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 # In Python, `$` also matches before a final line feed; JSON Schema, where the pattern is shown, knows no `\Z`.
 DOI_PATTERN: Final = r"^10\.[0-9]{4,9}/[!-~]+$"
 SLUG_RULE: Final = "allowed: letters, digits, `.`, `_` and `-`, at most 128, first a letter or digit"
+_NO_SLUG = re.compile("[^A-Za-z0-9._-]+")
 _SLUG = re.compile(SLUG_PATTERN.removesuffix("$") + r"\Z")
+
+
+def without_signs(text: str) -> str:
+    """Return a text with `-` for what no name may have. It is empty if nothing is left."""
+    return _NO_SLUG.sub("-", text).strip("-._")
 
 
 def is_slug(name: str) -> bool:

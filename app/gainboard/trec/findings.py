@@ -106,11 +106,12 @@ class Faults:
         *lines: int,
         topic: bytes | None = None,
     ) -> None:
-        """Note a fault. If there are two `lines`, the second is at fault and repeats the first.
+        """Note a fault. If there are two `lines`, the second is at fault and repeats the first; 0 is an unknown one.
 
         Raises FaultyFile for the fault number `most`.
         """
         self.total += 1
+        lines = tuple(line for line in lines if line > 0)
         self._kept.append(
             Fault(
                 code,

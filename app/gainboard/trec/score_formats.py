@@ -13,9 +13,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,8 @@ from gainboard.trec.lines import Text
 from gainboard.trec.numbers import decimal, decimals
 
 Floats = NDArray[np.float64]
-_Line: TypeAlias = tuple[int, str, str, str]
-"""A line's number, and its columns."""
+_Places = tuple[NDArray[np.intp], ...]
+"""The metrics, systems and topics of some scores."""
 MOST_CELLS: Final = 12_000_000
 """The most systems x topics x metrics of a file: 96 MB of scores, and half as much for their lines."""
 MOST_JSON_BYTES: Final = 64 << 20  # JSON is parsed as a whole, which takes several times its size
@@ -62,11 +62,12 @@ class ScoreGrid:
     """The scores of a file so far, by metric, system and topic, with the line of each.
 
     `systems`, `topics` and `metrics` have the first line of each name, in the order of the file; 0 where a file has no
-    lines. `notes` are what the reader has assumed.
+    lines. `notes` are what the reader has assumed. `name` is what the file is called: the system, or the metric, that
+    it does not name. Of several metrics, `measure` is the one that is read.
     """
 
-    def __init__(self, faults: Faults) -> None:
-        self.faults, self.notes = faults, list[str]()
+    def __init__(self, faults: Faults, name: str | None, measure: str | None) -> None:
+        self.faults, self.notes, self.name, self.measure = faults, list[str](), name, measure
         self.systems, self.topics, self.metrics = dict[str, int](), dict[str, int](), dict[str, int]()
         self._index: tuple[dict[str, int], ...] = ({}, {}, {})
         # float64 and int32 [metrics, systems, topics], with room for more. Line 0 means that there is no score.
@@ -110,10 +111,8 @@ class ScoreGrid:
         index = self._index[axis]
         if (place := index.get(name)) is None:
             if not name:
-                problem = (
-                    f"the name of a {('system', 'topic', 'metric')[axis]} is empty. Write it, or leave out the row"
-                )
-                self.faults.add("empty-name", problem, *([line] if line else []))
+                kind = ("system", "topic", "metric")[axis]
+                self.faults.add("empty-name", f"the name of a {kind} is empty. Write it, or leave out the row", line)
             place = index[name] = len(index)
             (self.systems, self.topics, self.metrics)[axis][name] = line
             if len(self.systems) * len(self.topics) * max(1, len(self.metrics)) > MOST_CELLS:
@@ -132,23 +131,14 @@ class ScoreGrid:
         wanted = len(self.metrics), len(self.systems), len(self.topics)
         if any(room < size for room, size in zip(self._scores.shape, wanted, strict=True)):
             # Half as much again along an axis that has grown, so that few scores are moved often.
-            room = [
-                old if old >= new else max(new, old * 3 // 2)
-                for old, new in zip(self._scores.shape, wanted, strict=True)
-            ]
+            sizes = zip(self._scores.shape, wanted, strict=True)
+            room = [old if old >= new else max(new, old * 3 // 2) for old, new in sizes]
             scores, lines = np.full(room, np.nan), np.zeros(room, np.int32)
             there = tuple(map(slice, self._scores.shape))
             scores[there], lines[there] = self._scores, self._lines
             self._scores, self._lines = scores, lines
 
-    def _put(
-        self,
-        at: tuple[NDArray[np.intp], ...],
-        tokens: Sequence[str],
-        lines: NDArray[np.int32],
-        *,
-        are_distinct: bool = False,
-    ) -> None:
+    def _put(self, at: _Places, tokens: Sequence[str], lines: NDArray[np.int32], *, are_distinct: bool = False) -> None:
         self._grow()
         values = self._read_values(at, tokens, lines)
         there = ~np.isnan(values)
@@ -160,14 +150,13 @@ class ScoreGrid:
             for place, value, line in zip(zip(*at, strict=True), values.tolist(), lines.tolist(), strict=True):
                 if first := int(self._lines[place]):
                     problem = f"there is a score already: {self._where(*place[1:])}. Keep one of the two"
-                    both, topic = [number for number in (first, line) if number > 0], list(self.topics)[place[2]]
-                    self.faults.add("duplicate-score", problem, *both, topic=topic.encode())
+                    self.faults.add("duplicate-score", problem, first, line, topic=list(self.topics)[place[2]].encode())
                 else:
                     self._scores[place], self._lines[place] = value, line or -1
             return
         self._scores[at], self._lines[at] = values, np.where(lines == 0, -1, lines)
 
-    def _read_values(self, at: tuple[NDArray[np.intp], ...], tokens: Sequence[str], lines: NDArray[np.int32]) -> Floats:
+    def _read_values(self, at: _Places, tokens: Sequence[str], lines: NDArray[np.int32]) -> Floats:
         """Return the numbers of tokens, NaN for empty ones and for faults."""
         encoded = ",".join(tokens).encode().split(b",")
         if len(encoded) != len(tokens):  # a decimal comma is as spreadsheets of many countries write it
@@ -180,13 +169,11 @@ class ScoreGrid:
             numbers = np.zeros(len(encoded))
             for number, token in enumerate(encoded):
                 if token and (value := decimal(token)) is None:
-                    shown, topic = quoted(tokens[number]), list(self.topics)[at[2][number]]
-                    where = self._where(int(at[1][number]), int(at[2][number]))
-                    line = [int(lines[number])] if lines[number] else []
-                    problem = (
-                        f"{shown} is not a score: {where}. Write a number such as 0.25, or nothing if it is missing"
-                    )
-                    self.faults.add("bad-number", problem, *line, topic=topic.encode())
+                    system, topic = int(at[1][number]), int(at[2][number])
+                    problem = f"{quoted(tokens[number])} is not a score: {self._where(system, topic)}. Write a number "
+                    problem += "such as 0.25, or nothing if it is missing"
+                    named = list(self.topics)[topic].encode()
+                    self.faults.add("bad-number", problem, int(lines[number]), topic=named)
                     empty[number] = True
                 elif token:
                     numbers[number] = value
@@ -197,19 +184,9 @@ class ScoreGrid:
         return f"system {quoted(list(self.systems)[system])}, topic {quoted(list(self.topics)[topic])}"
 
 
-def read_csv(
-    text: Text,
-    limits: FileLimits,
-    grid: ScoreGrid,
-    name: str | None,
-    columns: Mapping[str, str],
-    measure: str | None,
-) -> None:
-    """Read a CSV file. `name` is what the file is called: the system, or the metric, if no column has it.
-
-    `columns` names the columns of the system, the topic, the metric and the value, if they are called otherwise. Of
-    several metrics, `measure` is the one that is read.
-    """
+def read_csv(text: Text, limits: FileLimits, grid: ScoreGrid, columns: Mapping[str, str]) -> None:
+    """Read a CSV file. `columns` names those of `NAMES` that are called otherwise, by what they have."""
+    name, measure = grid.name, grid.measure
     rows = csv_rows(text, limits)
     number, names = next(rows, (0, []))
     while names and not any(names):  # a spreadsheet may begin with empty rows
@@ -222,10 +199,8 @@ def read_csv(
         if place := [header.index(column) for column in called if header.count(column) == 1]:
             at[role] = place[0]
         elif role in columns and names:
-            problem = (
-                f"there is no column {quoted(columns[role])} for the {role}. The header is {quoted(','.join(names))}"
-            )
-            grid.faults.add("bad-header", problem, number)
+            problem = f"there is no column {quoted(columns[role])} for the {role}. The header is "
+            grid.faults.add("bad-header", problem + quoted(",".join(names)), number)
             return
     metrics = {header.index(column): column for column in header if column} if {"system", "topic"} <= at.keys() else {}
     for role in at:
@@ -251,12 +226,10 @@ def read_csv(
         )
         grid.faults.add("bad-header", problem, number)
     else:
-        _read_wide(rows, number, names, grid, name or "score")
+        _read_wide(rows, number, names, grid)
 
 
-def _read_wide(
-    rows: Iterator[tuple[int, list[str]]], number: int, names: list[str], grid: ScoreGrid, metric: str
-) -> None:
+def _read_wide(rows: Iterator[tuple[int, list[str]]], number: int, names: list[str], grid: ScoreGrid) -> None:
     """Read a table with systems in rows and topics in columns, or the other way round."""
     corner, first, second = names[0].lower(), *map(_NUMBERED.fullmatch, names[:2])
     # Without a column of names, the header is `run1,run2,...`, and so its first name is like the second.
@@ -267,7 +240,8 @@ def _read_wide(
     for seen, (line, row) in enumerate(_rows_of_width(rows, len(names), grid), 1):
         cells, called = (row, str(seen)) if is_unnamed else (row[1:], row[0])
         if called not in MEANS:
-            grid.add_row(called, topics, metric, cells if is_whole else [cells[place] for place in kept], line)
+            tokens = cells if is_whole else [cells[place] for place in kept]
+            grid.add_row(called, topics, grid.name or "score", tokens, line)
     prefix = first[1].lower().rstrip("-_ ") if is_unnamed and first else corner
     if any(prefix in NAMES[role] for role in ("system", "topic")):
         has_systems_across = (prefix in NAMES["topic"]) != is_unnamed
@@ -296,20 +270,27 @@ def _rows_of_width(
             grid.faults.add("bad-columns", f"the row has {len(row)} cells, but the header has {width}", number)
 
 
-def read_trec_eval(
-    text: Text, grid: ScoreGrid, run: str | None, measure: str | None, name: str | None, topics: Iterable[str] | None
-) -> None:
+def read_trec_eval(text: Text, grid: ScoreGrid, run: str | None, topics: Collection[str] | None) -> None:
     """Read lines of measure, topic and value, or of topic, measure and value, as ir_measures has them.
 
     `runid` names the run of the lines around it. It is the first of them in our own text, and after the scores of the
-    topics in that of trec_eval. `run` is the system whatever the file says, `name` what it is if the file does not say.
+    topics in that of trec_eval. `run` is the system whatever the file says. The mean's topic `all` tells which column
+    has the topics, or else the `topics` that exist, or else that there is one measure alone, or else that both tools
+    write all measures of a topic one after the other.
     """
+    rows = (row for block in text.blocks() for row in text.rows(block))
+    beginning = list(islice(rows, LINES_TRIED))
+    triples = [[column.decode() for column in columns] for _, columns in beginning if len(columns) == 3]
+    first, second = ({triple[column] for triple in triples} for column in (0, 1))
+    if "runid" in first or not first.isdisjoint(MEANS) or not second.isdisjoint(MEANS):
+        has_topics_first = not first.isdisjoint(MEANS) and "runid" not in first
+    elif topics is not None:
+        has_topics_first = first <= set(topics) and second.isdisjoint(topics)
+    else:
+        has_topics_first = len(first) > 1 and (len(second) == 1 or triples[0][0] == triples[1][0])
     # Lines wait for the name of their run, which may come after them.
     waiting: list[tuple[int, str, str, str]] = []
     system, is_before = run, None
-    lines = _read_triples(text, grid)
-    beginning = list(islice(lines, LINES_TRIED))
-    has_topics_first = _has_topics_first(beginning, topics)
 
     def give(to: str | None) -> None:
         for number, metric, topic, value in waiting:
@@ -319,7 +300,12 @@ def read_trec_eval(
                 grid.add(to, topic, metric, value, number)
         waiting.clear()
 
-    for number, *names, value in chain(beginning, lines):
+    for number, columns in chain(beginning, rows):
+        if len(columns) != 3:
+            problem = f"the line has {len(columns)} columns, but a line of trec_eval has 3: measure, topic and value"
+            grid.faults.add("bad-columns", problem, number)
+            continue
+        *names, value = (column.decode() for column in columns)
         topic, metric = names if has_topics_first else reversed(names)
         if metric == "runid":
             is_before = not (waiting or grid.systems) if is_before is None else is_before
@@ -328,67 +314,52 @@ def read_trec_eval(
             elif system is not None:
                 give(system)
             system = run or value
-        elif topic not in MEANS and (metric not in _HEAD if measure is None else metric == measure):
+        elif topic not in MEANS and (metric not in _HEAD if grid.measure is None else metric == grid.measure):
             waiting.append((number, metric, topic, value))
-    give((system if is_before is not False else run) or name)
+    give((system if is_before is not False else run) or grid.name)
 
 
-def _read_triples(text: Text, grid: ScoreGrid) -> Iterator[_Line]:
-    """Yield the number and the three columns of each line. Lines of other widths become faults."""
-    for number, columns in (row for block in text.blocks() for row in text.rows(block)):
-        if len(columns) == 3:
-            first, second, value = (column.decode() for column in columns)
-            yield number, first, second, value
-        else:
-            problem = f"the line has {len(columns)} columns, but a line of trec_eval has 3: measure, topic and value"
-            grid.faults.add("bad-columns", problem, number)
-
-
-def _has_topics_first(lines: Sequence[_Line], topics: Iterable[str] | None) -> bool:
-    """Return whether topics are in the first column of the lines at the beginning of a file.
-
-    The mean's topic `all` tells it, or else the `topics` that exist, or else that there is one measure alone, or else
-    that both tools write all measures of a topic one after the other.
-    """
-    first, second = ({line[column] for line in lines} for column in (1, 2))
-    if "runid" in first or not first.isdisjoint(MEANS) or not second.isdisjoint(MEANS):
-        return not first.isdisjoint(MEANS) and "runid" not in first
-    if topics is not None:
-        return first <= set(topics) and second.isdisjoint(topics)
-    return len(first) > 1 and (len(second) == 1 or lines[0][1] == lines[1][1])
-
-
-def read_json(chunks: Iterable[bytes], grid: ScoreGrid, name: str | None, measure: str | None) -> None:
-    """Read a document: scores by system and topic, a task of MTEB, or records. `name` is as for CSV."""
+def read_json(chunks: Iterable[bytes], grid: ScoreGrid) -> None:
+    """Read a document: scores by system and topic, a task of MTEB, or records."""
     content = bytearray()
     for chunk in chunks:
         content += chunk
         if len(content) > MOST_JSON_BYTES:
             raise TooLarge(f"JSON of more than {MOST_JSON_BYTES:,} bytes. Send it as CSV", limit=MOST_JSON_BYTES)
-    if (document := _parse(content, grid)) is None:
-        return
+    document = _parse(content, grid)
+    members = _members(document)
     if isinstance(document, list) and document and all(isinstance(record, tuple) for record in document):
         for record in document:
-            _add_record(dict(record), grid, name, measure)
-        return
-    members = dict(document) if isinstance(document, tuple) else {}
-    if isinstance(members.get("scores"), tuple) and "task_name" in members:
-        _add_task(members, grid, name, measure)
+            _add_record(dict(record), grid)
+    elif isinstance(members.get("scores"), tuple) and "task_name" in members:
+        # The score of a task of MTEB is the mean of its subsets on the split `test`, or else on its only split.
+        splits, key = dict(members["scores"]), grid.measure or "main_score"
+        split = next(iter(splits)) if len(splits) == 1 else "test"
+        subsets = splits[split] if isinstance(splits.get(split), list) else []
+        values: list[Any] = [_members(subset).get(key) for subset in subsets]
+        if split not in splits:
+            problem = f"the task has the splits {', '.join(splits) or '(none)'}, and none of them is `test`. Leave one"
+            grid.faults.add("bad-json", problem)
+        elif not values or not all(isinstance(value, int | float) for value in values):
+            problem = f"a subset of the task has no number {quoted(key)}. Name another: measure=NAME"
+            grid.faults.add("bad-json", problem)
+        else:
+            grid.notes += ["the score of a task with several subsets is their mean"] if len(values) > 1 else []
+            mean = math.fsum(float(_token(value)) for value in values) / len(values)
+            grid.add(grid.name or "system", str(members["task_name"]), key, _token(mean))
     elif "evaluation_results" in members or "evaluation" in members:
-        _add_record(members, grid, name, measure)
-    elif not isinstance(document, tuple) or not all(isinstance(row, tuple) for _, row in document):
-        problem = 'the file is not an object of systems, each an object of topics: {"system-1": {"51": 0.25}}'
-        grid.faults.add("bad-json", problem)
-    else:
+        _add_record(members, grid)
+    elif isinstance(document, tuple) and all(isinstance(row, tuple) for _, row in document):
         # An object is a tuple of pairs, because a name may be twice; an array is a list.
         for system, row in document:
             for topic, value in row:
-                grid.add(system, topic, name or "score", _token(value))
+                grid.add(system, topic, grid.name or "score", _token(value))
+    elif document is not None:
+        problem = 'the file is not an object of systems, each an object of topics: {"system-1": {"51": 0.25}}'
+        grid.faults.add("bad-json", problem)
 
 
-def read_json_lines(
-    chunks: Iterable[bytes], limits: FileLimits, grid: ScoreGrid, name: str | None, measure: str | None
-) -> None:
+def read_json_lines(chunks: Iterable[bytes], limits: FileLimits, grid: ScoreGrid) -> None:
     """Read a record from each line: a sample or an aggregate of Every Eval Ever, or the names of a CSV's columns."""
     number, rest = 0, b""
     for chunk in chain(chunks, [b"\n"]):
@@ -401,7 +372,7 @@ def read_json_lines(
             number += 1
             if line.strip() and (record := _parse(line, grid, number)) is not None:
                 if isinstance(record, tuple):
-                    _add_record(dict(record), grid, name, measure, number)
+                    _add_record(dict(record), grid, number)
                 else:
                     grid.faults.add("bad-json", "the line is not a JSON object", number)
 
@@ -411,22 +382,19 @@ def _parse(text: bytes | bytearray, grid: ScoreGrid, line: int = 0) -> Any:
     try:
         return json.loads(text.decode("utf-8-sig"), object_pairs_hook=tuple)
     except (ValueError, RecursionError) as error:
-        number = line or getattr(error, "lineno", 0)
         problem = f"the {'line' if line else 'file'} is not JSON: {str(error)[:SHOWN_CHARACTERS]}"
-        grid.faults.add("bad-json", problem, *([number] if number else []))
+        grid.faults.add("bad-json", problem, line or getattr(error, "lineno", 0))
         return None
 
 
-def _add_record(
-    record: Mapping[str, Any], grid: ScoreGrid, name: str | None, measure: str | None, line: int = 0
-) -> None:
+def _add_record(record: Mapping[str, Any], grid: ScoreGrid, line: int = 0) -> None:
     """Add the score or the scores of a record."""
     if isinstance(record.get("evaluation_results"), list):  # an aggregate of Every Eval Ever has the scores of a model
         model = _members(record.get("model_info"))
         for result in map(_members, record["evaluation_results"]):
             details, config = _members(result.get("score_details")), _members(result.get("metric_config"))
-            metric = str(config.get("metric_id") or config.get("metric_name") or name or "score")
-            if measure in (None, metric):
+            metric = str(config.get("metric_id") or config.get("metric_name") or grid.name or "score")
+            if grid.measure in (None, metric):
                 topic = str(result.get("evaluation_name", ""))
                 grid.add(str(model.get("id", "")), topic, metric, _token(details.get("score")), line)
         return
@@ -434,38 +402,15 @@ def _add_record(
     if isinstance(sample := members.get("evaluation"), tuple):  # a sample of Every Eval Ever has one score
         members |= {"value": dict(sample).get("score"), "metric": members.get("evaluation_name")}
     found = {role: next((members[key] for key in usual if key in members), None) for role, usual in NAMES.items()}
-    metric = str(found["metric"] or name or "score")
+    metric = str(found["metric"] or grid.name or "score")
     if found["system"] is None or found["topic"] is None or not {*NAMES["value"]} & members.keys():
         problem = (
             'the object is no score. It needs a system, a topic and a value: {"system": "a", "topic": "51", "value": '
             "0.25}, or what a sample of Every Eval Ever has"
         )
-        grid.faults.add("bad-json", problem, *([line] if line else []))
-    elif measure in (None, metric):
+        grid.faults.add("bad-json", problem, line)
+    elif grid.measure in (None, metric):
         grid.add(str(found["system"]), str(found["topic"]), metric, _token(found["value"]), line)
-
-
-def _add_task(members: Mapping[str, Any], grid: ScoreGrid, name: str | None, measure: str | None) -> None:
-    """Add the score of a task of MTEB: the mean of its subsets on the split `test`, or else on its only split."""
-    splits, key = dict(members["scores"]), measure or "main_score"
-    split = "test" if "test" in splits else next(iter(splits), "")
-    if len(splits) != 1 and split != "test":
-        problem = f"the task has the splits {', '.join(splits) or '(none)'}, and none of them is `test`. Leave one"
-        grid.faults.add("bad-json", problem)
-        return
-    subsets = splits[split] if isinstance(splits[split], list) else []
-    values: list[Any] = [_members(subset).get(key) for subset in subsets]
-    if not values or not all(isinstance(value, int | float) for value in values):
-        grid.faults.add("bad-json", f"a subset of the task has no number {quoted(key)}. Name another: measure=NAME")
-        return
-    if len(values) > 1:
-        grid.notes.append("the score of a task with several subsets is their mean")
-    grid.add(
-        name or "system",
-        str(members["task_name"]),
-        key,
-        _token(math.fsum(float(_token(value)) for value in values) / len(values)),
-    )
 
 
 def _members(value: object) -> dict[str, Any]:

@@ -52,17 +52,16 @@ def read_scores(
     limits: FileLimits,
     *,
     name: str,
-    form: MatrixForm | None = None,
     columns: Mapping[str, str] | None = None,
     measure: str | None = None,
 ) -> ScoresFile:
-    """Return the scores of a file; its form is guessed from its beginning, unless it is given.
+    """Return the scores of a file, whose form is guessed from its beginning.
 
     `name` is the file's stem: it names a metric, or a system, that the file does not name. `columns` names the columns
     of CSV by their roles: `system`, `topic`, `metric` and `value`. `measure` names the only metric that is read.
     Raise FaultyFile with all faults, among them a second score of a cell, and TooLarge.
     """
-    grid = _read(chunks, limits, form, name=name, columns=columns, measure=measure)
+    grid = _read(chunks, limits, None, name=name, columns=columns, measure=measure)
     names = list(grid.topics)
     order = sorted(range(len(names)), key=lambda topic: names[topic].encode())
     scores = {metric: np.ascontiguousarray(grid.scores_of(metric)[:, order]) for metric in grid.metrics}
@@ -92,7 +91,7 @@ def _read(
     chosen, pieces = form or _guess_form(head), chain([head], pieces)
     limits = replace(limits, line_bytes=max(limits.line_bytes, MOST_LINE_BYTES))
     text = Text(pieces, limits)
-    grid = ScoreGrid(text.faults)
+    grid = ScoreGrid(text.faults, run or name, measure)
     words = head.lstrip().split(b"\n", 1)[0].split()
     if form is None and chosen == "trec_eval" and len(words) not in (0, 3) and not words[0].startswith(b"#"):
         note_other_format(head, grid.faults)
@@ -102,13 +101,13 @@ def _read(
         )
         grid.faults.add("bad-header", problem, 1)
     elif chosen == "json" and _JSON_LINES.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()):
-        read_json_lines(pieces, limits, grid, name, measure)
+        read_json_lines(pieces, limits, grid)
     elif chosen == "json":
-        read_json(pieces, grid, name, measure)
+        read_json(pieces, grid)
     elif chosen == "csv":
-        read_csv(text, limits, grid, run or name, columns or {}, measure)
+        read_csv(text, limits, grid, columns or {})
     else:
-        read_trec_eval(text, grid, run, measure, name, topics)
+        read_trec_eval(text, grid, run, topics)
     return grid
 
 
@@ -138,9 +137,24 @@ class Expected:
     measure: str | None = None
     """The measure of a file which may have several, as those of trec_eval do."""
     run: str | None = None
-    """The run of a file of trec_eval that names none."""
+    """The run of a file that names none."""
     name: str | None = None
     """The name of a metric or run that a file does not name, where there may be any."""
+
+    def note_unknown(self, grid: ScoreGrid) -> None:
+        """Note the faults of a second metric, and of runs and topics that do not exist."""
+        add = grid.faults.add
+        for metric, line in list(grid.metrics.items())[1:]:
+            problem = f"the metric is {quoted(metric)} here, but {quoted(next(iter(grid.metrics)))} before. A matrix "
+            add("several-metrics", problem + "has one metric: name it with measure=NAME", line)
+        for run, line in grid.systems.items():
+            if run and self.runs is not None and run not in self.runs:
+                problem = f"there is no run {quoted(run)} among the {len(self.runs)} of the collection. Upload it, or "
+                add("unknown-run", problem + "leave it out", line)
+        for topic, line in grid.topics.items():
+            if topic and self.topics is not None and topic not in self.topics:
+                problem = f"the topic {quoted(topic)} is neither declared nor judged. Correct its id, or leave it out: "
+                add("unknown-topic", problem + "is `001` written as `1`?", line, topic=topic.encode())
 
 
 @dataclass(frozen=True)
@@ -170,25 +184,7 @@ def read_score_matrix(
     # Of a table whose first cell tells nothing, the names of runs tell what is what.
     if grid.notes and known and not known & grid.systems.keys() and known & grid.topics.keys():
         grid.exchange()
-    for metric, line in list(grid.metrics.items())[1:]:
-        problem = (
-            f"the metric is {quoted(metric)} here, but {quoted(next(iter(grid.metrics)))} before. A matrix has one "
-            "metric: name it with measure=NAME"
-        )
-        faults.add("several-metrics", problem, line)
-    for run, line in grid.systems.items():
-        if run and known is not None and run not in known:
-            problem = (
-                f"there is no run {quoted(run)} among the {len(known)} of the collection. Upload it, or leave it out"
-            )
-            faults.add("unknown-run", problem, *([line] if line else []))
-    for topic, line in grid.topics.items():
-        if topic and expected.topics is not None and topic not in expected.topics:
-            problem = (
-                f"the topic {quoted(topic)} is neither declared nor judged. Correct its id, or leave it out: is `001` "
-                "written as `1`?"
-            )
-            faults.add("unknown-topic", problem, *([line] if line else []), topic=topic.encode())
+    expected.note_unknown(grid)
     # A metric without a known run or topic has no cell: what is at fault above is not at fault again.
     first = next(iter(grid.metrics), None)
     table = grid.scores_of(first) if first is not None else np.empty((len(grid.systems), len(grid.topics)))
@@ -203,7 +199,7 @@ def read_score_matrix(
             run, topic, value = runs[rows[row]], names[columns[column]], float(scores[row, column])
             line = grid.line_of(first or "", int(rows[row]), int(columns[column]))
             problem = f"the score {value!r} is not in the range from {low!r} to {high!r}: run {quoted(run)}, topic "
-            faults.add("out-of-range", problem + quoted(topic), *([line] if line else []), topic=topic.encode())
+            faults.add("out-of-range", problem + quoted(topic), line, topic=topic.encode())
     is_missing = np.isnan(scores)
     if is_missing.all() and not faults:
         faults.add("empty-file", "The file has no scores")
@@ -214,21 +210,18 @@ def read_score_matrix(
             "missing=VALUE, missing=zero, missing=drop-topic or missing=leave-out"
         )
         faults.add("missing-score", problem, topic=topic.encode())
-    lacking = (
-        {names[column] for column in columns[is_missing.any(axis=0)]} if expected.missing == "drop-topic" else set()
-    )
-    if len(lacking) == len(columns) and not faults:
+    is_dropped = is_missing.any(axis=0) & (expected.missing == "drop-topic")
+    if is_dropped.all() and not faults:
         faults.add("missing-score", "every topic lacks the score of some run, so that none is left")
     if faults:
         raise faults.error()
     if isinstance(expected.missing, float):
         scores[is_missing] = expected.missing
-    left = [names[column] for column in columns]
-    kept = [number for number, topic in enumerate(left) if topic not in lacking]
+    left = np.array([names[column] for column in columns], object)
     return MatrixFile(
         [runs[row] for row in rows],
-        [left[number] for number in kept],
-        np.ascontiguousarray(scores[:, kept]),
-        0 if lacking else int(is_missing.sum()),
-        [topic for topic in left if topic in lacking],
+        left[~is_dropped].tolist(),
+        np.ascontiguousarray(scores[:, ~is_dropped]),
+        0 if is_dropped.any() else int(is_missing.sum()),
+        left[is_dropped].tolist(),
     )

@@ -73,10 +73,10 @@ def compare(
         kept = list(dict.fromkeys(find_baseline(name, runs) for name in baselines))
         others = [file for file in dict.fromkeys(runs) if file not in kept]
     if not (kept and others) and len(others) != 2:
+        kind, kinds = ("systems", "systems") if files.of_scores.scores else ("run files", "files")
         raise BadSetting(
-            f"Two different {'systems' if files.of_scores.scores else 'run files'} can be compared, but the number of "
-            f"{'systems' if files.of_scores.scores else 'files'} is {len(others)}. Name two, or say with which run the "
-            "others are compared: --baseline RUN."
+            f"Two different {kind} can be compared, but the number of {kinds} is {len(others)}. Name two, or say with "
+            "which run the others are compared: --baseline RUN."
         )
     scored = scored or score_files(files, [*others, *kept])
     if scored is None:

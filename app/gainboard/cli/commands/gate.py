@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Final
 
@@ -87,12 +87,19 @@ def gate(
         print(f"{write_baseline} has {scored.names[0]}: {', '.join(scored.labels)}")
         return 0
     if at.named:
-        names, pairs = (files.qrels, files.runs[0]), _pairs_of_server(at, files)
+        names, pairs, query = (files.qrels, files.runs[0]), list[PairedScores](), dict[str, Any](files.parameters)
+        with at.connect() as gainboard:
+            compared = gainboard.compare(at.collection, files.runs[0], files.qrels, files.metrics, **query)
+        for pair in compared.comparisons:
+            rows = sorted((row.topic, row.b, row.a) for row in pair.topics)
+            rows += [(topic, np.nan, np.nan) for topic in pair.topics_undefined]
+            topics, old, new = zip(*rows, strict=True)
+            pairs.append(PairedScores(pair.metric, topics, np.array(old), np.array(new)))
     elif baseline:
         kept = Baseline.read(baseline)
-        new = _scored(files if files.metrics else replace(files, metrics=list(kept.scores), names="gainboard"))
-        old = kept.fit(baseline, new, files.qrels)
-        names, pairs = (kept.run, new.names[0]), paired_scores(new, old, new.by_topic[:, 0])
+        run = _scored(files if files.metrics else replace(files, metrics=list(kept.scores), names="gainboard"))
+        of_old = kept.fit(baseline, run, files.qrels)
+        names, pairs = (kept.run, run.names[0]), paired_scores(run, of_old, run.by_topic[:, 0])
     else:
         both = files.score_systems(()) if files.of_scores.scores else _scored(files)
         names, pairs = (both.names[0], both.names[1]), paired_scores(both, *both.by_topic.swapaxes(0, 1))
@@ -110,17 +117,3 @@ def _scored(files: FilesToCompare) -> ScoredFiles:
     if scored is None or scored.refused:
         raise Told
     return scored
-
-
-def _pairs_of_server(at: OneCollection, names: FilesToCompare) -> Sequence[PairedScores]:
-    """Return the scores of two runs of a server by topic, which its comparison has."""
-    query: Any = names.parameters
-    with at.connect() as gainboard:
-        compared = gainboard.compare(at.collection, names.runs[0], names.qrels, names.metrics, **query)
-    pairs = []
-    for pair in compared.comparisons:
-        rows = sorted((row.topic, row.b, row.a) for row in pair.topics)
-        rows += [(topic, np.nan, np.nan) for topic in pair.topics_undefined]
-        topics, old, new = zip(*rows, strict=True)
-        pairs.append(PairedScores(pair.metric, topics, np.array(old), np.array(new)))
-    return pairs

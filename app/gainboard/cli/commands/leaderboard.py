@@ -137,9 +137,8 @@ def leaderboard(
         tell_of_topics([board.topic_group, *board.by_group])
         for line in _remarks_on(board):
             print(line, file=sys.stderr)
-        print(
-            format_table(_table(board, bool(at.runs or at.of_scores.scores)), weights=has_colours(sys.stdout)), end=""
-        )
+        table = _table(board, is_of_files=bool(at.runs or at.of_scores.scores))
+        print(format_table(table, weights=has_colours(sys.stdout)), end="")
 
 
 def _rank_scores(at: CorrectableCampaign, metrics: Sequence[str], query: LeaderboardOptions) -> Leaderboard:
@@ -149,8 +148,7 @@ def _rank_scores(at: CorrectableCampaign, metrics: Sequence[str], query: Leaderb
     """
     from gainboard.client.answers import Leaderboard  # noqa: PLC0415 (with Pydantic, and what follows with NumPy)
     from gainboard.evaluation.boards import file_boards  # noqa: PLC0415
-    from gainboard.evaluation.boards.leaderboard import ALPHA, SEED, BoardGroups  # noqa: PLC0415
-    from gainboard.statistics.bootstrap_range import BootstrapRange  # noqa: PLC0415
+    from gainboard.evaluation.boards.leaderboard import BoardGroups  # noqa: PLC0415
 
     unfit = [name for name in ("qrels", "runs", "named", "server") if getattr(at, name)]
     if unfit := [*unfit, *(name for name, value in query.items() if value and name not in ("by", "top"))]:
@@ -161,27 +159,17 @@ def _rank_scores(at: CorrectableCampaign, metrics: Sequence[str], query: Leaderb
     files, people = at.of_scores, None
     if at.corrected_by:
         people = replace(files, scores=[at.corrected_by], is_sample=True).read()
-    board = file_boards.leaderboard(
-        scores=files.read(),
-        metrics=metrics,
-        by=query.get("by"),
-        corrected_by=people,
-        direction=files.direction,
-        missing=files.missing,
-    )
+    options = {"corrected_by": people, "direction": files.direction, "missing": files.missing}
+    board = file_boards.leaderboard(scores=files.read(), metrics=metrics, by=query.get("by"), **options)
     test = board.groups
-    values: dict[str, Any] = {"groups_test": None, "no_groups_because": test}
-    if isinstance(test, BoardGroups):
-        settings = {"name": BootstrapRange.name, "alpha": ALPHA, "seed": SEED, "draws": test.draws}
-        settings |= {"detectable_difference": test.detectable}
-        counts = {"topics": test.topics, "pairs": test.pairs, "different_pairs": test.different_pairs}
-        counts["missing"] = test.missing
-        values = {"groups_test": settings | counts, "no_groups_because": None}
-    rows = []
-    for row in board.rows[: query.get("top")]:
-        mean = {label: None if math.isnan(mean) else mean for label, mean in row.means.items()}
-        said = {"rank": row.rank, "name": row.run, "team": row.run, "mean": mean, "interval": row.intervals}
-        rows.append(said | {"groups": list(row.groups), "rank_set": row.rank_set})
+    values: dict[str, Any] = {"groups_test": test.described() if isinstance(test, BoardGroups) else None}
+    values["no_groups_because"] = test if isinstance(test, str) else None
+    rows = [
+        {"rank": row.rank, "name": row.run, "team": row.run, "interval": row.intervals, "groups": list(row.groups)}
+        | {"mean": {label: None if math.isnan(mean) else mean for label, mean in row.means.items()}}
+        | {"rank_set": row.rank_set}
+        for row in board.rows[: query.get("top")]
+    ]
     values |= {"collection": NAME, "qrels_version": None, "withheld": {}, "rows": rows, "rows_total": len(board.rows)}
     values |= {"by": board.by, "metrics": board.metrics, "asked": board.scores.label_by_expression}
     return Leaderboard.model_validate(values | {"topics_scored": board.scores.topics_scored(), "notes": board.notes})

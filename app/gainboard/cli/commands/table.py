@@ -12,20 +12,20 @@ from gainboard.cli.files import expand_folders
 from gainboard.cli.printing import format_table
 from gainboard.cli.progress import has_colours
 from gainboard.cli.scored_files import ScoredFiles, named_for_paper, score_files
-from gainboard.evaluation.boards.paper_tables import TESTS, PaperTable, paper_table
+from gainboard.evaluation.boards.paper_tables import TESTS, MeansTable, paper_table
 from gainboard.statistics.significance import Correction
 
 
-def _text(table: PaperTable) -> str:
+def _text(table: MeansTable) -> str:
     return "\n".join([format_table(table.printed, weights=has_colours(sys.stdout)), *table.printed.notes, ""])
 
 
-FORMS: Final[Mapping[str, Callable[[PaperTable], str]]] = {
+FORMS: Final[Mapping[str, Callable[[MeansTable], str]]] = {
     "table": _text,
-    "csv": PaperTable.to_csv,
-    "latex": PaperTable.to_latex,
-    "markdown": PaperTable.to_markdown,
-    "html": PaperTable.to_html,
+    "csv": MeansTable.to_csv,
+    "latex": MeansTable.to_latex,
+    "markdown": MeansTable.to_markdown,
+    "html": MeansTable.to_html,
 }
 
 

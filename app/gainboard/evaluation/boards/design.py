@@ -121,10 +121,8 @@ def design_topics(question: DesignQuestion) -> NeededTopics:
     if question.method == "detect":
         assert question.topics is not None
         alpha = question.alpha / math.comb(question.runs or 2, 2)
-        shown, is_doubled = (
-            detectable_difference(question.topics, variance, alpha, power),
-            question.variance is not None,
-        )
+        shown = detectable_difference(question.topics, variance, alpha, power)
+        is_doubled = question.variance is not None
         return NeededTopics(question.topics, power, None, variance, is_doubled, difference=shown)
     if question.method == "interval":
         assert question.width is not None

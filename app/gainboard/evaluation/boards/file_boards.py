@@ -16,8 +16,8 @@ from gainboard.errors import BadInput
 from gainboard.evaluation.boards.adjusted_boards import CorrectedBoard, TopicsJudgedTwice
 from gainboard.evaluation.boards.gates import Gate, gate_scores, paired_scores
 from gainboard.evaluation.boards.leaderboard import BoardGroups, corrected_groups, tested_groups
-from gainboard.evaluation.boards.pair_statistics import PairComparison, compare_pairs, pair_up
-from gainboard.evaluation.boards.paper_tables import PaperTable, paper_table
+from gainboard.evaluation.boards.pair_statistics import CORRECTIONS, PairComparison, compare_pairs, pair_up
+from gainboard.evaluation.boards.paper_tables import MeansTable, paper_table
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS
 from gainboard.evaluation.scoring.file_scores import FileScores, score
 from gainboard.evaluation.scoring.score_files import as_file_scores, read_score_files
@@ -113,13 +113,18 @@ def leaderboard(
     if label is None:
         raise BadInput(f"{by!r} stands for several metrics, and one can rank. Use one of: {', '.join(labels)}.")
     row = labels.index(label)
-    corrected = None
+    corrected, notes = None, list(scored.notes)
     if corrected_by is not None:
         if scores is None:
             raise BadInput("corrected_by is for scores that were computed elsewhere: scores=FILE.")
         is_read = isinstance(corrected_by, ScoresFile)
         people = corrected_by if is_read else read_score_files(corrected_by, sample=True, **reading)
         corrected = correct_files(table, people)
+        (trusted, topics), weight = corrected.by_metric[row].counted, corrected.by_metric[row].weight
+        notes.append(
+            f"Means are corrected by people on {trusted} of {topics} topics (weight {weight:.2f}). This holds only if "
+            "these topics are a random sample."
+        )
     every = corrected.means if corrected else table.means
     metric, means = table.metrics[row], every[row]
     ranked = rank_by_mean(table.names, -means if metric.is_reversed else means)
@@ -136,20 +141,11 @@ def leaderboard(
     rows = []
     for rank, run in ranked:
         name, means_of_run = table.names[run], dict(zip(labels, every[:, run].tolist(), strict=True))
-        ends = [
-            None if math.isnan(ends[0]) or has_none else ends
-            for ends, has_none in zip(zip(low[run], high[run], strict=True), geometric, strict=True)
-        ]
-        intervals = dict(zip(labels, ends, strict=True))
+        intervals = {
+            label: None if has_none or math.isnan(ends[0]) else (ends[0], ends[1])
+            for label, has_none, *ends in zip(labels, geometric, low[run], high[run], strict=True)
+        }
         rows.append(FileRank(rank, name, means_of_run, intervals, rank_sets.get(name), letters.get(name, ())))
-    notes = list(scored.notes)
-    if corrected:
-        trusted, topics = corrected.by_metric[row].counted
-        weight = corrected.by_metric[row].weight
-        notes.append(
-            f"Means are corrected by people on {trusted} of {topics} topics (weight {weight:.2f}). This holds only if "
-            "these topics are a random sample."
-        )
     return FileBoard(label, labels, rows, groups, notes, table)
 
 
@@ -177,6 +173,7 @@ def correct_files(table: ScoreTable, people: ScoresFile) -> CorrectedBoard:
 
 def _scored(qrels: Table, runs: Any, scores: Any, metrics: Sequence[str], options: dict[str, Any]) -> FileScores:
     """Return the scores of runs by judgments, or those that were computed elsewhere."""
+    metrics = [metrics] if isinstance(metrics, str) else metrics
     if scores is None:
         if qrels is None or runs is None:
             raise BadInput("Give judgments and runs, or scores=FRAME, which were computed elsewhere.")
@@ -214,8 +211,7 @@ class FilePairs(Framed):
                 row |= {"difference": gaps.difference, "low": gaps.low, "high": gaps.high}
                 row |= {"effect_size": gaps.effect_size, "detectable": gaps.detectable}
                 row |= {test.name: test.asl for test in gaps.tests}
-                row |= {"holm": gaps.tests[0].asl_holm, "benjamini-hochberg": gaps.tests[0].asl_benjamini_hochberg}
-                row["max-t"] = next((test.asl_max_t for test in gaps.tests if test.asl_max_t is not None), None)
+                row |= {name: gaps.corrected(name) for name in CORRECTIONS}
                 if equivalence := gaps.equivalence:
                     row |= {"tost": equivalence.asl, "tost_holm": equivalence.asl_holm}
             rows.append(row)
@@ -242,11 +238,10 @@ def compare(
     Raise BadInput for a baseline that is no run, for a margin that is not above 0, and for other than two runs without
     a baseline.
     """
-    expressions = [metrics] if isinstance(metrics, str) else list(metrics)
     baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
     if scores is not None and runs is not None:
         options["systems"], runs = [*([runs] if isinstance(runs, str) else runs), *baselines], None
-    scored = _scored(qrels, runs, scores, expressions, options)
+    scored = _scored(qrels, runs, scores, metrics, options)
     if unknown := [name for name in baselines if name not in scored.runs]:
         raise BadInput(f"There is no run {unknown[0]!r} to be a baseline. Available: {', '.join(scored.runs)}.")
     if margin is not None and not margin > 0:
@@ -284,7 +279,7 @@ def gate(
     names, runs = ("old", "new"), None if scores is not None else {"old": old, "new": new}
     if scores is not None:
         options["systems"] = names = (str(old), str(new))
-    scored = _scored(qrels, runs, scores, [metrics] if isinstance(metrics, str) else metrics, options)
+    scored = _scored(qrels, runs, scores, metrics, options)
     pairs = paired_scores(scored.scores, *scored.scores.by_topic.swapaxes(0, 1))
     return gate_scores(names, pairs, margin, combination, scored.notes)
 
@@ -301,11 +296,11 @@ def table(
     label: str = "means",
     asl: bool = False,
     **options: Any,
-) -> PaperTable:
+) -> MeansTable:
     """Return the table of a paper, as `gainboard table` does: means, and where runs differ from the `baseline`.
 
     Without a baseline, runs have letters as on a board. `asl` adds the corrected levels in print. Everything else is
     as for `gainboard.leaderboard`. Raise BadInput for a baseline that is no run, or a label that is no slug.
     """
-    scored = _scored(qrels, runs, scores, [metrics] if isinstance(metrics, str) else metrics, options)
+    scored = _scored(qrels, runs, scores, metrics, options)
     return paper_table(scored.scores, baseline=baseline, correction=correction, caption=caption, label=label, asl=asl)

@@ -14,13 +14,7 @@ from gainboard.errors import BadInput
 from gainboard.evaluation.scoring.scores import ScoreTable
 from gainboard.notation.frames import Framed
 from gainboard.notation.texts import read_number
-from gainboard.statistics.gates import (
-    ALPHA,
-    combined_levels,
-    one_sided_tests,
-    verdict_of,
-    verdict_of_all,
-)
+from gainboard.statistics.gates import ALPHA, combined_levels, one_sided_tests, verdict_of, verdict_of_all
 from gainboard.statistics.means import round_scores, unit_of
 from gainboard.statistics.topic_sets import detectable_difference, t_test_design
 from gainboard.vocabulary import Combination, Verdict
@@ -168,8 +162,8 @@ def gate_scores(
     for metric, worse, not_worse in zip(alone, *combined_levels(levels[:, 0], levels[:, 1], combination), strict=True):
         verdict = verdict_of(worse, not_worse)
         needed = metric.topics_needed if verdict == "cannot tell" else None
-        corrected = replace(metric, level_worse=float(worse), level_not_worse=float(not_worse))
-        metrics.append(replace(corrected, verdict=verdict, topics_needed=needed))
+        corrected: dict[str, Any] = {"level_worse": float(worse), "level_not_worse": float(not_worse)}
+        metrics.append(replace(metric, verdict=verdict, topics_needed=needed, **corrected))
     return Gate(*names, combination, metrics, notes)
 
 
@@ -181,7 +175,16 @@ def _gate_alone(pair: PairedScores, margin: str, alpha: float) -> GatedMetric:
         raise BadInput(f"{pair.label}: both runs have a score on {len(topics)} topics. At least 2 are needed.")
     old, new = pair.old[is_scored], pair.new[is_scored]
     unit, mean = unit_of(np.stack((old, new))), float(old.mean())
-    limit, differences = _margin_under(margin, mean), (new - old) / unit
+    number = margin.strip().removesuffix("%")
+    try:
+        value = read_number(number)
+    except ValueError:
+        value = math.nan
+    limit = value / 100 * abs(mean) if number != margin.strip() else value
+    if not 0 < limit < math.inf:
+        zero = " of a mean of 0" if value > 0 else ""
+        raise BadInput(f"{margin!r}{zero} is not a margin. Give a number above 0, such as 0.01, or a share of OLD: 2%")
+    differences = (new - old) / unit
     tests = one_sided_tests(differences[np.newaxis], np.array([limit / unit]))
     difference, low, high, worse, not_worse = (float(values[0]) for values in tests[:5])
     variance, rounded = float(differences.var(ddof=1)), round_scores(differences)
@@ -209,17 +212,3 @@ def _gate_alone(pair: PairedScores, margin: str, alpha: float) -> GatedMetric:
         left_out=[pair.topics[place] for place in np.flatnonzero(~is_scored).tolist()],
         losses=[(topics[row], float(old[row]), float(new[row]), float(new[row] - old[row])) for row in lost],
     )
-
-
-def _margin_under(margin: str, old: float) -> float:
-    """Return the margin in the units of a metric, under which the old run has this mean. Raise BadInput."""
-    number = margin.strip().removesuffix("%")
-    try:
-        value = read_number(number)
-    except ValueError:
-        value = math.nan
-    limit = value / 100 * abs(old) if number != margin.strip() else value
-    if not 0 < limit < math.inf:
-        zero = " of a mean of 0" if value > 0 else ""
-        raise BadInput(f"{margin!r}{zero} is not a margin. Give a number above 0, such as 0.01, or a share of OLD: 2%")
-    return limit

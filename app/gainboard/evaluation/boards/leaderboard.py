@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -405,6 +405,12 @@ class BoardGroups:
         """The best and the worst rank that each run may have."""
         sets = self.told_apart.rank_sets.tolist()
         return {name: (best, worst) for name, (best, worst) in zip(self.names, sets, strict=True)}
+
+    def described(self) -> dict[str, Any]:
+        """Return the test and its settings as a board has them, over HTTP and offline."""
+        settings = {"name": bootstrap_range.BootstrapRange.name, "alpha": ALPHA, "seed": SEED, "draws": self.draws}
+        pairs = {"pairs": self.pairs, "different_pairs": self.different_pairs, "detectable_difference": self.detectable}
+        return settings | pairs | {"topics": self.topics, "missing": self.missing}
 
     @property
     def draws(self) -> int:

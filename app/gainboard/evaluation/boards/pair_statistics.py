@@ -33,6 +33,7 @@ from gainboard.statistics.draws import Indices
 from gainboard.statistics.means import TINY, effects_of, mean_intervals, round_scores, tost_levels, unit_of
 from gainboard.statistics.multiple_comparisons import benjamini_hochberg, holm, holm_thresholds, needed_resamples
 from gainboard.statistics.significance import (
+    Correction,
     Outcome,
     SignificanceSettings,
     SignificanceTest,
@@ -49,6 +50,8 @@ ALPHA: Final = 0.05
 """The significance level under which a difference is significant."""
 TESTS: Final = ("t-test", "randomisation", "paired-bootstrap", "wilcoxon", "sign")
 """The tests of single pairs. The first one says which topics decide. The bootstrap range, of all runs, is the last."""
+CORRECTIONS: Final[Sequence[Correction]] = ("holm", "benjamini-hochberg", "max-t")
+"""The corrections that a comparison shows beside each other."""
 SEED: Final = 0
 """The seed of tests that draw: equal requests have equal answers."""
 
@@ -124,6 +127,16 @@ class PairStatistics:
     turning: Sequence[str]
     tipping: Sequence[str]
     equivalence: Equivalence | None
+
+    def corrected(self, correction: Correction) -> float | None:
+        """Return the level of the t-test after a correction, or that of the paired bootstrap after `max-t`.
+
+        With `max-t` it is None for pairs that have scores on different topics.
+        """
+        if correction == "max-t":
+            return next((test.asl_max_t for test in self.tests if test.asl_max_t is not None), None)
+        of_t = self.tests[0]
+        return {"none": of_t.asl, "holm": of_t.asl_holm, "benjamini-hochberg": of_t.asl_benjamini_hochberg}[correction]
 
 
 @dataclass(frozen=True)
@@ -221,7 +234,7 @@ def compare_pairs(
         differences = np.ascontiguousarray(by_run[first] - by_run[second])
         unit = unit_of(by_run)
         lacking = np.isnan(differences)
-        groups = _alike_pairs(differences / unit, lacking, topics)
+        groups = _AlikePairs.of(differences / unit, lacking, topics)
         statistics = _statistics(metric, by_run, pairs, groups, margin, unit)
         left_out = [scores.topics[topic] for topic in np.flatnonzero(nowhere).tolist()]
         for (one, other), gaps, lacks, of_pair in zip(pairs, differences, lacking, statistics, strict=True):
@@ -246,29 +259,30 @@ def compare_pairs(
 
 
 class _AlikePairs(NamedTuple):
-    """Pairs of which both runs have scores on the same `topics`: their places, and their differences [pairs, topics].
+    """Pairs of which both runs have scores on the same `topics`, at least two. Without missing scores, these are all.
 
-    Without missing scores, these are all pairs.
+    They are in `places` among all pairs, and a `part` of the pairs of all groups, group by group.
     """
 
     places: Indices
+    part: slice
     differences: Floats
     topics: Sequence[str]
 
-
-def _alike_pairs(differences: Floats, lacking: NDArray[np.bool_], topics: Sequence[str]) -> list[_AlikePairs]:
-    """Return the pairs in groups that lack the same topics. `differences` is float64 [pairs, topics], NaN if so."""
-    if not lacking.any():
-        return [_AlikePairs(np.arange(len(differences)), differences, topics)]
-    by_lack: dict[bytes, list[int]] = {}
-    for place, lacks in enumerate(lacking):
-        by_lack.setdefault(lacks.tobytes(), []).append(place)
-    groups = []
-    for of_group in by_lack.values():
-        places, kept = np.array(of_group, np.intp), np.flatnonzero(~lacking[of_group[0]])
-        of_topics = [topics[topic] for topic in kept.tolist()]
-        groups.append(_AlikePairs(places, np.ascontiguousarray(differences[np.ix_(places, kept)]), of_topics))
-    return groups
+    @classmethod
+    def of(cls, differences: Floats, lacking: NDArray[np.bool_], topics: Sequence[str]) -> list[_AlikePairs]:
+        """Return the groups of pairs that lack the same topics. `differences` is [pairs, topics], NaN if lacking."""
+        by_lack: dict[bytes, list[int]] = {}
+        for place, lacks in enumerate(lacking):
+            by_lack.setdefault(lacks.tobytes(), []).append(place)
+        groups, start = [], 0
+        for of_group in by_lack.values():
+            places, kept = np.array(of_group, np.intp), np.flatnonzero(~lacking[of_group[0]])
+            if len(kept) >= 2:
+                part, of_topics = slice(start, start + len(places)), [topics[topic] for topic in kept.tolist()]
+                groups.append(cls(places, part, np.ascontiguousarray(differences[np.ix_(places, kept)]), of_topics))
+                start = part.stop
+        return groups
 
 
 def _mean(scores: Floats) -> float:
@@ -292,46 +306,39 @@ def _statistics(
     unit: float,
 ) -> Sequence[PairStatistics | None]:
     statistics: list[PairStatistics | None] = [None] * len(pairs)
-    groups = [group for group in groups if len(group.topics) >= 2]
     if not groups or metric.is_geometric:
         return statistics
     # The corrections are for all pairs together, whichever topics each of them has.
     places = np.concatenate([group.places for group in groups])
-    tests = [list(of_pair) for of_pair in zip(*(_tested(name, groups) for name in TESTS), strict=True)]
-    by_range = _by_range(scores / unit, pairs, groups)
+    tests = list(zip(*(_tested(name, groups) for name in TESTS), _by_range(scores / unit, pairs, groups), strict=True))
     alphas = holm_thresholds(np.concatenate([t_levels(group.differences) for group in groups]), ALPHA)
     asls = np.full(len(places), np.nan)
     if margin is not None:
         asls = np.concatenate([tost_levels(group.differences, margin / unit) for group in groups])
-    holm_of_tost, start = holm(asls), 0
+    holm_of_tost = holm(asls)
     for group in groups:
-        scaled, topics, part = group.differences, group.topics, slice(start, start + len(group.places))
+        scaled, topics, part = group.differences, group.topics, group.part
         effects = effects_of(scaled * unit)
-        low, high = mean_intervals(scaled, 1 - 2 * ALPHA)
+        variances = scaled.var(axis=1, ddof=1).tolist()
+        seen = [detectable_difference(len(topics), variance, ALPHA / len(places)) for variance in variances]
+        deciding = [_named(topics, deciding_topics(*pair)) for pair in zip(scaled, alphas[part].tolist(), strict=True)]
         turning = tipping = [list[str]()] * len(scaled)
         if len(topics) >= 3:
             turning, tipping = (
                 [_named(topics, np.flatnonzero(row)) for row in pivotal]
                 for pivotal in pivotal_topics(scaled, alphas[part])
             )
-        sizes, variances = effects_of(scaled).size.tolist(), scaled.var(axis=1, ddof=1).tolist()
-        for row, place in enumerate(group.places.tolist()):
-            number = start + row
-            equivalence = None
-            if margin is not None:
-                levels = _or_none(float(asls[number])), _or_none(float(holm_of_tost[number]))
-                equivalence = Equivalence(margin, *levels, float(low[row] * unit), float(high[row] * unit))
-            shown = detectable_difference(len(topics), variances[row], ALPHA / len(places))
-            statistics[place] = PairStatistics(
-                *(float(effects.difference[row]), float(effects.low[row]), float(effects.high[row]), sizes[row]),
-                None if shown is None else shown * unit,
-                [*tests[number], by_range[number]],
-                _named(topics, deciding_topics(scaled[row], float(alphas[number]))),
-                turning[row],
-                tipping[row],
-                equivalence,
-            )
-        start = part.stop
+        equivalence: Sequence[Equivalence | None] = [None] * len(scaled)
+        if margin is not None:
+            low, high = mean_intervals(scaled, 1 - 2 * ALPHA)
+            levels = (map(_or_none, of_pairs[part].tolist()) for of_pairs in (asls, holm_of_tost))
+            columns = (*levels, (low * unit).tolist(), (high * unit).tolist())
+            equivalence = [Equivalence(margin, *pair) for pair in zip(*columns, strict=True)]
+        ends = (effects.difference.tolist(), effects.low.tolist(), effects.high.tolist())
+        sizes, shown = effects_of(scaled).size.tolist(), [size and size * unit for size in seen]
+        of_pairs = map(PairStatistics, *ends, sizes, shown, tests[part], deciding, turning, tipping, equivalence)
+        for place, of_pair in zip(group.places.tolist(), of_pairs, strict=True):
+            statistics[place] = of_pair
     return statistics
 
 
@@ -390,14 +397,12 @@ def _by_range(scores: Floats, pairs: Sequence[tuple[int, int]], groups: Sequence
         gaps = np.array([means[pairs[place][0]] - means[pairs[place][1]] for place in places.tolist()])
     resamples = affordable_resamples(runs, topics)
     levels = range_levels(gaps, bootstrap_ranges(scores, resamples, SEED))
-    tests, start = list[PairTest](), 0
+    tests: list[PairTest] = []
     for group in groups:
-        part = levels[start : start + len(group.places)]
-        start += len(group.places)
-        for asl, doubt in zip(
-            part.tolist(), _doubts(find_test(name), group.differences, Outcome(asl=part)), strict=True
-        ):
-            tests.append(PairTest(name, title, asl, None, None, None, resamples, None, SEED, doubt))
+        asls = levels[group.part]
+        doubts = _doubts(find_test(name), group.differences, Outcome(asl=asls))
+        of_pairs = zip(asls.tolist(), doubts, strict=True)
+        tests += [PairTest(name, title, asl, None, None, None, resamples, None, SEED, doubt) for asl, doubt in of_pairs]
     return tests
 
 

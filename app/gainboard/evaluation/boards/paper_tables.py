@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from gainboard.errors import BadInput
 from gainboard.evaluation.boards.leaderboard import tested_groups
-from gainboard.evaluation.boards.pair_statistics import ALPHA, PairComparison, compare_pairs, pair_up
+from gainboard.evaluation.boards.pair_statistics import ALPHA, compare_pairs, pair_up
 from gainboard.evaluation.scoring.scores import ScoreTable
 from gainboard.exhibits import Cell, Column, Marked, Noted, Table, csv_line, mark_best_of_column
 from gainboard.exhibits.latex import as_latex
@@ -30,14 +29,14 @@ TESTS: Final[Mapping[Correction, str]] = {
 
 
 @dataclass(frozen=True)
-class PaperTable(Framed):
+class MeansTable(Framed):
     """The means of runs under metrics, as values and for print."""
 
     values: Mapping[str, list[Any]]
     printed: Table
 
     def __repr__(self) -> str:
-        return f"<PaperTable: {len(self.printed.rows)} runs>"
+        return f"<MeansTable: {len(self.printed.rows)} runs>"
 
     def columns(self) -> dict[str, list[Any]]:
         """Return `run`, and for each label the mean and what is said of it.
@@ -74,7 +73,7 @@ def paper_table(
     caption: str | None = None,
     label: str = "means",
     asl: bool = False,
-) -> PaperTable:
+) -> MeansTable:
     """Return the table. Differences from the baseline are those of `compare`, and letters those of `leaderboard`.
 
     Raise BadInput for a baseline that is no run, or the only one.
@@ -83,7 +82,7 @@ def paper_table(
     if baseline is not None and (baseline not in names or len(names) < 2):
         raise BadInput(f"The baseline {baseline!r} needs other runs beside it. Available: {', '.join(names)}.")
     pairs = compare_pairs(scores, pair_up(names, [baseline])) if baseline else ()
-    compared = {(pair.label, pair.names[0]): pair for pair in pairs}
+    tested = {(pair.label, pair.names[0]): pair.statistics for pair in pairs if pair.statistics}
     values: dict[str, list[Any]] = {"run": list(names)}
     columns: list[tuple[Column, Sequence[Cell]]] = [(Column("run", align="left"), list(names))]
     notes = [f"{short[name]} is {name}." for name in scores.labels if short[name] != name]
@@ -91,15 +90,13 @@ def paper_table(
         name, group = metric.label, short[metric.label]
         values[name] = means
         if baseline:
-            levels = [_level(compared.get((name, run)), correction) for run in names]
-            marks = [
-                ""
-                if level is None or level >= ALPHA
-                else "better"
-                if operator.gt(*compared[name, run].means)
-                else "worse"
-                for run, level in zip(names, levels, strict=True)
+            of_runs = [tested.get((name, run)) for run in names]
+            levels = [None if of_run is None else of_run.corrected(correction) for of_run in of_runs]
+            gains = [
+                of_run.difference if of_run and level is not None and level < ALPHA else 0
+                for of_run, level in zip(of_runs, levels, strict=True)
             ]
+            marks = ["better" if gain > 0 else "worse" if gain < 0 else "" for gain in gains]
             signs = [SIGNS.get(mark, "") for mark in marks]
             values |= {f"{name} level": levels, f"{name} mark": marks}
         else:
@@ -120,14 +117,4 @@ def paper_table(
     by_letters = f"Runs that share no letter under a metric are told apart (bootstrap range test, {ALPHA:g})."
     caption = caption or f"Mean scores over {max((scores.topics_scored() or {'': 0}).values())} topics"
     mark, notes = "the best mean under a metric", [*notes, how if baseline else by_letters]
-    return PaperTable(values, Table.of_columns(label.removeprefix("tab:"), caption, columns, mark=mark, notes=notes))
-
-
-def _level(pair: PairComparison | None, correction: Correction) -> float | None:
-    """Return the corrected level of a pair; None for the baseline itself, and under a metric without tests."""
-    if pair is None or pair.statistics is None:
-        return None
-    if correction == "max-t":
-        return next((test.asl_max_t for test in pair.statistics.tests if test.asl_max_t is not None), None)
-    of_t = pair.statistics.tests[0]
-    return {"none": of_t.asl, "holm": of_t.asl_holm, "benjamini-hochberg": of_t.asl_benjamini_hochberg}[correction]
+    return MeansTable(values, Table.of_columns(label.removeprefix("tab:"), caption, columns, mark=mark, notes=notes))

@@ -103,20 +103,18 @@ def _score_answers(nuggets: Any, answers: Any, stray: Stray, sample: bool) -> Sc
     for run, digits in assigned.items():
         if lacks := len(of_topics.texts) - len(digits):
             notes.append(f"{lacks:,} of {len(of_topics.texts):,} topics have no answer of {run}, which scores 0 there")
-    judged = {topic for verdicts in cited.values() for topic in verdicts}
-    topics, systems = sorted({*of_topics.texts, *judged}, key=str.encode), list(dict.fromkeys((*assigned, *cited)))
-    of_support, scores = sorted(judged, key=str.encode), dict[str, Floats]()
+    supported = sorted({topic for of_run in cited.values() for topic in of_run}, key=str.encode)
     by_family: list[tuple[str, list[str], dict[str, Any], dict[str, Floats]]] = [
         ("nuggets", [*of_topics.texts], assigned, score_nuggets(of_topics.importance, [*assigned.values()])),
-        ("support", of_support, cited, score_support(of_support, [*cited.values()])),
+        ("support", supported, cited, score_support(supported, [*cited.values()])),
     ]
+    files = []
     for family, of_family, runs, by_metric in by_family:
-        at = np.ix_([systems.index(run) for run in runs], [topics.index(topic) for topic in of_family])
         unjudged = np.array([[sample and topic not in verdicts for topic in of_family] for verdicts in runs.values()])
-        for metric, table in by_metric.items() if runs else ():
-            scores[f"{family}:{metric}"] = np.full((len(systems), len(topics)), np.nan)
-            scores[f"{family}:{metric}"][at] = np.where(unjudged, np.nan, table)
-    return ScoresFile(systems, topics, scores, notes)
+        tables = by_metric.items() if runs else ()
+        scores = {f"{family}:{metric}": np.where(unjudged, np.nan, table) for metric, table in tables}
+        files.append((family, ScoresFile([*runs], of_family, scores, notes)))
+    return _join(files)
 
 
 def _name_sources(scores: Any) -> Iterator[tuple[str, Path | bytes]]:
@@ -139,7 +137,23 @@ def _name_sources(scores: Any) -> Iterator[tuple[str, Path | bytes]]:
     elif isinstance(scores, bytes):
         yield "score", scores
     elif hasattr(scores, "columns"):
-        yield "score", _frame_as_csv(scores)
+        # A frame becomes CSV by what it can do, and not by its class: pandas and polars need not be installed. Without
+        # columns of topics and values, its rows are systems unless it says otherwise.
+        names, known = [str(name).lower() for name in scores.columns], (*NAMES["system"], *NAMES["topic"])
+        is_long = all(any(usual in names for usual in NAMES[role]) for role in ("topic", "value"))
+        is_named = is_long or (bool(names) and names[0] in known)
+        if not hasattr(scores, "to_csv"):  # polars
+            frame = scores if is_named or not names else scores.rename({scores.columns[0]: "system"})
+            text = str(frame.fill_nan(None).write_csv())
+        elif is_long or (is_named and type(scores.index).__name__ == "RangeIndex"):
+            text = str(scores.to_csv(index=False))
+        else:
+            has_names = type(scores.index).__name__ != "RangeIndex"
+            is_text = not has_names and getattr(scores.iloc[:, 0].dtype, "kind", "O") not in "iufb"
+            frame = scores.set_index(scores.columns[0]) if is_text else scores
+            corner = str(frame.index.name or "")
+            text = str(frame.to_csv(index_label=corner if corner.lower() in known else "system"))
+        yield "score", text.encode()
     elif isinstance(scores, Mapping):
         try:
             yield "score", json.dumps(scores).encode()
@@ -150,25 +164,6 @@ def _name_sources(scores: Any) -> Iterator[tuple[str, Path | bytes]]:
             yield from _name_sources(member)
     else:
         raise BadInput(f"{type(scores).__name__} is not a file, a frame or a dictionary of scores.")
-
-
-def _frame_as_csv(frame: Any) -> bytes:
-    """Return a frame as CSV. Without columns of topics and values, its rows are systems unless it says otherwise."""
-    # By what frames can do, and not by class: pandas and polars need not be installed.
-    names = [str(name).lower() for name in frame.columns]
-    is_long = all(any(usual in names for usual in NAMES[role]) for role in ("topic", "value"))
-    known = (*NAMES["system"], *NAMES["topic"])
-    if hasattr(frame, "to_csv"):
-        if is_long or (type(frame.index).__name__ == "RangeIndex" and names and names[0] in known):
-            return str(frame.to_csv(index=False)).encode()
-        has_names = type(frame.index).__name__ != "RangeIndex"
-        if not has_names and getattr(frame.iloc[:, 0].dtype, "kind", "O") not in "iufb":
-            frame = frame.set_index(frame.columns[0])
-        corner = str(frame.index.name or "")
-        return str(frame.to_csv(index_label=corner if corner.lower() in known else "system")).encode()
-    if not is_long and names and names[0] not in known:
-        frame = frame.rename({frame.columns[0]: "system"})
-    return str(frame.fill_nan(None).write_csv()).encode()
 
 
 def _join(files: Sequence[tuple[str, ScoresFile]]) -> ScoresFile:
@@ -185,13 +180,13 @@ def _join(files: Sequence[tuple[str, ScoresFile]]) -> ScoresFile:
         at = np.ix_([row_of[system] for system in file.systems], [column_of[topic] for topic in file.topics])
         for metric, table in file.scores.items():
             for row, column in np.argwhere(~(np.isnan(scores[metric][at]) | np.isnan(table))).tolist():
-                cell, topic = (file.systems[row], metric), file.topics[column]
-                where = f"system {quoted(cell[0])}, topic {quoted(topic)}, metric {quoted(metric)}"
+                system, topic = file.systems[row], file.topics[column]
                 other = next(
                     other
                     for other, earlier in files[:number]
-                    if metric in earlier.scores and cell[0] in earlier.systems and topic in earlier.topics
+                    if metric in earlier.scores and system in earlier.systems and topic in earlier.topics
                 )
+                where = f"system {quoted(system)}, topic {quoted(topic)}, metric {quoted(metric)}"
                 problem = f"{where}: {other} and {name} both have a score. Keep one of the two"
                 faults.add("duplicate-score", problem, topic=topic.encode())
             scores[metric][at] = np.where(np.isnan(table), scores[metric][at], table)
@@ -238,8 +233,7 @@ def as_file_scores(
             by_topic[holes], gaps = missing, gaps & ~holes
             notes.append(f"{said}: each is {missing:g}")
     bound = [UploadedMetric(name, name, direction) for name in names]
-    arrays = ScoreArrays(
-        by_topic, mean_all(bound, by_topic), np.asarray(gaps.all(axis=1)), np.count_nonzero(gaps[0], axis=1)
-    )
+    undefined, missing_topics = np.asarray(gaps.all(axis=1)), np.count_nonzero(gaps[0], axis=1)
+    arrays = ScoreArrays(by_topic, mean_all(bound, by_topic), undefined, missing_topics)
     table = ScoreTable(bound, {name: name for name in names}, shown, file.topics, arrays)
     return FileScores(table, [f"{note[0].upper()}{note[1:]}." for note in notes])

@@ -94,12 +94,8 @@ def put_matrix(
     if view.collection.has_scores_alone:
         require_names(file.runs, "system")
         require_names(file.topics, "topic")
-    statements = {
-        "direction": settings.direction,
-        "low": settings.low,
-        "high": settings.high,
-        "missing": None if settings.missing == "refuse" else settings.missing,
-    }
+    missing = None if settings.missing == "refuse" else settings.missing
+    statements = {"direction": settings.direction, "low": settings.low, "high": settings.high, "missing": missing}
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
@@ -138,20 +134,13 @@ def put_matrix(
 def _expected_matrix(
     workspace: Workspace, tx: Transaction, view: View, matrix: str, settings: MatrixSettings
 ) -> Expected:
-    missing, low, high, measure = settings.checked(), settings.low, settings.high, settings.measure
+    limits = (settings.low, settings.high, settings.checked(), settings.measure, settings.run)
     if view.collection.has_scores_alone:
-        return Expected(None, None, low, high, missing, measure, settings.run, matrix)
+        return Expected(None, None, *limits, matrix)
     newest = qrels.find(tx, view.collection.id)
     judged = judged_topics(workspace, tx, newest).topics if newest else ()
-    return Expected(
-        runs=frozenset(run.name for run in runs.page(tx, view.collection.id)),
-        topics=frozenset((*(view.collection.topics or ()), *judged)) or None,
-        low=low,
-        high=high,
-        missing=missing,
-        measure=measure,
-        run=settings.run,
-    )
+    names = frozenset(run.name for run in runs.page(tx, view.collection.id))
+    return Expected(names, frozenset((*(view.collection.topics or ()), *judged)) or None, *limits)
 
 
 def _read(chunks: Chunks, *, limits: FileLimits, expected: Expected, form: MatrixForm | None) -> MatrixFile:

@@ -17,7 +17,7 @@ import numpy as np
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.runs.join import JudgedTopics
 from gainboard.metrics import Judgments
-from gainboard.notation.texts import is_slug
+from gainboard.notation.texts import is_slug, without_signs
 from gainboard.store import blobs, qrels, runs, score_matrices, teams
 from gainboard.store.arrays import pack_names
 from gainboard.store.database import Transaction
@@ -30,7 +30,6 @@ COLUMNS = "topics"
 _MOST_CHARACTERS = 120
 _MOST_OF_NAME = 1000
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
-_NO_SLUG = re.compile("[^A-Za-z0-9._-]+")
 
 
 def name_systems(live: Sequence[Run], systems: Iterable[str]) -> dict[str, str]:
@@ -41,7 +40,7 @@ def name_systems(live: Sequence[Run], systems: Iterable[str]) -> dict[str, str]:
     names, taken = {run.tag: run.name for run in live}, {run.name for run in live}
     for system in systems:
         if system not in names:
-            plain = _NO_SLUG.sub("-", system).strip("-._")[:_MOST_CHARACTERS]
+            plain = without_signs(system)[:_MOST_CHARACTERS]
             name = first = system if is_slug(system) else plain or "system"
             number = 1
             while name in taken:
