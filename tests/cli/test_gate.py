@@ -201,6 +201,8 @@ def test_the_command_takes_two_systems_of_a_file_of_scores(tmp_path, capsys):
         found = gainboard.gate(scores=by_topic, old="slow", new="fast", margin=0.5, direction=direction)
         ours, theirs = said["metrics"][0], json.loads(json.dumps(found.to_dict()))["metrics"][0]
         assert {**ours, "metric": ""} == {**theirs, "metric": ""}
+    after = as_json(capsys, "--scores", str(tmp_path / "ms.csv"), "slow", "fast", "--margin", "0.5", code=0)
+    assert (after["old"], after["new"]) == ("slow", "fast")
     assert "There are no scores of the system 'none'" in gate(capsys, "none", "fast", *options, code=2).err
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Self
 
 from gainboard.cli.command import Argument, Option
 from gainboard.cli.files import RUN_FILES, Reading, open_counted, short_names, unpacked
@@ -55,6 +55,15 @@ class FilesToCompare(FilesToScore):
         RUN_FILES,
     ] = ()
     of_scores: ScoreFiles
+
+    def with_systems(self) -> Self:
+        """Return the same with those of --scores that are no files as systems: the option takes all that follow it."""
+        given = self.of_scores.scores
+        files = [name for name in given if Path(name).exists()]
+        if not files or len(files) == len(given):
+            return self
+        first, *others = [*filter(None, (self.qrels, *self.runs)), *(name for name in given if name not in files)]
+        return replace(self, qrels=first, runs=others, of_scores=replace(self.of_scores, scores=files))
 
     def score_systems(self, baselines: Sequence[str]) -> ScoredFiles:
         """Return the scores of the systems that are named, or of all. Raise BadSetting for options about judgments."""

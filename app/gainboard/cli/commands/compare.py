@@ -63,6 +63,7 @@ def compare(
     error. If a file has faults, its pairs are left out, and the exit code is 1.
     """
     scored: ScoredFiles | None = None
+    files = files.with_systems()
     if files.of_scores.scores:
         scored = files.score_systems(baselines)
         kept, others = list(baselines), [name for name in scored.names if name not in baselines]

@@ -75,6 +75,7 @@ def gate(
         raise Misuse("--all and --any exclude each other")
     if (margin is None) == (write_baseline is None):
         raise Misuse("give --margin, or --write-baseline FILE")
+    files = files.with_systems()
     others = [other for other in (at.named, baseline, write_baseline, files.of_scores.scores) if other]
     if len(files.runs) != (1 if others else 2) or len(others) > 1:
         raise Misuse(
