@@ -78,9 +78,7 @@ def change(
     `seen` are the settings as the sender read them. Values that are as the sender read them change nothing. Raise
     SettingsChanged where somebody else has changed what the sender changes.
     """
-    with workspace.database.writing() as tx:
-        view = visibility.open_locked(tx, principal, name)
-        view.require_organiser()
+    with visibility.changing(workspace, principal, name) as (tx, view):
         old = view.collection
         # A form sends all settings back. What its sender has only read is no change, and undoes nobody else's.
         queries = collections.find_queries(tx, old.id)

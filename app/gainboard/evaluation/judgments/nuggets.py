@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gainboard.errors import Conflict, NotFound, TooLarge
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked
+from gainboard.evaluation.access.visibility import View, changing, organising, reading_judgments
 from gainboard.evaluation.judgments.versions import judged_topics
 from gainboard.evaluation.runs.intake import Body, Intake
 from gainboard.evaluation.runs.run_files import NO_LIMITS, Chunks
@@ -54,9 +54,7 @@ def put_nuggets(
 
     The bytes of the newest version are no new version. Raise FaultyFile with all faults.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
+    with organising(workspace, principal, name) as (tx, view):
         topics = _topics(workspace, tx, view.collection)
     with Intake(body, workspace.limits) as intake:
         pieces, size = [], 0
@@ -67,9 +65,7 @@ def put_nuggets(
                 raise TooLarge(f"The file has more than {MOST_BYTES:,} bytes. Leave out topics", limit=MOST_BYTES)
         content = b"".join(pieces)
         file = read_nuggets([content], workspace.limits, topics, stray)
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         newest, now = nuggets.find_newest(tx, view.collection.id), workspace.now()
         if newest and newest.sha256 == intake.sha256:
             return SeenNuggets(newest, in_use=True)
@@ -91,9 +87,7 @@ def put_nuggets(
 
 def publish_nuggets(workspace: Workspace, principal: Principal, name: str, version: int) -> SeenNuggets:
     """Publish a draft, or a version that was replaced (organisers): the scores of all answers follow."""
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         stored = _require(tx, view, version)
         if stored == nuggets.find_newest(tx, view.collection.id):
             return SeenNuggets(stored, in_use=True)
@@ -117,9 +111,7 @@ def _publish(
 
 def discard_nuggets(workspace: Workspace, principal: Principal, name: str, version: int) -> None:
     """Discard a draft (organisers). Raise Conflict for a version that was published."""
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         stored = _require(tx, view, version)
         if stored.published_at is not None:
             raise Conflict(f"Version {version} of the nuggets was published. Only drafts can be discarded.")
@@ -131,9 +123,7 @@ def list_nuggets(
     workspace: Workspace, principal: Principal, name: str, after: int | None = None, limit: int | None = None
 ) -> list[SeenNuggets]:
     """Return the versions of the nuggets by number, for principals who may see the judgments; drafts for organisers."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         newest = nuggets.find_newest(tx, view.collection.id)
         versions = nuggets.page(tx, view.collection.id, drafts=view.organises, after=after, limit=limit)
         return [SeenNuggets(version, version == newest) for version in versions]
@@ -141,9 +131,7 @@ def list_nuggets(
 
 def read_file(workspace: Workspace, principal: Principal, name: str, version: int) -> bytes:
     """Return the file of a version as it was uploaded, decompressed."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         return nuggets.content_of(tx, _require(tx, view, version).id)
 
 
@@ -193,9 +181,7 @@ def put_verdicts(
     Verdicts on nuggets replace those of the same judge on the same run, and so do those on citations. A `run_id` that
     no run has becomes a run without a ranking, of the team or of one with its name. Raise FaultyFile with all faults.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
+    with organising(workspace, principal, name) as (tx, view):
         newest = nuggets.find_newest(tx, view.collection.id)
         current = nuggets_of(tx, newest.id) if newest else None
         topics = _topics(workspace, tx, view.collection)
@@ -203,9 +189,7 @@ def put_verdicts(
         file = intake.read(
             partial(_read_verdicts, limits=workspace.limits, nuggets=current, topics=topics, stray=stray)
         )
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         collection, now = view.collection, workspace.now()
         if nuggets.find_newest(tx, collection.id) != newest:
             raise Conflict("The nuggets were changed while the file was read. Send the file again.")
@@ -340,9 +324,7 @@ def count_nuggets(
     workspace: Workspace, principal: Principal, name: str, judge: str
 ) -> tuple[JudgedAnswers, dict[str, list[JudgedNugget]]]:
     """Return what a judge has judged, and how many runs have each nugget, by topic. Raise NotFound without any."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         every = _require_judge(tx, view, judge)
         newest = nuggets.find_newest(tx, view.collection.id)
         current = nuggets_of(tx, newest.id) if newest else NuggetSet({}, {})
@@ -385,9 +367,7 @@ def compare_judges(
 
     Labels that are none of the known ones are no verdicts. Raise NotFound for a judge without verdicts.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         newest = nuggets.find_newest(tx, view.collection.id)
         current = nuggets_of(tx, newest.id) if newest else NuggetSet({}, {})
         of_judges: list[dict[tuple[str, str], str]] = []
@@ -425,9 +405,7 @@ def compare_judges(
 
 def list_judges(workspace: Workspace, principal: Principal, name: str) -> list[JudgedAnswers]:
     """Return what each judge has judged, by name, for principals who may see the judgments."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         newest = nuggets.find_newest(tx, view.collection.id)
         every = nuggets.list_verdicts(tx, view.collection.id)
         by_judge = groupby(every, key=lambda verdicts: verdicts.judge)

@@ -190,9 +190,7 @@ def list_versions(
     workspace: Workspace, principal: Principal, name: str, judgments: str, after: int | None, limit: int
 ) -> list[SeenQrels]:
     """List a set's versions by number, for principals who may see its judgments; drafts only for organisers."""
-    with workspace.database.reading() as tx:
-        view = visibility.open_collection(tx, principal, name)
-        view.require_judgments()
+    with visibility.reading_judgments(workspace, principal, name) as (tx, view):
         view.require_judged("it has no qrels")
         require_set(tx, view, judgments)
         versions = qrels.page(tx, view.collection.id, judgments, drafts=view.organises, after=after, limit=limit)
@@ -202,9 +200,7 @@ def list_versions(
 
 def find_version(workspace: Workspace, principal: Principal, name: str, named: VersionName) -> SeenQrels:
     """Return one version, for principals who may see the judgments."""
-    with workspace.database.reading() as tx:
-        view = visibility.open_collection(tx, principal, name)
-        view.require_judgments()
+    with visibility.reading_judgments(workspace, principal, name) as (tx, view):
         view.require_judged("it has no qrels")
         stored = select(tx, view, named)
         in_use = stored == qrels.find(tx, view.collection.id, named._replace(version=None))

@@ -250,9 +250,7 @@ class SeenSet:
 
 def list_sets(workspace: Workspace, principal: Principal, name: str) -> list[SeenSet]:
     """List the judgment sets that this principal sees, by name, for principals who may see the judgments."""
-    with workspace.database.reading() as tx:
-        view = visibility.open_collection(tx, principal, name)
-        view.require_judgments()
+    with visibility.reading_judgments(workspace, principal, name) as (tx, view):
         view.require_judged("it has no judgment sets")
         sets = qrels.page_sets(tx, view.collection.id, hidden=view.organises)
         names = sorted([OFFICIAL, *(judgments.name for judgments in sets)], key=str.encode)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked
+from gainboard.evaluation.access.visibility import View, changing, organising, reading_judgments
 from gainboard.evaluation.judgments.versions import judged_topics
 from gainboard.evaluation.releases.releases import held_matrix
 from gainboard.evaluation.runs.intake import Body, Intake
@@ -83,9 +83,7 @@ def put_matrix(
     if is_of_answers(matrix):
         message = f"{matrix!r} is the name of the scores of answers, which follow from verdicts. Choose another name."
         raise InvalidRequest.at("path.matrix", "reserved-name", message)
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
+    with organising(workspace, principal, name) as (tx, view):
         if view.collection.has_scores_alone and settings.missing is None:
             settings = replace(settings, missing=LEAVE_OUT)
         expected = _expected_matrix(workspace, tx, view, matrix, settings)
@@ -100,9 +98,7 @@ def put_matrix(
         "high": settings.high,
         "missing": None if settings.missing == "refuse" else settings.missing,
     }
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         collection, now, systems = view.collection, workspace.now(), dict[str, str]()
         if collection.has_scores_alone:
             live = runs.page(tx, collection.id)
@@ -162,9 +158,7 @@ def list_matrices(
     workspace: Workspace, principal: Principal, name: str, after: str | None = None, limit: int = 500
 ) -> list[ScoreMatrix]:
     """Return the newest version of each matrix by name, for principals who may see the judgments."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         return score_matrices.page(tx, view.collection.id, after, limit)
 
 
@@ -172,9 +166,7 @@ def find_matrix(
     workspace: Workspace, principal: Principal, name: str, matrix: str, version: int | None = None
 ) -> tuple[ScoreMatrix, NDArray[np.float64]]:
     """Return a version of a matrix with its scores, the newest without a number. Raise NotFound."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         versions = [stored for stored in _require(tx, view, matrix) if version in (None, stored.version)]
         if not versions:
             raise NotFound(f"The score matrix {matrix!r} has no version {version}. Without a number, it is the newest.")
@@ -183,9 +175,7 @@ def find_matrix(
 
 def delete_matrix(workspace: Workspace, principal: Principal, name: str, matrix: str) -> None:
     """Delete all versions of a matrix (organisers). Jobs about them keep their results."""
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         versions = _require(tx, view, matrix)
         held = held_matrix(tx, principal, view.collection, matrix)
         score_matrices.delete(tx, versions, workspace.now())
