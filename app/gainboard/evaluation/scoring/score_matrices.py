@@ -15,19 +15,17 @@ from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import View, changing, organising, reading_judgments
-from gainboard.evaluation.judgments.versions import judged_topics
+from gainboard.evaluation.judgments.versions import known_topics
 from gainboard.evaluation.releases.releases import held_matrix
-from gainboard.evaluation.runs.intake import Body, Intake
-from gainboard.evaluation.runs.run_files import Chunks
+from gainboard.evaluation.runs.intake import Body, Intake, read_by
 from gainboard.evaluation.scoring.systems import follow_matrices, name_systems, require_names
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import csv_line
 from gainboard.notation.texts import is_slug, read_number
-from gainboard.store import collections, qrels, runs, score_matrices
+from gainboard.store import collections, runs, score_matrices
 from gainboard.store.database import Transaction
 from gainboard.store.records import ScoreMatrix
-from gainboard.trec import FileLimits
-from gainboard.trec.score_matrices import Expected, MatrixFile, Missing, read_score_matrix
+from gainboard.trec.score_matrices import Expected, Missing, read_score_matrix
 from gainboard.vocabulary import LEAVE_OUT, Direction, MatrixForm, is_of_answers
 
 
@@ -88,7 +86,8 @@ def put_matrix(
             settings = replace(settings, missing=LEAVE_OUT)
         expected = _expected_matrix(workspace, tx, view, matrix, settings)
     with Intake(body, workspace.limits) as intake:
-        file = intake.read(partial(_read, limits=workspace.limits, expected=expected, form=settings.form))
+        options: dict[str, Any] = {"limits": workspace.limits, "expected": expected, "form": settings.form}
+        file = intake.read(partial(read_by, read_score_matrix, **options))
     if view.collection.has_scores_alone:
         require_names(file.runs, "system")
         require_names(file.topics, "topic")
@@ -106,10 +105,9 @@ def put_matrix(
             systems = {name: system for system, name in names.items()}
             file = replace(file, runs=[names[system] for system in file.runs])
         last = score_matrices.find_newest(tx, collection.id, matrix)
-        if last and all(getattr(last, name) == value for name, value in statements.items()):
-            axes_are_same = (list(last.runs), list(last.topics)) == (file.runs, file.topics)
-            if axes_are_same and np.array_equal(score_matrices.scores_of(tx, last), file.scores, equal_nan=True):
-                return last, False
+        says_the_same = all(getattr(last, name) == value for name, value in statements.items()) if last else False
+        if last and says_the_same and score_matrices.has_scores(tx, last, file.runs, file.topics, file.scores):
+            return last, False
         stored = score_matrices.add(
             tx,
             file.scores,
@@ -137,21 +135,15 @@ def _expected_matrix(
     missing, low, high, measure = settings.checked(), settings.low, settings.high, settings.measure
     if view.collection.has_scores_alone:
         return Expected(None, None, low, high, missing, measure, settings.run, matrix)
-    newest = qrels.find(tx, view.collection.id)
-    judged = judged_topics(workspace, tx, newest).topics if newest else ()
     return Expected(
         runs=frozenset(run.name for run in runs.page(tx, view.collection.id)),
-        topics=frozenset((*(view.collection.topics or ()), *judged)) or None,
+        topics=known_topics(workspace, tx, view.collection),
         low=low,
         high=high,
         missing=missing,
         measure=measure,
         run=settings.run,
     )
-
-
-def _read(chunks: Chunks, *, limits: FileLimits, expected: Expected, form: MatrixForm | None) -> MatrixFile:
-    return read_score_matrix(chunks(), limits, expected, form)
 
 
 def list_matrices(
