@@ -53,7 +53,8 @@ class NuggetSet:
         """
         fitting, lacking = {}, 0
         for topic, digits in answered.items():
-            verdict = dict(zip(earlier.texts[topic], digits, strict=True))
+            # A damaged row may have fewer digits, or another topic.
+            verdict = dict(zip(earlier.texts.get(topic, ()), digits, strict=False))
             texts = self.texts.get(topic, [])
             lacking += (absent := sum(text not in verdict for text in texts))
             if texts and not absent:

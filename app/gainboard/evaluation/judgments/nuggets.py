@@ -97,7 +97,7 @@ def _publish(
     last = nuggets.find_newest(tx, collection.id)
     # The version published last is in use, so no two may have the same time, even if the clock did not move.
     later = last.published_at + timedelta(microseconds=1) if last and last.published_at else now
-    published = nuggets.publish(tx, version.id, max(now, later))
+    published = nuggets.change(tx, version.id, published_at=max(now, later))
     audit.record(tx, principal, "nuggets-published", str(version.version), collection, sha256=version.sha256)
     unfit: list[str] = []
     for judge, _ in groupby(nuggets.list_verdicts(tx, collection.id), key=lambda verdicts: verdicts.judge):
@@ -112,7 +112,7 @@ def discard_nuggets(workspace: Workspace, principal: Principal, name: str, versi
         stored = _require(tx, view, version)
         if stored.published_at is not None:
             raise Conflict(f"Version {version} of the nuggets was published. Only drafts can be discarded.")
-        nuggets.discard(tx, stored.id, workspace.now())
+        nuggets.change(tx, stored.id, discarded_at=workspace.now())
         audit.record(tx, principal, "nuggets-discarded", str(version), view.collection, sha256=stored.sha256)
 
 
