@@ -125,8 +125,18 @@ def read_row(record: type[R], row: Mapping[Any, Any], **more: Any) -> R:
     """Return the record of a row, and of what does not come from its table. Its `damage` names what is damaged."""
     values = {**row, **more}
     if damage := find_damage(record, row):
-        values |= {fault.column: _stand_in(record, fault.column, row[fault.column]) for fault in damage}
-        if "damage" in _checks(record):
+        checks = _checks(record)
+        for name in (fault.column for fault in damage):
+            if record is Collection and name == "kind":  # jobs have kinds, too
+                values[name] = "judged"
+            elif name in _STAND_INS:
+                values[name] = _STAND_INS[name]
+            elif (record, name) in _RULES:
+                # Lists show the unknown name, which a later version may have written.
+                values[name] = str(row[name])
+            else:
+                values[name] = next(value for value in _USUAL if _is_allowed(checks[name], value))
+        if "damage" in checks:
             values["damage"] = (*values.get("damage", ()), *damage)
         if record is Collection and any(fault.column != "policy" for fault in damage):
             values |= _HIDDEN
@@ -202,14 +212,3 @@ def _is_allowed(check: Callable[[Any], object], value: Any) -> bool:
         return check(value) is not False or value is False
     except ValidationError:
         return False
-
-
-def _stand_in(record: type[Any], name: str, value: Any) -> Any:
-    if record is Collection and name == "kind":  # jobs have kinds, too
-        return "judged"
-    if name in _STAND_INS:
-        return _STAND_INS[name]
-    if (record, name) in _RULES:
-        # Lists show the unknown name, which a later version may have written.
-        return str(value)
-    return next(value for value in _USUAL if _is_allowed(_checks(record)[name], value))

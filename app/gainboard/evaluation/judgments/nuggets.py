@@ -220,7 +220,7 @@ class AnswerScores(NamedTuple):
     topics: Sequence[str]
     by_metric: Mapping[str, Floats]
     unjudged: NDArray[np.bool_]
-    """Where nothing was judged, because the judge has a sample of the topics alone, or has judged other nuggets.
+    """Nothing was judged here, because the judge has a sample of the topics alone, or has judged other nuggets.
     Elsewhere, a run that does not answer a topic has 0."""
 
 
