@@ -181,20 +181,14 @@ class Campaign:
         facts_of_topics, lines = self._facts(), []
         for position, team in enumerate(TEAMS):
             for topic, facts in facts_of_topics.items():
-                ease, *luck = _uniform(bits, len(facts) + 1).tolist()
-                share = (0.25 + 0.5 * position / (len(TEAMS) - 1)) * (0.4 + 1.2 * ease)
+                luck = _uniform(bits, len(facts) + 1)
+                share = (0.25 + 0.5 * position / (len(TEAMS) - 1)) * (0.4 + 1.2 * luck[0])
                 # The first facts are well known, and hardly any run has the last one.
-                known_by = [1.6 * (1 - number / len(facts)) for number in range(len(facts))]
-                levels = np.array(
-                    [
-                        2 * (chance < share * known) or int(chance < (share + PARTLY) * known)
-                        for chance, known in zip(luck, known_by, strict=True)
-                    ]
-                )
+                known_by = 1.6 * (1 - np.arange(len(facts)) / len(facts))
+                levels = np.where(luck[1:] < share * known_by, 2, luck[1:] < (share + PARTLY) * known_by)
                 levels = np.clip(levels + lenient * _shift(_uniform(others, len(facts))), 0, 2)
-                assigned = [
-                    {**fact, "assignment": LABELS[level]} for fact, level in zip(facts, levels.tolist(), strict=True)
-                ]
+                labels = [LABELS[level] for level in levels.tolist()]
+                assigned = [fact | {"assignment": label} for fact, label in zip(facts, labels, strict=True)]
                 lines.append(json.dumps({"qid": topic, "run_id": f"{team}-1", "nuggets": assigned}) + "\n")
         return "".join(lines)
 

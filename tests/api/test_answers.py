@@ -201,6 +201,12 @@ def test_a_faulty_file_stores_nothing(lab):
     assert refused(put(lab, "score-matrices/nuggets--all", "run,1\nrun-0,1\n")) == (422, "invalid-request")
 
 
+def test_scores_of_answers_are_no_setting_of_a_judged_collection(lab):
+    refusal = lab.change(metrics=["AP", "nuggets:vital_strict"])
+    assert codes(refusal) == ["uploaded-scores"]
+    assert "Name it in a request" in refusal.json()["detail"]
+
+
 def test_answers_are_compared_and_analysed_as_rankings_are(lab):
     judge(lab, "".join(assigned(f"{n % 3}{n // 2}2", f"run-{n}") for n in range(4)) + assigned("222", "rag"))
     pair = lab.get("/compare", run=["run-0", "rag"], metric=STRICT)

@@ -12,6 +12,7 @@ from sqlalchemy import JSON, String, event
 from gainboard.store.audit import digest
 from gainboard.store.damage import RECORDS, find_damage
 from gainboard.store.tables import UtcTime
+from tests.api.test_answers import assigned, cited, nuggets
 from tests.world.campaigns import refused, slug
 from tests.world.laboratories import TOPICS, Laboratory
 from tests.world.people import Person
@@ -47,6 +48,9 @@ class Damaged(Laboratory):
         client = self.organiser
         client.put(f"{self.path}/topic-groups/even", json=TOPICS[:4]).raise_for_status()
         client.put(f"{self.path}/score-matrices/mine", content=MATRIX).raise_for_status()
+        client.put(f"{self.path}/nuggets", content=nuggets()).raise_for_status()
+        said = assigned("210") + cited("run-1", [["full"]])
+        client.put(f"{self.path}/answers/official", content=said).raise_for_status()
         self.put_qrels(judgments="second").raise_for_status()
         self.sound.release()
         client.post(f"{self.sound.path}/releases", json=FROZEN).raise_for_status()
@@ -58,12 +62,25 @@ class Damaged(Laboratory):
     @cached_property
     def whole(self):
         """Every list and page that has rows of the collection among its own, and what it shows while they are whole."""
-        below = ["runs", "tokens", "teams", "audit", "topic-groups", "score-matrices", "qrels", "leaderboard"]
+        below = [
+            "runs",
+            "tokens",
+            "teams",
+            "audit",
+            "topic-groups",
+            "score-matrices",
+            "qrels",
+            "leaderboard",
+            "nuggets",
+        ]
+        below += ["answers", "answers/official", "answers/official/agreement/official"]
         paths = [f"/v1/{each}" for each in ("collections", "jobs", "reports", "audit")]
         paths += [f"/v1/{each}?collection={self.name}" for each in ("jobs", "reports")]
         paths += [f"{self.sound.path}/releases", self.path, *(f"{self.path}/{each}" for each in below)]
         paths += ["/", f"/c/{self.name}", f"/jobs/{self.job_id}", f"/reports/{self.made['id']}"]
-        paths += [f"/c/{self.name}/{each}" for each in ("analyses", "judgments", "settings", "teams", "topics")]
+        paths += [
+            f"/c/{self.name}/{each}" for each in ("analyses", "answers", "judgments", "settings", "teams", "topics")
+        ]
         engine, said, shown = self.service.application.state.workspace.database.engine, [], {}
         event.listen(engine, "before_cursor_execute", lambda *sent: said.append(sent[2]))
         for path in paths:

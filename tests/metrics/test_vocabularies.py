@@ -226,7 +226,7 @@ def test_the_columns_of_ntcireval_in_c_are_ours_on_a_real_run():
         ours = scores.by_topic[rows, 0, scores.topics.index(topic)]
         assert dict(zip(names, ours.tolist(), strict=True)) == pytest.approx(figures, abs=6e-11), topic
     assert len(columns["by_topic"]) == 12
-    assert len(names) == 50
+    assert len(names) == 47
 
 
 def test_every_name_of_ntcireval_is_in_one_of_the_two_tables():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -21,7 +20,6 @@ from gainboard.api.queries import asked_by
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import ReadersDep
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden
-from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.evaluation.judgments import nuggets
 from gainboard.evaluation.judgments.nuggets import JudgedAnswers, SeenNuggets
 from gainboard.notation.queries import NuggetsUploadQuery, VerdictsUploadQuery
@@ -60,7 +58,7 @@ def show_judge(judged: JudgedAnswers) -> dict[str, Any]:
         "sample": any(verdicts.sample for verdicts in judged.verdicts),
         "metrics": judged.metrics,
         "new_runs": list(judged.new_runs),
-        "strays": judged.file.strays,
+        "strays": judged.strays,
     }
 
 
@@ -84,11 +82,8 @@ async def put_nuggets(
     """Upload nuggets as JSON Lines, `{"qid", "nuggets": [{"text", "importance"}]}`, as the next version (organisers).
     The scores of all answers follow.
     """
-    await run_in_threadpool(require_organiser, workspace, principal, collection)
-    async with (
-        readers.reading(principal),
-        uploads.received(request, workspace.limits.compressed_bytes, NuggetsUploadQuery, asked) as sent,
-    ):
+    sending = request, workspace, principal, readers, collection
+    async with uploads.from_organiser(*sending, NuggetsUploadQuery, asked) as sent:
         options = {name: value for name, value in sent.query.items() if value is not None}
         seen = await run_in_threadpool(nuggets.put_nuggets, workspace, principal, collection, sent.body, **options)
     location = address(request, f"/v1/collections/{collection}/nuggets/{seen.version.version}")
@@ -162,11 +157,8 @@ async def put_verdicts(
     metrics, as `nuggets:vital_strict(judge=NAME)` unless the judge is `official`. A `run_id` that no run has becomes a
     run without a ranking.
     """
-    await run_in_threadpool(require_organiser, workspace, principal, collection)
-    async with (
-        readers.reading(principal),
-        uploads.received(request, workspace.limits.compressed_bytes, VerdictsUploadQuery, asked) as sent,
-    ):
+    sending = request, workspace, principal, readers, collection
+    async with uploads.from_organiser(*sending, VerdictsUploadQuery, asked) as sent:
         options = {name: value for name, value in sent.query.items() if value is not None}
         put = nuggets.put_verdicts
         judged = await run_in_threadpool(put, workspace, principal, collection, judge, sent.body, **options)
@@ -206,10 +198,5 @@ def compare_judges(
     """Return how two judges agree on the nuggets that both have judged, by importance (principals who may see the
     judgments).
     """
-    rows = [asdict(row) for row in nuggets.compare_judges(workspace, principal, collection, judge, other)]
-    shown = [
-        {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
-        | {"confusion": row["confusion"].tolist(), "nuggets": int(row["confusion"].sum())}
-        for row in rows
-    ]
-    return JudgesAgreement.model_validate({"judge": judge, "other": other, "items": shown})
+    rows = nuggets.compare_judges(workspace, principal, collection, judge, other)
+    return JudgesAgreement.model_validate({"judge": judge, "other": other, "items": [row._asdict() for row in rows]})

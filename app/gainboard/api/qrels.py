@@ -31,7 +31,6 @@ from gainboard.errors import (
     ResultOutdated,
     TooManyJobs,
 )
-from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.evaluation.judgments import publication, qrels
 from gainboard.evaluation.runs.receipts import QRELS, receipt_of
 from gainboard.jobs.pools import find_pool, pool_warnings
@@ -114,11 +113,8 @@ async def put_qrels(
     before stays in use until that job has judged all runs.
     """
     workspace, principal = context.workspace, context.principal
-    await run_in_threadpool(require_organiser, workspace, principal, collection)
-    async with (
-        readers.reading(principal),
-        uploads.received(request, workspace.limits.compressed_bytes, QrelsUploadQuery, asked) as sent,
-    ):
+    sending = request, workspace, principal, readers, collection
+    async with uploads.from_organiser(*sending, QrelsUploadQuery, asked) as sent:
         wish = completed(QrelsUploadQuery, sent.query)
         columns, draft, judgments, pool = wish["columns"], wish["draft"], wish["judgments"], wish["pool"]
         made = (

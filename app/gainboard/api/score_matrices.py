@@ -26,7 +26,6 @@ from gainboard.errors import (
     HeldByRelease,
     JudgmentsHidden,
 )
-from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.evaluation.runs.receipts import MATRIX, receipt_of
 from gainboard.evaluation.scoring import score_matrices
 from gainboard.evaluation.scoring.score_matrices import MatrixSettings, csv_of_matrix
@@ -89,11 +88,8 @@ async def put_score_matrix(
     (organisers): CSV with a header, the text of `trec_eval -q`, or JSON. Then `custom:NAME` is a metric. In a
     collection of scores, the file may have any systems and topics, which then are those of the collection.
     """
-    await run_in_threadpool(require_organiser, workspace, principal, collection)
-    async with (
-        readers.reading(principal),
-        uploads.received(request, workspace.limits.compressed_bytes, ScoreMatrixUploadQuery, asked) as sent,
-    ):
+    sending = request, workspace, principal, readers, collection
+    async with uploads.from_organiser(*sending, ScoreMatrixUploadQuery, asked) as sent:
         said = {"form" if name == "format" else name: value for name, value in sent.query.items()}
         if (direction := said.get("direction")) in ("higher", "lower"):
             said["direction"] = "up" if direction == "higher" else "down"

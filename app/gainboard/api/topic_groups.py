@@ -24,7 +24,6 @@ from gainboard.errors import (
     Forbidden,
     UnsupportedMediaType,
 )
-from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.evaluation.judgments import topic_groups
 from gainboard.evaluation.judgments.topic_groups import MOST_MEMBERS, SeenGroup
 from gainboard.notation.queries import TopicGroupsQuery
@@ -73,8 +72,7 @@ async def put_topic_groups(
     """Replace all topic groups by those of a CSV file (organisers). Its header is `topic,group`, and it has a row for
     each topic of each group; a topic may be in several groups. Groups that are not in the file are deleted.
     """
-    await run_in_threadpool(require_organiser, workspace, principal, collection)
-    async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes) as sent:
+    async with uploads.from_organiser(request, workspace, principal, readers, collection) as sent:
         groups = await run_in_threadpool(topic_groups.replace_groups, workspace, principal, collection, sent.body)
     return answer(Page[TopicGroupAnswer](items=list(map(show, groups)), next_cursor=None))
 

@@ -38,7 +38,9 @@ from gainboard.errors import (
     UnsupportedEncoding,
 )
 from gainboard.evaluation.access.principals import Principal
+from gainboard.evaluation.access.visibility import require_organiser
 from gainboard.evaluation.runs.intake import IN_MEMORY_BYTES, Body
+from gainboard.evaluation.workspace import Workspace
 from gainboard.trec.bodies import READ, is_compressed
 
 ON_UPLOAD = (FaultyFile, UnsupportedEncoding, TooManyUploads, Forbidden)
@@ -293,6 +295,22 @@ def _finish(
         while chunk := file.read(1 << 20):
             digest.update(chunk)
     return Received(Body(file, encoding), query, digest.hexdigest())
+
+
+@asynccontextmanager
+async def from_organiser(
+    request: Request,
+    workspace: Workspace,
+    principal: Principal,
+    readers: Readers,
+    collection: str,
+    kind: type = NoQuery,
+    query: Mapping[str, Any] = {},
+) -> AsyncIterator[Received]:
+    """Yield what an organiser sends, as `received` does. Others are refused before they send a file in vain."""
+    await run_in_threadpool(require_organiser, workspace, principal, collection)
+    async with readers.reading(principal), received(request, workspace.limits.compressed_bytes, kind, query) as sent:
+        yield sent
 
 
 MOST_OF_A_TEAM = 4

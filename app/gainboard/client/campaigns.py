@@ -31,6 +31,7 @@ from gainboard.client.requests import (
     Upload,
     api_path,
     delete,
+    of_collection,
     read_bytes,
     read_model,
     read_text,
@@ -151,60 +152,57 @@ class CampaignCalls:
         `judgments` names a judgment set, by default the official one. A new name makes a set.
         With the id of the job that made the `pool`, warnings tell how the judgments differ from it.
         """
-        path = api_path("collections", collection, "qrels")
+        path = of_collection(collection, "qrels")
         return read_model(QrelsAnswer, Request("PUT", path, query, upload=Upload.of(as_qrels(file))))
 
     @listing
     def qrels(self, collection: str, **query: Unpack[JudgmentsQuery]) -> Pages[QrelsAnswer]:
         """List the versions of a judgment set, by number; only organisers see drafts."""
-        return Pages(Page[QrelsAnswer], api_path("collections", collection, "qrels"), query)
+        return Pages(Page[QrelsAnswer], of_collection(collection, "qrels"), query)
 
     @call
     def qrels_version(self, collection: str, version: int, **query: Unpack[JudgmentsQuery]) -> Call[QrelsAnswer]:
         """Return one version of the qrels."""
-        path = api_path("collections", collection, "qrels", version)
-        return read_model(QrelsAnswer, Request("GET", path, query))
+        return read_model(QrelsAnswer, Request("GET", of_collection(collection, "qrels", version), query))
 
     @call
     def qrels_file(self, collection: str, version: int, **query: Unpack[JudgmentsQuery]) -> Call[bytes]:
         """Return a qrels file as it was uploaded, decompressed."""
-        path = api_path("collections", collection, "qrels", version)
-        return read_bytes(Request("GET", path, query, accept="text/plain"))
+        return read_bytes(Request("GET", of_collection(collection, "qrels", version), query, accept="text/plain"))
 
     @call
     def save_qrels_file(
         self, collection: str, version: int, to: str | PathLike[str], **query: Unpack[JudgmentsQuery]
     ) -> Call[Path]:
         """Write a qrels file to a path. The file appears when it is complete."""
-        path = api_path("collections", collection, "qrels", version)
+        path = of_collection(collection, "qrels", version)
         return save_file(Request("GET", path, query, accept="text/plain", to=Path(to)))
 
     @call
     def publish_qrels(self, collection: str, version: int, **query: Unpack[JudgmentsQuery]) -> Call[QrelsAnswer]:
         """Publish a draft, or a version that another one has replaced (organisers)."""
-        path = api_path("collections", collection, "qrels", version, "publish")
-        return read_model(QrelsAnswer, Request("POST", path, query))
+        return read_model(QrelsAnswer, Request("POST", of_collection(collection, "qrels", version, "publish"), query))
 
     @call
     def discard_qrels(self, collection: str, version: int, **query: Unpack[JudgmentsQuery]) -> Call[None]:
         """Discard a draft (organisers)."""
-        return delete(api_path("collections", collection, "qrels", version), query)
+        return delete(of_collection(collection, "qrels", version), query)
 
     @listing
     def judgment_sets(self, collection: str) -> Pages[JudgmentSetAnswer]:
         """List the judgment sets by name, such as those of several assessors; the official one is among them."""
-        return Pages(Page[JudgmentSetAnswer], api_path("collections", collection, "judgments"))
+        return Pages(Page[JudgmentSetAnswer], of_collection(collection, "judgments"))
 
     @call
     def change_judgment_set(self, collection: str, judgments: str, state: SetState) -> Call[JudgmentSetAnswer]:
         """Release a judgment set (`"released"`), or hide it again (`"hidden"`) (organisers)."""
-        path = api_path("collections", collection, "judgments", judgments)
+        path = of_collection(collection, "judgments", judgments)
         return read_model(JudgmentSetAnswer, Request("PATCH", path, json={"state": state}))
 
     @call
     def delete_judgment_set(self, collection: str, judgments: str) -> Call[None]:
         """Delete a judgment set with all its versions (organisers)."""
-        return delete(api_path("collections", collection, "judgments", judgments))
+        return delete(of_collection(collection, "judgments", judgments))
 
     @call
     def impact(
@@ -218,34 +216,34 @@ class CampaignCalls:
         **query: Unpack[ImpactOptions],
     ) -> Call[ImpactAnswer]:
         """Return what a version of the qrels, such as a draft, changes against another version (organisers)."""
-        path = api_path("collections", collection, "qrels", version, "impact")
+        path = of_collection(collection, "qrels", version, "impact")
         return read_model(ImpactAnswer, Request("GET", path, {"metric": metrics, "run": runs, **query}))
 
     @listing
     def teams(self, collection: str) -> Pages[TeamAnswer]:
         """List the teams whose runs the token may see, by name."""
-        return Pages(Page[TeamAnswer], api_path("collections", collection, "teams"))
+        return Pages(Page[TeamAnswer], of_collection(collection, "teams"))
 
     @call
     def create_team(self, collection: str, name: str) -> Call[TeamAnswer]:
         """Create a team (organisers)."""
-        path = api_path("collections", collection, "teams")
+        path = of_collection(collection, "teams")
         return read_model(TeamAnswer, Request("POST", path, json={"name": name}, once=True))
 
     @call
     def team(self, collection: str, name: str) -> Call[TeamAnswer]:
         """Return one team."""
-        return read_model(TeamAnswer, Request("GET", api_path("collections", collection, "teams", name)))
+        return read_model(TeamAnswer, Request("GET", of_collection(collection, "teams", name)))
 
     @call
     def delete_team(self, collection: str, name: str) -> Call[None]:
         """Delete a team that has sent no run, with its tokens and invitations (organisers)."""
-        return delete(api_path("collections", collection, "teams", name))
+        return delete(of_collection(collection, "teams", name))
 
     @listing
     def tokens(self, collection: str) -> Pages[TokenAnswer]:
         """List the records of the collection's tokens, with revoked ones (organisers)."""
-        return Pages(Page[TokenAnswer], api_path("collections", collection, "tokens"))
+        return Pages(Page[TokenAnswer], of_collection(collection, "tokens"))
 
     @call
     def create_token(
@@ -259,24 +257,23 @@ class CampaignCalls:
     ) -> Call[CreatedToken]:
         """Create a token (organisers). Its `token` is shown only this once."""
         sent = {"role": role, "team": team, "holder": holder, "expires_at": expires_at}
-        path = api_path("collections", collection, "tokens")
-        return read_model(CreatedToken, Request("POST", path, json=sent, once=True))
+        return read_model(CreatedToken, Request("POST", of_collection(collection, "tokens"), json=sent, once=True))
 
     @call
     def token(self, collection: str, token_id: str) -> Call[TokenAnswer]:
         """Return a token's record (organisers)."""
-        return read_model(TokenAnswer, Request("GET", api_path("collections", collection, "tokens", token_id)))
+        return read_model(TokenAnswer, Request("GET", of_collection(collection, "tokens", token_id)))
 
     @call
     def rotate_token(self, collection: str, token_id: str, **changes: Unpack[TokenChanges]) -> Call[CreatedToken]:
         """Replace the secret of a token, which ends at once (organisers). The new secret is shown only this once."""
-        path = api_path("collections", collection, "tokens", token_id, "rotate")
+        path = of_collection(collection, "tokens", token_id, "rotate")
         return read_model(CreatedToken, Request("POST", path, json=changes, once=True))
 
     @call
     def revoke_token(self, collection: str, token_id: str) -> Call[None]:
         """Revoke a token for good (organisers)."""
-        return delete(api_path("collections", collection, "tokens", token_id))
+        return delete(of_collection(collection, "tokens", token_id))
 
 
 class ReleaseCalls:
@@ -285,18 +282,18 @@ class ReleaseCalls:
     @call
     def freeze(self, collection: str, **settings: Unpack[ReleaseSettings]) -> Call[ReleaseAnswer]:
         """Make a release of a collection as it is now (organisers). It never changes."""
-        path = api_path("collections", collection, "releases")
+        path = of_collection(collection, "releases")
         return read_model(ReleaseAnswer, Request("POST", path, json=settings, once=True))
 
     @listing
     def releases(self, collection: str) -> Pages[ReleaseAnswer]:
         """List the releases of a collection, newest first."""
-        return Pages(Page[ReleaseAnswer], api_path("collections", collection, "releases"))
+        return Pages(Page[ReleaseAnswer], of_collection(collection, "releases"))
 
     @call
     def release(self, collection: str, number: int) -> Call[WholeRelease]:
         """Return a release with all that was frozen."""
-        return read_model(WholeRelease, Request("GET", api_path("collections", collection, "releases", number)))
+        return read_model(WholeRelease, Request("GET", of_collection(collection, "releases", number)))
 
     @call
     def import_release(self, folder: Source) -> Call[ImportedRelease]:
@@ -314,7 +311,7 @@ class ReleaseCalls:
 
         With `log=False`, the folder has no audit log.
         """
-        path = api_path("collections", collection, "releases", number, "archive")
+        path = of_collection(collection, "releases", number, "archive")
         return save_file(Request("GET", path, query, accept="application/x-tar", to=Path(to)))
 
 
@@ -329,30 +326,28 @@ class ScoreMatrixCalls:
 
         `missing` says what a missing score is: a number, `"zero"` or `"drop-topic"`. Without it, none may be missing.
         """
-        path = api_path("collections", collection, "score-matrices", name)
+        path = of_collection(collection, "score-matrices", name)
         return read_model(MatrixAnswer, Request("PUT", path, query, upload=Upload.of(file)))
 
     @listing
     def score_matrices(self, collection: str) -> Pages[MatrixAnswer]:
         """List the newest version of each score matrix, by name."""
-        return Pages(Page[MatrixAnswer], api_path("collections", collection, "score-matrices"))
+        return Pages(Page[MatrixAnswer], of_collection(collection, "score-matrices"))
 
     @call
     def score_matrix(self, collection: str, name: str, **query: Unpack[ScoreMatrixOptions]) -> Call[WholeMatrix]:
         """Return a version of a score matrix, with its scores; without a number, the newest."""
-        path = api_path("collections", collection, "score-matrices", name)
-        return read_model(WholeMatrix, Request("GET", path, query))
+        return read_model(WholeMatrix, Request("GET", of_collection(collection, "score-matrices", name), query))
 
     @call
     def score_matrix_text(self, collection: str, name: str, **query: Unpack[ScoreMatrixOptions]) -> Call[str]:
         """Return a version of a score matrix as CSV, with a row for each run; without a number, the newest."""
-        path = api_path("collections", collection, "score-matrices", name)
-        return read_text(Request("GET", path, query, accept="text/csv"))
+        return read_text(Request("GET", of_collection(collection, "score-matrices", name), query, accept="text/csv"))
 
     @call
     def delete_score_matrix(self, collection: str, name: str) -> Call[None]:
         """Delete a score matrix with all its versions (organisers)."""
-        return delete(api_path("collections", collection, "score-matrices", name))
+        return delete(of_collection(collection, "score-matrices", name))
 
 
 class AnswerCalls:
@@ -361,30 +356,28 @@ class AnswerCalls:
     @call
     def put_nuggets(self, collection: str, file: Source, **query: Unpack[NuggetsUploadQuery]) -> Call[NuggetsAnswer]:
         """Upload nuggets as JSON Lines, as the next version (organisers). The scores of all answers follow."""
-        path = api_path("collections", collection, "nuggets")
+        path = of_collection(collection, "nuggets")
         return read_model(NuggetsAnswer, Request("PUT", path, query, upload=Upload.of(file)))
 
     @listing
     def nuggets(self, collection: str) -> Pages[NuggetsAnswer]:
         """List the versions of the nuggets, by number; only organisers see drafts."""
-        return Pages(Page[NuggetsAnswer], api_path("collections", collection, "nuggets"))
+        return Pages(Page[NuggetsAnswer], of_collection(collection, "nuggets"))
 
     @call
     def nuggets_file(self, collection: str, version: int) -> Call[bytes]:
         """Return a file of nuggets as it was uploaded, decompressed."""
-        path = api_path("collections", collection, "nuggets", version)
-        return read_bytes(Request("GET", path, accept="application/x-ndjson"))
+        return read_bytes(Request("GET", of_collection(collection, "nuggets", version), accept="application/x-ndjson"))
 
     @call
     def publish_nuggets(self, collection: str, version: int) -> Call[NuggetsAnswer]:
         """Publish a draft, or a version that another one has replaced (organisers)."""
-        path = api_path("collections", collection, "nuggets", version, "publish")
-        return read_model(NuggetsAnswer, Request("POST", path))
+        return read_model(NuggetsAnswer, Request("POST", of_collection(collection, "nuggets", version, "publish")))
 
     @call
     def discard_nuggets(self, collection: str, version: int) -> Call[None]:
         """Discard a draft of the nuggets (organisers)."""
-        return delete(api_path("collections", collection, "nuggets", version))
+        return delete(of_collection(collection, "nuggets", version))
 
     @call
     def put_verdicts(
@@ -394,23 +387,23 @@ class AnswerCalls:
 
         With `sample`, the judge has judged some topics alone. A run that is new has no ranking (organisers).
         """
-        path = api_path("collections", collection, "answers", judge)
+        path = of_collection(collection, "answers", judge)
         return read_model(JudgeAnswer, Request("PUT", path, query, upload=Upload.of(file)))
 
     @listing
     def judges(self, collection: str) -> Pages[JudgeAnswer]:
         """List the judges of answers, by name."""
-        return Pages(Page[JudgeAnswer], api_path("collections", collection, "answers"))
+        return Pages(Page[JudgeAnswer], of_collection(collection, "answers"))
 
     @call
     def nugget_counts(self, collection: str, judge: str = OFFICIAL) -> Call[NuggetCounts]:
         """Return how many runs have each nugget, as a judge says."""
-        return read_model(NuggetCounts, Request("GET", api_path("collections", collection, "answers", judge)))
+        return read_model(NuggetCounts, Request("GET", of_collection(collection, "answers", judge)))
 
     @call
     def judges_agreement(self, collection: str, judge: str, other: str) -> Call[JudgesAgreement]:
         """Return how two judges agree on the nuggets that both have judged, by importance."""
-        path = api_path("collections", collection, "answers", judge, "agreement", other)
+        path = of_collection(collection, "answers", judge, "agreement", other)
         return read_model(JudgesAgreement, Request("GET", path))
 
 
@@ -420,32 +413,31 @@ class TopicGroupCalls:
     @listing
     def topic_groups(self, collection: str) -> Pages[TopicGroupAnswer]:
         """List the topic groups, by name."""
-        return Pages(Page[TopicGroupAnswer], api_path("collections", collection, "topic-groups"))
+        return Pages(Page[TopicGroupAnswer], of_collection(collection, "topic-groups"))
 
     @call
     def topic_group(self, collection: str, name: str) -> Call[WholeTopicGroup]:
         """Return one topic group, with its topics."""
-        return read_model(WholeTopicGroup, Request("GET", api_path("collections", collection, "topic-groups", name)))
+        return read_model(WholeTopicGroup, Request("GET", of_collection(collection, "topic-groups", name)))
 
     @call
     def put_topic_group(self, collection: str, name: str, topics: Sequence[str]) -> Call[WholeTopicGroup]:
         """Store a topic group in place of the one with its name (organisers)."""
-        path = api_path("collections", collection, "topic-groups", name)
+        path = of_collection(collection, "topic-groups", name)
         return read_model(WholeTopicGroup, Request("PUT", path, json=list(topics)))
 
     @call
     def delete_topic_group(self, collection: str, name: str) -> Call[None]:
         """Delete a topic group (organisers)."""
-        return delete(api_path("collections", collection, "topic-groups", name))
+        return delete(of_collection(collection, "topic-groups", name))
 
     @call
     def put_topic_groups(self, collection: str, file: Source) -> Call[Page[TopicGroupAnswer]]:
         """Replace all topic groups by those of a CSV file with the columns `topic` and `group` (organisers)."""
-        path = api_path("collections", collection, "topic-groups")
+        path = of_collection(collection, "topic-groups")
         return read_model(Page[TopicGroupAnswer], Request("PUT", path, upload=Upload.of(file)))
 
     @call
     def topic_groups_text(self, collection: str) -> Call[str]:
         """Return all topic groups as CSV, which `put_topic_groups` takes."""
-        path = api_path("collections", collection, "topic-groups")
-        return read_text(Request("GET", path, accept="text/csv"))
+        return read_text(Request("GET", of_collection(collection, "topic-groups"), accept="text/csv"))

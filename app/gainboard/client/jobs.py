@@ -20,7 +20,7 @@ from gainboard.api.models.jobs import (
 from gainboard.client.answers import Picture, ResultTable
 from gainboard.client.connections import Awaited, Blocking, call, listing
 from gainboard.client.errors import NoAnswer, Problem, WorkFailed
-from gainboard.client.requests import Call, Pages, Request, api_path, read_mapping, read_model, read_text
+from gainboard.client.requests import Call, Pages, Request, api_path, of_collection, read_mapping, read_model, read_text
 from gainboard.errors import BadInput
 from gainboard.notation.queries import LONGEST_WAIT, JobsQuery, PairsQuery, ReportsQuery
 from gainboard.vocabulary import JobState, label_of_matrix
@@ -262,13 +262,13 @@ class WorkCalls(Generic[JobT, ReportT]):
         An equal request returns the same job.
         """
         sent = {"kind": kind, "params": params}
-        return self._request_job(Request("POST", api_path("collections", collection, "jobs"), json=sent, once=True))
+        return self._request_job(Request("POST", of_collection(collection, "jobs"), json=sent, once=True))
 
     @call
     def pool(self, collection: str, /, **params: Any) -> Call[JobT]:
         """Make a pool of the runs (organisers), such as `depth=30, order="ntcir"`: a job whose table `pool` has it."""
         sent = {"kind": "pool", "params": params}
-        return self._request_job(Request("POST", api_path("collections", collection, "jobs"), json=sent, once=True))
+        return self._request_job(Request("POST", of_collection(collection, "jobs"), json=sent, once=True))
 
     @call
     def find_job(self, job_id: str) -> Call[JobT]:

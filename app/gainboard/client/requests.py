@@ -158,6 +158,11 @@ def api_path(*parts: str | int) -> str:
     return "/v1/" + "/".join(quote(_utf8(str(part)), safe="") for part in parts)
 
 
+def of_collection(name: str, *parts: str | int) -> str:
+    """Return a path of a collection. Raise BadInput as `api_path` does."""
+    return api_path("collections", name, *parts)
+
+
 def media_type(answer: httpx.Response) -> str:
     """Return the media type of an answer, without its parameters."""
     written: str = answer.headers.get("content-type", "")

@@ -23,8 +23,8 @@ from gainboard.client.requests import (
     Pages,
     Request,
     Upload,
-    api_path,
     delete,
+    of_collection,
     read_bytes,
     read_model,
     read_text,
@@ -64,65 +64,61 @@ class RunCalls:
         Organisers must give the team. The name is by default the run tag of the file. Files compressed with gzip or
         zstd are sent unchanged; other files are compressed while they are sent, if they are large.
         """
-        path = api_path("collections", collection, "runs")
+        path = of_collection(collection, "runs")
         upload = Upload.of(as_run(file, query.get("name") or "run"))
         return read_model(RunAnswer, Request("POST", path, query, upload=upload, once=True))
 
     @listing
     def runs(self, collection: str, **query: Unpack[RunsQuery]) -> Pages[RunAnswer]:
         """List the runs that the token may see, by name; without late runs if `late` is `"exclude"`."""
-        return Pages(Page[RunAnswer], api_path("collections", collection, "runs"), query)
+        return Pages(Page[RunAnswer], of_collection(collection, "runs"), query)
 
     @call
     def run(self, collection: str, name: str) -> Call[RunAnswer]:
         """Return one run."""
-        return read_model(RunAnswer, Request("GET", api_path("collections", collection, "runs", name)))
+        return read_model(RunAnswer, Request("GET", of_collection(collection, "runs", name)))
 
     @call
     def receipt(self, collection: str, name: str) -> Call[ReceiptAnswer]:
         """Return the receipt of a run: its SHA-256, size, time, team, and the entry of the audit log."""
-        path = api_path("collections", collection, "runs", name, "receipt")
-        return read_model(ReceiptAnswer, Request("GET", path))
+        return read_model(ReceiptAnswer, Request("GET", of_collection(collection, "runs", name, "receipt")))
 
     @call
     def run_metadata(self, collection: str, name: str) -> Call[RunMetadataAnswer]:
         """Return the ir_metadata of a run: the header in its file, and the values of the file beside it."""
-        path = api_path("collections", collection, "runs", name, "metadata")
-        return read_model(RunMetadataAnswer, Request("GET", path))
+        return read_model(RunMetadataAnswer, Request("GET", of_collection(collection, "runs", name, "metadata")))
 
     @call
     def put_run_metadata(self, collection: str, name: str, file: Source) -> Call[MetadataFileAnswer]:
         """Store a file of ir_metadata beside a run, such as tirex-tracker writes (its team, organisers)."""
-        path = api_path("collections", collection, "runs", name, "metadata")
+        path = of_collection(collection, "runs", name, "metadata")
         return read_model(MetadataFileAnswer, Request("PUT", path, upload=Upload.of(file)))
 
     @call
     def run_metadata_file(self, collection: str, name: str) -> Call[bytes]:
         """Return the file of ir_metadata beside a run, as it was sent."""
-        path = api_path("collections", collection, "runs", name, "metadata")
-        return read_bytes(Request("GET", path, accept="text/plain"))
+        return read_bytes(Request("GET", of_collection(collection, "runs", name, "metadata"), accept="text/plain"))
 
     @call
     def run_file(self, collection: str, name: str) -> Call[bytes]:
         """Return a run's file as it was uploaded, decompressed."""
-        return read_bytes(Request("GET", api_path("collections", collection, "runs", name), accept="text/plain"))
+        return read_bytes(Request("GET", of_collection(collection, "runs", name), accept="text/plain"))
 
     @call
     def save_run_file(self, collection: str, name: str, to: str | PathLike[str]) -> Call[Path]:
         """Write a run's file to a path. The file appears when it is complete."""
-        path = api_path("collections", collection, "runs", name)
-        return save_file(Request("GET", path, accept="text/plain", to=Path(to)))
+        return save_file(Request("GET", of_collection(collection, "runs", name), accept="text/plain", to=Path(to)))
 
     @call
     def prioritise(self, collection: str, name: str, priority: int | None) -> Call[RunAnswer]:
         """Set the place of a run among those of its team, from 1; None removes it (its team, organisers)."""
-        path = api_path("collections", collection, "runs", name)
+        path = of_collection(collection, "runs", name)
         return read_model(RunAnswer, Request("PATCH", path, json={"priority": priority}))
 
     @call
     def withdraw(self, collection: str, name: str) -> Call[None]:
         """Withdraw a run. Its name may then be used again (its team until the release, organisers)."""
-        return delete(api_path("collections", collection, "runs", name))
+        return delete(of_collection(collection, "runs", name))
 
 
 class ScoreCalls:
@@ -150,7 +146,7 @@ class ScoreCalls:
         `ties` adds what other orders of documents with equal retrieval scores would score.
         """
         asked = {"metric": metrics, "run": runs, "topics": topics_query(topics), **query}
-        return read_model(Scores, Request("GET", api_path("collections", collection, "scores"), asked))
+        return read_model(Scores, Request("GET", of_collection(collection, "scores"), asked))
 
     @call
     def scores_text(
@@ -166,8 +162,7 @@ class ScoreCalls:
     ) -> Call[str]:
         """Return scores as CSV or, for one run, in the format of trec_eval."""
         asked = {"metric": metrics, "run": runs, "topics": topics_query(topics), "format": format, **query}
-        path = api_path("collections", collection, "scores")
-        return read_text(Request("GET", path, asked, accept=_ACCEPT[format]))
+        return read_text(Request("GET", of_collection(collection, "scores"), asked, accept=_ACCEPT[format]))
 
     @call
     def leaderboard(
@@ -180,7 +175,7 @@ class ScoreCalls:
         standardised by topic over the `reference` runs. `best_per_team` keeps the best run of each team, and `top` the
         first rows. `corrected_by` names a judgment set of people that corrects the means under `judgments`.
         """
-        path = api_path("collections", collection, "leaderboard")
+        path = of_collection(collection, "leaderboard")
         return read_model(Leaderboard, Request("GET", path, {"metric": metrics, **query}))
 
     @call
@@ -194,7 +189,7 @@ class ScoreCalls:
         **query: Unpack[LeaderboardOptions],
     ) -> Call[str]:
         """Return the board as text: CSV, or a table for print. `query` has the other arguments of `leaderboard`."""
-        path = api_path("collections", collection, "leaderboard")
+        path = of_collection(collection, "leaderboard")
         return read_text(Request("GET", path, {"metric": metrics, "format": format, **query}, accept=_ACCEPT[format]))
 
     @call
@@ -211,7 +206,7 @@ class ScoreCalls:
 
         `margin` also asks whether the runs are equivalent.
         """
-        path = api_path("collections", collection, "compare")
+        path = of_collection(collection, "compare")
         return read_model(Comparison, Request("GET", path, {"run": (first, second), "metric": metrics, **query}))
 
     @call
@@ -226,7 +221,7 @@ class ScoreCalls:
         **query: Unpack[CompareOptions],
     ) -> Call[Comparison]:
         """Compare all runs, or the named runs, with each baseline. Levels are corrected for exactly these pairs."""
-        path = api_path("collections", collection, "compare")
+        path = of_collection(collection, "compare")
         asked = {"baseline": baselines, "run": runs, "metric": metrics, **query}
         return read_model(Comparison, Request("GET", path, asked))
 
@@ -235,20 +230,18 @@ class ScoreCalls:
         self, collection: str, topic: str, **query: Unpack[TopicRankingsQuery]
     ) -> Call[TopicRankingsAnswer]:
         """Return the levels that each run found for a topic, by rank, and those of the ideal ranking."""
-        path = api_path("collections", collection, "topics", topic, "rankings")
+        path = of_collection(collection, "topics", topic, "rankings")
         return read_model(TopicRankingsAnswer, Request("GET", path, query))
 
     @call
     def run_profile(self, collection: str, run: str, **query: Unpack[RunProfileQuery]) -> Call[RunProfileAnswer]:
         """Return the curves of a run: judged share and gain by rank, interpolated precision by recall."""
-        path = api_path("collections", collection, "runs", run, "profile")
-        return read_model(RunProfileAnswer, Request("GET", path, query))
+        return read_model(RunProfileAnswer, Request("GET", of_collection(collection, "runs", run, "profile"), query))
 
     @call
     def judged_shares(self, collection: str, **query: Unpack[VersionQuery]) -> Call[JudgedSharesAnswer]:
         """Return for each rank the share of judged documents down to it, of each run and in the mean."""
-        path = api_path("collections", collection, "judged-shares")
-        return read_model(JudgedSharesAnswer, Request("GET", path, query))
+        return read_model(JudgedSharesAnswer, Request("GET", of_collection(collection, "judged-shares"), query))
 
     @call
     def sweep(
@@ -261,7 +254,7 @@ class ScoreCalls:
         **query: Unpack[SweepOptions],
     ) -> Call[Sweep]:
         """Return mean scores under every combination of parameters: `gains=["3:2:1", "10:5:1"], beta=[0.1, 1, 10]`."""
-        path = api_path("collections", collection, "sweep")
+        path = of_collection(collection, "sweep")
         return read_model(Sweep, Request("GET", path, {"metric": metrics, "run": runs, **query}))
 
 

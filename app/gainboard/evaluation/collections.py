@@ -17,6 +17,7 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.collection_settings import OF_COLLECTION, OF_JUDGED, TIMES, Policy, Quotas
 from gainboard.evaluation.judgments.versions import judged_topics, select
 from gainboard.evaluation.releases.releases import held_collection
+from gainboard.evaluation.scoring.binding import is_custom
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.notation.texts import is_slug
@@ -78,9 +79,7 @@ def change(
     `seen` are the settings as the sender read them. Values that are as the sender read them change nothing. Raise
     SettingsChanged where somebody else has changed what the sender changes.
     """
-    with workspace.database.writing() as tx:
-        view = visibility.open_locked(tx, principal, name)
-        view.require_organiser()
+    with visibility.changing(workspace, principal, name) as (tx, view):
         old = view.collection
         # A form sends all settings back. What its sender has only read is no change, and undoes nobody else's.
         queries = collections.find_queries(tx, old.id)
@@ -275,6 +274,9 @@ def check(values: Mapping[str, Any]) -> None:
 def _check_metrics(expressions: Sequence[str], scale: Scale, gains: str, location: str) -> None:
     """Raise InvalidRequest for an expression that names no metric of this collection."""
     for position, expression in enumerate(expressions):
+        if is_custom(expression):
+            message = f"{expression} is stored, not computed from judgments, so it is no setting. Name it in a request."
+            raise InvalidRequest.at(f"{location}.{position}", "uploaded-scores", message)
         try:
             for metric in expand([expression], scale.highest_level):
                 resolve(metric, scale, defaults={"gains": gains})

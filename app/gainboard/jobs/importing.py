@@ -177,9 +177,9 @@ class Importing:
 
     def _create(self) -> records.Collection:
         settings = self._settings()
-        names = ["level_names", "highest_level", "gains", "depth", "intents", "order_by", "ignore_identical_ids"]
-        if self.document.settings.kind == "scores":
-            names = ["kind"]
+        names = ["kind"]
+        if self.document.settings.kind == "judged":
+            names = ["level_names", "highest_level", "gains", "depth", "intents", "order_by", "ignore_identical_ids"]
         # The last transaction sets the rest, and before it nobody sees the collection.
         hidden = {"title": "", "metrics": None, "phase": "hidden", "public": False}
         values = {"name": self.hidden_name, **{name: settings[name] for name in names}, **hidden}

@@ -10,7 +10,7 @@ from gainboard.analyses.params import AnyParams, TopicNotJudged
 from gainboard.analyses.pool import Pooling, PoolResult
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import open_collection
+from gainboard.evaluation.access.visibility import open_collection, require_organiser
 from gainboard.evaluation.judgments.versions import index_of, list_sets, select
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.access import JOBS, find_work
@@ -55,11 +55,9 @@ class PoolProgress:
 
 def judging_progress(workspace: Workspace, principal: Principal, name: str, pool: PoolResult) -> list[PoolProgress]:
     """Return the progress of judging for the version of each judgment set that is in use (organisers)."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
+    collection = require_organiser(workspace, principal, name)
     versions = [judged.in_use for judged in list_sets(workspace, principal, name)]
-    return [_progress(workspace, view.collection, pool, version) for version in versions if version is not None]
+    return [_progress(workspace, collection, pool, version) for version in versions if version is not None]
 
 
 def _progress(workspace: Workspace, collection: Collection, pool: PoolResult, version: Qrels) -> PoolProgress:

@@ -18,7 +18,7 @@ from gainboard.analyses.rejudge import RejudgeParams, Rejudging
 from gainboard.errors import BadExpression, BadGains, Conflict, InvalidRequest, TooManyJobs
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, open_collection
+from gainboard.evaluation.access.visibility import View, open_collection, organising
 from gainboard.evaluation.judgments import topic_groups, versions
 from gainboard.evaluation.judgments.reordering import change_unpublished, is_in_order
 from gainboard.evaluation.runs.run_properties import identical_runs
@@ -373,9 +373,7 @@ def change_order(workspace: Workspace, principal: Principal, name: str, params: 
 
     Return the job, or None if the change is done. Raise Conflict if a run cannot be read in this order.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
+    with organising(workspace, principal, name) as (tx, view):
         order = params.order(view.collection)
         if is_in_order(tx, view.collection, order):
             return None

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from textwrap import shorten
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, StringConstraints, TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Connection, Executable, Table, select
 from typing_extensions import TypedDict
 
@@ -23,6 +23,7 @@ from gainboard.store.records import (
     Collection,
     Damage,
     JudgmentSet,
+    NuggetsVersion,
     Qrels,
     Release,
     Run,
@@ -30,6 +31,7 @@ from gainboard.store.records import (
     TeamRecord,
     Token,
     TopicGroup,
+    Verdicts,
 )
 from gainboard.vocabulary import Columns
 
@@ -44,6 +46,8 @@ RECORDS: Mapping[Table, type[Any]] = {
     tables.tokens: Token,
     tables.judgment_sets: JudgmentSet,
     tables.qrels: Qrels,
+    tables.nuggets: NuggetsVersion,
+    tables.verdicts: Verdicts,
     tables.runs: Run,
     tables.releases: Release,
     tables.jobs: StoredJob,
@@ -63,6 +67,9 @@ _PLAIN = (str, str | None, int, int | None, bool)
 """The types of which every stored value is: columns of texts and numbers convert what they get."""
 _USUAL: tuple[Any, ...] = (None, {}, [], "", 0, False, LONG_AGO)
 _HIDDEN: Mapping[str, Any] = {"phase": "hidden", "public": False, "releases_at": None, "released_at": None}
+
+
+_Digits = Annotated[str, StringConstraints(pattern="^[0-3]*$")]
 
 
 class _Warning(TypedDict):
@@ -86,9 +93,11 @@ class _LeftOut(TypedDict):
 
 
 _NARROWER: Mapping[str, Callable[[Any], object]] = {
+    "assigned": TypeAdapter(dict[str, _Digits]).validate_python,
     "columns": TypeAdapter(Columns).validate_python,
     "exhibits": TypeAdapter(_Exhibits | None).validate_python,
     "left_out": TypeAdapter(list[_LeftOut]).validate_python,
+    "support": TypeAdapter(dict[str, list[_Digits]]).validate_python,
     "warnings": TypeAdapter(list[_Warning]).validate_python,
 }
 """The members that readers of these JSON columns need; the annotations of the records allow any."""
@@ -116,8 +125,18 @@ def read_row(record: type[R], row: Mapping[Any, Any], **more: Any) -> R:
     """Return the record of a row, and of what does not come from its table. Its `damage` names what is damaged."""
     values = {**row, **more}
     if damage := find_damage(record, row):
-        values |= {fault.column: _stand_in(record, fault.column, row[fault.column]) for fault in damage}
-        if "damage" in _checks(record):
+        checks = _checks(record)
+        for name in (fault.column for fault in damage):
+            if record is Collection and name == "kind":  # jobs have kinds, too
+                values[name] = "judged"
+            elif name in _STAND_INS:
+                values[name] = _STAND_INS[name]
+            elif (record, name) in _RULES:
+                # Lists show the unknown name, which a later version may have written.
+                values[name] = str(row[name])
+            else:
+                values[name] = next(value for value in _USUAL if _is_allowed(checks[name], value))
+        if "damage" in checks:
             values["damage"] = (*values.get("damage", ()), *damage)
         if record is Collection and any(fault.column != "policy" for fault in damage):
             values |= _HIDDEN
@@ -193,14 +212,3 @@ def _is_allowed(check: Callable[[Any], object], value: Any) -> bool:
         return check(value) is not False or value is False
     except ValidationError:
         return False
-
-
-def _stand_in(record: type[Any], name: str, value: Any) -> Any:
-    if record is Collection and name == "kind":  # jobs have kinds, too
-        return "judged"
-    if name in _STAND_INS:
-        return _STAND_INS[name]
-    if (record, name) in _RULES:
-        # Lists show the unknown name, which a later version may have written.
-        return str(value)
-    return next(value for value in _USUAL if _is_allowed(_checks(record)[name], value))

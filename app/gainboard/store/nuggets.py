@@ -50,15 +50,10 @@ def content_of(tx: Transaction, nuggets_id: int) -> bytes:
     return decompress(tx.execute(select(table.c.content).where(table.c.id == nuggets_id)).scalar_one())
 
 
-def publish(tx: Transaction, nuggets_id: int, now: datetime) -> NuggetsVersion:
-    """Return the version, published at this time."""
-    query = update(table).where(table.c.id == nuggets_id).values(published_at=now)
+def change(tx: Transaction, nuggets_id: int, **times: datetime) -> NuggetsVersion:
+    """Return the version, published or discarded at this time."""
+    query = update(table).where(table.c.id == nuggets_id).values(**times)
     return get_record(tx, NuggetsVersion, query.returning(*_RECORD))
-
-
-def discard(tx: Transaction, nuggets_id: int, now: datetime) -> None:
-    """Discard a draft."""
-    tx.execute(update(table).where(table.c.id == nuggets_id).values(discarded_at=now))
 
 
 def put_verdicts(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:

@@ -71,6 +71,14 @@ def list_names(tx: Transaction, collection_id: int, limit: int) -> list[str]:
     return list(tx.execute(query.distinct().order_by(table.c.name).limit(limit)).scalars())
 
 
+def has_scores(
+    tx: Transaction, matrix: ScoreMatrix, runs: Sequence[str], topics: Sequence[str], scores: Floats
+) -> bool:
+    """Return whether a version has these scores: float64 [runs, topics], NaN where there is none."""
+    axes = list(matrix.runs), list(matrix.topics)
+    return axes == (runs, topics) and np.array_equal(scores_of(tx, matrix), scores, equal_nan=True)
+
+
 def scores_of(tx: Transaction, matrix: ScoreMatrix) -> Floats:
     """Return the scores of a version: float64 [runs, topics]. Raise RowDamaged if they cannot be read."""
     packed = tx.execute(select(table.c.scores).where(table.c.id == matrix.id)).scalar_one()

@@ -53,7 +53,8 @@ class NuggetSet:
         """
         fitting, lacking = {}, 0
         for topic, digits in answered.items():
-            verdict = dict(zip(earlier.texts[topic], digits, strict=True))
+            # A damaged row may have fewer digits, or another topic.
+            verdict = dict(zip(earlier.texts.get(topic, ()), digits, strict=False))
             texts = self.texts.get(topic, [])
             lacking += (absent := sum(text not in verdict for text in texts))
             if texts and not absent:
@@ -82,30 +83,14 @@ def read_nuggets(
     chunks: Iterable[bytes], limits: FileLimits, topics: Collection[str] | None = None, stray: Stray = "refuse"
 ) -> NuggetSet:
     """Return the nuggets of a file. Raise FaultyFile with all faults; a topic must be one of `topics`, unless None."""
-    faults, texts, importance, lines = Faults(limits.faults), {}, {}, dict[str, int]()
-    known = None if topics is None else frozenset(topics)
-    for number, record in _records(chunks, limits, faults):
-        topic = _topic(record, number, faults, known)
-        if topic is None or _is_repeated(topic, lines, number, faults):
-            continue
-        labels: dict[str, str] = {}
-        for nugget in _objects(record, "nuggets", number, topic, faults):
-            text, label = _text(nugget, number, topic, faults), nugget.get("importance")
-            if text in labels:
-                problem = f"the nugget {quoted(text)} of topic {quoted(topic)} is there twice. Keep one of the two"
-                faults.add("duplicate-nugget", problem, number, topic=topic.encode())
-            elif text is not None:
-                labels[text] = IMPORTANCE.get(str(label), STRAY)
-                if labels[text] == STRAY and stray == "refuse":
-                    _add_stray(f"importance of {quoted(text)}", label, IMPORTANCE, number, topic, faults)
-        texts[topic], importance[topic] = list(labels), "".join(labels.values())
-    if not texts and not faults:
-        faults.add("empty-file", "The file has no nuggets. A line has the nuggets of a topic")
-    if faults:
-        raise faults.error()
-    order = sorted(texts, key=str.encode)
-    strays = sum(digits.count(STRAY) for digits in importance.values())
-    return NuggetSet({topic: texts[topic] for topic in order}, {topic: importance[topic] for topic in order}, strays)
+    file, by_topic = _File(Faults(limits.faults), stray), dict[str, dict[str, str]]()
+    for line in file.lines(chunks, limits):
+        if topic := line.topic(topics):
+            by_topic[topic] = {text: digit for text, digit, _ in line.nuggets("importance", IMPORTANCE, STRAY)}
+    file.raise_faults("The file has no nuggets. A line has the nuggets of a topic")
+    ordered = [(topic, by_topic[topic]) for topic in sorted(by_topic, key=str.encode)]
+    importance = {topic: "".join(labels.values()) for topic, labels in ordered}
+    return NuggetSet({topic: list(labels) for topic, labels in ordered}, importance, file.strays)
 
 
 def read_verdicts(
@@ -120,152 +105,156 @@ def read_verdicts(
     Topics with nuggets are those of `nuggets`; others must be one of `topics`, unless None. Raise FaultyFile with all
     faults. A file of which any line is faulty has no verdict.
     """
-    faults, file, strays = Faults(limits.faults), VerdictsFile(), 0
-    lines: dict[tuple[str, ...], int] = {}
-    known = frozenset(nuggets.texts) if nuggets else frozenset()
-    declared = None if topics is None else frozenset(topics)
-    for number, record in _records(chunks, limits, faults):
-        is_support = "nuggets" not in record
+    file, verdicts = _File(Faults(limits.faults), stray), VerdictsFile()
+    for line in file.lines(chunks, limits):
+        is_support, run = "nuggets" not in line.record, line.record.get("run_id")
         if not is_support and nuggets is None:
-            faults.add("unknown-nugget", "there are no nuggets that this line could assign. Publish them first", number)
-            continue
-        topic, run = _topic(record, number, faults, declared if is_support else known), record.get("run_id")
-        if not isinstance(run, str) or not run:
-            faults.add("unknown-run", 'the line names no run. Name the run whose answer it is: "run_id"', number)
-        elif topic is not None and not _is_repeated(topic, lines, number, faults, run, str(is_support)):
-            if is_support:
-                sentences, others = _read_sentences(record, number, topic, stray, faults)
-                file.support.setdefault(run, {})[topic] = sentences
-            else:
-                assert nuggets is not None
-                digits, others = _read_assignments(record, number, topic, nuggets, stray, faults)
-                file.nuggets.setdefault(run, {})[topic] = digits
-            strays += others
-    if not lines and not faults:
-        faults.add("empty-file", "The file has no verdicts. A line has those on a run's answer to a topic")
-    if faults:
-        raise faults.error()
-    return replace(file, strays=strays)
+            line.fault("unknown-nugget", "there are no nuggets that this line could assign. Publish them first")
+        elif not isinstance(run, str) or not run:
+            line.fault("unknown-run", 'the line names no run. Name the run whose answer it is: "run_id"')
+        elif is_support or nuggets is None:
+            if topic := line.topic(topics, run, "support"):
+                verdicts.support.setdefault(run, {})[topic] = line.sentences()
+        elif topic := line.topic(nuggets.texts, run):
+            verdicts.nuggets.setdefault(run, {})[topic] = line.assignments(nuggets)
+    file.raise_faults("The file has no verdicts. A line has those on a run's answer to a topic")
+    return replace(verdicts, strays=file.strays)
 
 
-def _read_assignments(
-    record: Mapping[str, Any], number: int, topic: str, nuggets: NuggetSet, stray: Stray, faults: Faults
-) -> tuple[str, int]:
-    """Return the digits of a topic's nuggets in the order of their set, and the number of stray labels."""
-    importance = dict(zip(nuggets.texts[topic], nuggets.importance[topic], strict=True))
-    verdict: dict[str, str] = {}
-    before = faults.total
-    for nugget in _objects(record, "nuggets", number, topic, faults):
-        text, label = _text(nugget, number, topic, faults), nugget.get("assignment")
-        if text is None:
-            continue
-        if text not in importance:
-            problem = f"topic {quoted(topic)} has no nugget {quoted(text)}. Copy its text from the nuggets as it is"
-            faults.add("unknown-nugget", problem, number, topic=topic.encode())
-        elif text in verdict:
-            problem = f"the nugget {quoted(text)} of topic {quoted(topic)} is there twice. Keep one of the two"
-            faults.add("duplicate-nugget", problem, number, topic=topic.encode())
-        elif (
-            IMPORTANCE.get(str(claimed := nugget.get("importance")), STRAY) != importance[text] and claimed is not None
-        ):
-            problem = f"the importance of {quoted(text)} is {quoted(str(claimed))} here, but another one in the nuggets"
-            faults.add("other-importance", problem, number, topic=topic.encode())
-        else:
-            verdict[text] = ASSIGNMENTS.get(str(label), NO_VERDICT)
-            if verdict[text] == NO_VERDICT and stray == "refuse":
-                _add_stray(f"assignment of {quoted(text)}", label, ASSIGNMENTS, number, topic, faults)
-    absent = [text for text in importance if text not in verdict]
-    if absent and faults.total == before:  # an unknown nugget is often a missing one in other words
-        problem = f"{len(absent)} nuggets of topic {quoted(topic)} have no assignment, such as {quoted(absent[0])}"
-        faults.add("missing-nugget", f"{problem}. Assign each of them, not_support as well", number)
-    return "".join(verdict.get(text, NO_VERDICT) for text in importance), list(verdict.values()).count(NO_VERDICT)
+@dataclass
+class _File:
+    """A file that is read: its faults, the number of its stray labels, and the line of each topic, or topic and run."""
+
+    faults: Faults
+    stray: Stray
+    strays: int = 0
+    line_of: dict[tuple[str, ...], int] = field(default_factory=dict)
+
+    def lines(self, chunks: Iterable[bytes], limits: FileLimits) -> Iterator[_Line]:
+        """Yield the lines that are objects. What is none becomes a fault, and blank lines are skipped."""
+        wide = replace(limits, line_bytes=max(limits.line_bytes, LONGEST_LINE))
+        # With line numbers, which it reads for a part of a file, `Text` does not refuse JSON as a strange format of
+        # runs.
+        for block in Text(chunks, wide, range(1, sys.maxsize - 1), self.faults).blocks():
+            for number, line in zip(block.numbers, block.data[:-1].split(b"\n"), strict=True):
+                if problem := unreadable(line := line.removesuffix(b"\r")):
+                    self.faults.add("bad-encoding", problem, number)
+                elif line.strip():
+                    try:
+                        record = json.loads(line)
+                    except (ValueError, RecursionError) as error:
+                        problem = f"the line is not JSON: {str(error)[:SHOWN_CHARACTERS]}"
+                    else:
+                        if isinstance(record, dict):
+                            yield _Line(self, number, record)
+                            continue
+                        problem = 'the line is not an object of a topic: {"qid": "51", ...}'
+                    self.faults.add("bad-json", problem, number)
+
+    def raise_faults(self, empty: str) -> None:
+        """Raise FaultyFile if there is any fault, or no line."""
+        if not self.line_of and not self.faults:
+            self.faults.add("empty-file", empty)
+        if self.faults:
+            raise self.faults.error()
 
 
-def _read_sentences(
-    record: Mapping[str, Any], number: int, topic: str, stray: Stray, faults: Faults
-) -> tuple[list[str], int]:
-    """Return the digits of the citations of each sentence, and the number of stray labels."""
-    sentences, strays = [], 0
-    for sentence in _objects(record, "support_eval" if "support_eval" in record else "answer", number, topic, faults):
-        labels = sentence.get("support", sentence.get("eval_scores", []))
-        citations = sentence.get("citations", labels)
-        if not isinstance(labels, list) or not isinstance(citations, list) or len(labels) > len(citations):
-            problem = "a sentence has a list of citations, and a list with at most one verdict for each of them"
-            faults.add("bad-support", f'{problem}: "citations": [0, 3], "support": ["full", "none"]', number)
-            continue
-        # The tools write null where a model gave no verdict, which is not `none`.
-        digits = "".join(SUPPORT.get(json.dumps(label).strip('"').lower(), NO_VERDICT) for label in labels)
-        strays += digits.count(NO_VERDICT)
-        for label, digit in zip(labels, digits, strict=True) if stray == "refuse" else ():
-            if digit == NO_VERDICT:
-                _add_stray("support", label, ("full", "partial", "none"), number, topic, faults)
-        sentences.append(digits)
-    return sentences, strays
+@dataclass
+class _Line:
+    """A line of a file: an object about a topic, which is named in its faults."""
 
+    file: _File
+    number: int
+    record: dict[str, Any]
+    named: str = ""
 
-def _records(chunks: Iterable[bytes], limits: FileLimits, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number and the object of each line. What is no object becomes a fault, and blank lines are skipped."""
-    wide = replace(limits, line_bytes=max(limits.line_bytes, LONGEST_LINE))
-    # With line numbers, which it reads for a part of a file, `Text` does not refuse JSON as a strange format of runs.
-    text = Text(chunks, wide, range(1, sys.maxsize - 1), faults)
-    for block in text.blocks():
-        for number, line in zip(block.numbers, block.data[:-1].split(b"\n"), strict=True):
-            if problem := unreadable(line := line.removesuffix(b"\r")):
-                faults.add("bad-encoding", problem, number)
-            elif line.strip():
-                try:
-                    record = json.loads(line)
-                except (ValueError, RecursionError) as error:
-                    faults.add("bad-json", f"the line is not JSON: {str(error)[:SHOWN_CHARACTERS]}", number)
-                    continue
-                if isinstance(record, dict):
-                    yield number, record
-                else:
-                    faults.add("bad-json", 'the line is not an object of a topic: {"qid": "51", ...}', number)
+    def fault(self, code: str, problem: str, *earlier: int) -> None:
+        """Add a fault of this line, and of an earlier one."""
+        self.file.faults.add(code, problem, *earlier, self.number, topic=self.named.encode())
 
-
-def _topic(record: Mapping[str, Any], number: int, faults: Faults, known: frozenset[str] | None) -> str | None:
-    """Return the topic of a line; None if it is faulty."""
-    named = record.get("qid", record.get("topic_id"))
-    topic = str(named) if isinstance(named, str | int) and not isinstance(named, bool) else ""
-    code, problem = topic_problem(topic, None)
-    if not code and known is not None and topic not in known:
-        code, problem = "unknown-topic", f"there is no topic {quoted(topic)}, such as {quoted(min(known, default=''))}"
-    if code:
-        faults.add(code, problem, number, topic=topic.encode())
-    return None if code else topic
-
-
-def _is_repeated(topic: str, lines: dict[Any, int], number: int, faults: Faults, *of_run: str) -> bool:
-    """Return whether an earlier line is of the same topic, and of the same run if there is one; then it is a fault."""
-    first = lines.setdefault((topic, *of_run), number)
-    if first != number:
+    def topic(self, known: Collection[str] | None, *of_run: str) -> str | None:
+        """Return the topic; None if it is faulty: unknown, or there already, of the same run if there is one."""
+        topic = self.record.get("qid", self.record.get("topic_id"))
+        self.named = str(topic) if isinstance(topic, str | int) and not isinstance(topic, bool) else ""
+        code, problem = topic_problem(self.named, None)
+        if not code and known is not None and self.named not in known:
+            example = quoted(min(known, default=""))
+            code, problem = "unknown-topic", f"there is no topic {quoted(self.named)}, such as {example}"
+        if code:
+            self.fault(code, problem)
+            return None
+        first = self.file.line_of.setdefault((self.named, *of_run), self.number)
+        if first == self.number:
+            return self.named
         whose = f" of run {quoted(of_run[0])}" if of_run else ""
-        problem = f"topic {quoted(topic)}{whose} is on line {first} already. Keep one of the two lines"
-        faults.add("duplicate-topic", problem, first, number, topic=topic.encode())
-    return first != number
+        problem = f"topic {quoted(self.named)}{whose} is on line {first} already. Keep one of the two lines"
+        self.fault("duplicate-topic", problem, first)
+        return None
 
+    def objects(self, name: str) -> list[dict[str, Any]]:
+        """Return the objects of a list, which may be empty for answers; what is none becomes a fault."""
+        listed = self.record.get(name)
+        if not isinstance(listed, list) or not all(isinstance(member, dict) for member in listed):
+            self.fault("bad-json", f"`{name}` is not a list of objects")
+            return []
+        if not listed and name == "nuggets":
+            self.fault("missing-nugget", f"topic {quoted(self.named)} has no nuggets. Leave the line out")
+        return listed
 
-def _objects(record: Mapping[str, Any], name: str, number: int, topic: str, faults: Faults) -> list[dict[str, Any]]:
-    """Return the objects of a list of a line, which may be empty for answers; what is none becomes a fault."""
-    listed = record.get(name)
-    if not isinstance(listed, list) or not all(isinstance(member, dict) for member in listed):
-        faults.add("bad-json", f"`{name}` is not a list of objects", number, topic=topic.encode())
-        return []
-    if not listed and name == "nuggets":
-        faults.add("missing-nugget", f"topic {quoted(topic)} has no nuggets. Leave the line out", number)
-    return listed
+    def digit(self, name: str, label: object, known: Mapping[str, str], other: str, names: Iterable[str] = ()) -> str:
+        """Return the digit of a label, or `other` for what models write as well: `failed`, or free text."""
+        digit = known.get(str(label), other)
+        if digit == other:
+            self.file.strays += 1
+            if self.file.stray == "refuse":
+                problem = f"the {name} is {quoted(str(label))}, none of {', '.join(names or known)}"
+                self.fault("stray-label", f"{problem}. Correct it, or count it as nothing: stray=count")
+        return digit
 
+    def nuggets(self, name: str, known: Mapping[str, str], other: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Yield the text of each nugget once, the digit of its label of this name, and the nugget."""
+        texts = set()
+        for nugget in self.objects("nuggets"):
+            text = nugget.get("text")
+            if not isinstance(text, str) or not text:
+                self.fault("bad-json", 'a nugget has no text: {"text": "Established in 2004"}')
+            elif text in texts:
+                problem = f"the nugget {quoted(text)} of topic {quoted(self.named)} is there twice. Keep one of the two"
+                self.fault("duplicate-nugget", problem)
+            else:
+                texts.add(text)
+                yield text, self.digit(f"{name} of {quoted(text)}", nugget.get(name), known, other), nugget
 
-def _text(nugget: Mapping[str, Any], number: int, topic: str, faults: Faults) -> str | None:
-    text = nugget.get("text")
-    if isinstance(text, str) and text:
-        return text
-    faults.add("bad-json", 'a nugget has no text: {"text": "Established in 2004"}', number, topic=topic.encode())
-    return None
+    def assignments(self, nuggets: NuggetSet) -> str:
+        """Return the digits of the nuggets in the order of their set."""
+        topic, verdict, before = self.named, dict[str, str](), self.file.faults.total
+        importance = dict(zip(nuggets.texts[topic], nuggets.importance[topic], strict=True))
+        for text, digit, nugget in self.nuggets("assignment", ASSIGNMENTS, NO_VERDICT):
+            verdict[text], claimed = digit, nugget.get("importance")
+            if text not in importance:
+                problem = f"topic {quoted(topic)} has no nugget {quoted(text)}. Copy its text from the nuggets as it is"
+                self.fault("unknown-nugget", problem)
+            elif claimed is not None and IMPORTANCE.get(str(claimed), STRAY) != importance[text]:
+                problem = f"the importance of {quoted(text)} is {quoted(str(claimed))} here"
+                self.fault("other-importance", f"{problem}, but another one in the nuggets")
+        absent = [text for text in importance if text not in verdict]
+        if absent and self.file.faults.total == before:  # an unknown nugget is often a missing one in other words
+            problem = f"{len(absent)} nuggets of topic {quoted(topic)} have no assignment, such as {quoted(absent[0])}"
+            self.fault("missing-nugget", f"{problem}. Assign each of them, not_support as well")
+        return "".join(verdict.get(text, NO_VERDICT) for text in importance)
 
-
-def _add_stray(name: str, label: object, known: Iterable[str], number: int, topic: str, faults: Faults) -> None:
-    """Note the fault of a label that is none of the known ones, which models write: `failed`, or free text."""
-    problem = f"the {name} is {quoted(str(label))}, none of {', '.join(known)}. Correct it, or count it as nothing"
-    faults.add("stray-label", f"{problem}: stray=count", number, topic=topic.encode())
+    def sentences(self) -> list[str]:
+        """Return the digits of the citations of each sentence."""
+        sentences = []
+        for sentence in self.objects("support_eval" if "support_eval" in self.record else "answer"):
+            labels = sentence.get("support", sentence.get("eval_scores", []))
+            citations = sentence.get("citations", labels)
+            if not isinstance(labels, list) or not isinstance(citations, list) or len(labels) > len(citations):
+                problem = "a sentence has a list of citations, and a list with at most one verdict for each of them"
+                self.fault("bad-support", f'{problem}: "citations": [0, 3], "support": ["full", "none"]')
+                continue
+            # The tools write null where a model gave no verdict, which is not `none`.
+            texts = [json.dumps(label).strip('"').lower() for label in labels]
+            names = ("full", "partial", "none")
+            sentences.append("".join(self.digit("support", text, SUPPORT, NO_VERDICT, names) for text in texts))
+        return sentences

@@ -20,7 +20,7 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.access import teams
 from gainboard.evaluation.access.principals import Caller, Principal, Sender, new_token, note_failure
 from gainboard.evaluation.access.sessions import Session, sign_in
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked
+from gainboard.evaluation.access.visibility import View, changing, organising
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import SLUG_RULE, is_slug
 from gainboard.store import audit as audit_log
@@ -78,9 +78,7 @@ def invite(workspace: Workspace, session: Session, name: str, wanted: Sequence[s
         if count > 1:
             raise InvalidRequest.at("body.teams", "repeated-name", f"{team!r} is named twice. Name each team once.")
     now = workspace.now()
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, session.principal, name)
-        view.require_organiser()
+    with changing(workspace, session.principal, name) as (tx, view):
         here = view.collection.id
         for invitation in tokens.open_invitations(tx, here, now):
             if invitation.team in wanted:
@@ -93,9 +91,7 @@ def invite_organiser(workspace: Workspace, session: Session, name: str, holder: 
     """Invite a person to organise the collection. `holder` is the note that tells organisers' tokens apart."""
     if not holder:
         raise InvalidRequest.at("body.holder", "missing", "Name the person: the list of tokens says whose each is.")
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, session.principal, name)
-        view.require_organiser()
+    with changing(workspace, session.principal, name) as (tx, view):
         _create(tx, session, view, workspace.now(), role="organiser", holder=holder)
 
 
@@ -128,9 +124,7 @@ def end_invitations_by(tx: Transaction, principal: Principal, inviter: str, now:
 
 def list_invitations(workspace: Workspace, session: Session, name: str) -> list[tuple[Token, str | None]]:
     """Return the open invitations of a collection by team, each with its code if this session has made it."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, session.principal, name)
-        view.require_organiser()
+    with organising(workspace, session.principal, name) as (tx, view):
         invitations = tokens.open_invitations(tx, view.collection.id, workspace.now())
         codes = [code_of(session, invitation.id) for invitation in invitations]
         # A code that another session would have made has another hash, so nothing is found by it.

@@ -8,7 +8,7 @@ from datetime import datetime
 from gainboard.errors import Conflict, NotFound, TeamExists
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked
+from gainboard.evaluation.access.visibility import View, changing, open_collection
 from gainboard.evaluation.runs import upload_quota
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
@@ -28,9 +28,7 @@ def ensure(tx: Transaction, view: View, name: str, now: datetime) -> TeamRecord:
 def create(workspace: Workspace, principal: Principal, name: str, team: str) -> CountedTeam:
     """Create a team, for the collection's organisers. Raise TeamExists."""
     now = workspace.now()
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         if teams.find(tx, view.collection.id, team):
             raise TeamExists(f"{name!r} already has a team {team!r}. Choose another name.")
         record = ensure(tx, view, team, now)
@@ -43,9 +41,7 @@ def delete(workspace: Workspace, principal: Principal, name: str, team: str) -> 
     Raise NotFound if there is none, and Conflict if it has sent a run: names of runs and teams stay as they were known.
     """
     now = workspace.now()
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         record = teams.find(tx, view.collection.id, team) if is_slug(team) else None
         if record is None:
             raise NotFound(f"There is no team {team!r} here.")

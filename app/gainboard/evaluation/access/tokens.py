@@ -11,7 +11,7 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.access import teams
 from gainboard.evaluation.access.invitations import end_invitations_by
 from gainboard.evaluation.access.principals import Principal, new_token
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked
+from gainboard.evaluation.access.visibility import View, changing, open_collection, open_locked, organising
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug
 from gainboard.store import tokens
@@ -62,9 +62,7 @@ def create(workspace: Workspace, principal: Principal, name: str, wish: Wish) ->
     now = workspace.now()
     wish.check(now)
     token = new_token(workspace)
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         record = tokens.create(
             tx,
             tokens.digest(token),
@@ -86,9 +84,7 @@ def _record(tx: Transaction, view: View, action: Action, token: Token, **details
 
 def list_tokens(workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int) -> list[Token]:
     """List the collection's tokens, with revoked ones."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
+    with organising(workspace, principal, name) as (tx, view):
         return tokens.page(tx, view.collection.id, after=after, limit=limit)
 
 

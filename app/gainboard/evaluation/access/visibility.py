@@ -5,6 +5,8 @@ Hidden judgments stay hidden only if no route, job, export, event, ETag or error
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -190,10 +192,35 @@ def require_organiser(workspace: Workspace, principal: Principal, name: str) -> 
 
     Raise Forbidden for others, and errors as `open_collection` does.
     """
+    with organising(workspace, principal, name) as (_, view):
+        return view.collection
+
+
+@contextmanager
+def organising(workspace: Workspace, principal: Principal, name: str) -> Iterator[tuple[Transaction, View]]:
+    """Yield a transaction that reads, and the view of an organiser. Raise as `require_organiser` does."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-    view.require_organiser()
-    return view.collection
+        view.require_organiser()
+        yield tx, view
+
+
+@contextmanager
+def reading_judgments(workspace: Workspace, principal: Principal, name: str) -> Iterator[tuple[Transaction, View]]:
+    """Yield a transaction that reads, and a view with judgments. Raise JudgmentsHidden if they are not shown."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_judgments()
+        yield tx, view
+
+
+@contextmanager
+def changing(workspace: Workspace, principal: Principal, name: str) -> Iterator[tuple[Transaction, View]]:
+    """Yield a transaction that has locked the collection, and the view of an organiser. Raise Forbidden for others."""
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, name)
+        view.require_organiser()
+        yield tx, view
 
 
 def open_locked(tx: Transaction, principal: Principal, name: str, *, even_damaged: bool = False) -> View:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import open_collection
+from gainboard.evaluation.access.visibility import reading_judgments
 from gainboard.evaluation.judgments.versions import JudgedVersion, select
 from gainboard.evaluation.scoring.binding import scale_of
 from gainboard.evaluation.scoring.scorer import judged_runs
@@ -66,9 +66,7 @@ def run_profile(
     Raise JudgmentsHidden unless the judgments are shown, NotFound for an unknown run, and BadGains or BadExpression for
     a bad gain setting or threshold.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         collection = view.collection
         scale, parameters = scale_of(collection), query_parameters()
         setting = parameters["gains"].read(gains or collection.gains, scale)
@@ -137,9 +135,7 @@ def topic_rankings(
 
     Raise JudgmentsHidden unless the judgments are shown, and NotFound for a topic that the qrels do not have.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         collection = view.collection
         version = JudgedVersion.of(workspace, tx, select(tx, view, qrels))
         chosen = visible_runs(workspace, tx, view, None, late)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import open_collection
+from gainboard.evaluation.access.visibility import organising
 from gainboard.evaluation.boards.leaderboard import Board
 from gainboard.evaluation.boards.setting_effects import Significance, changed_verdicts
 from gainboard.evaluation.judgments.differences import Corrections, compare_levels
@@ -88,9 +88,7 @@ def impact(
 
     Raise NotFound, NoQrels if nothing was published, and BadInput if the question is invalid or too large.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
+    with organising(workspace, principal, name) as (tx, view):
         collection = view.collection
         versions = [select(tx, view, version_name) for version_name in (against, named)]
         judged = [judged_topics(workspace, tx, version) for version in versions]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gainboard.errors import NoQrels
 from gainboard.evaluation.access.principals import Principal, Sender
-from gainboard.evaluation.access.visibility import View, open_collection
+from gainboard.evaluation.access.visibility import View, reading_judgments
 from gainboard.evaluation.judgments.versions import JudgedVersion, index_of, select
 from gainboard.evaluation.runs.join import narrow
 from gainboard.evaluation.runs.stored_files import reread
@@ -58,9 +58,7 @@ def judged_shares(workspace: Workspace, principal: Principal, name: str, named: 
 
     Raise JudgmentsHidden for others, and NoQrels without judgments.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         version = JudgedVersion.of(workspace, tx, select(tx, view, named))
         every = visible_runs(workspace, tx, view, None)
     if not every:

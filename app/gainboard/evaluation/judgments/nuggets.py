@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
@@ -16,20 +16,19 @@ from numpy.typing import NDArray
 from gainboard.errors import Conflict, NotFound, TooLarge
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked
-from gainboard.evaluation.judgments.versions import judged_topics
-from gainboard.evaluation.runs.intake import Body, Intake
-from gainboard.evaluation.runs.run_files import NO_LIMITS, Chunks
+from gainboard.evaluation.access.visibility import View, changing, organising, reading_judgments
+from gainboard.evaluation.judgments.versions import known_topics
+from gainboard.evaluation.runs.intake import Body, Intake, read_by
+from gainboard.evaluation.runs.run_files import NO_LIMITS
 from gainboard.evaluation.scoring.binding import name_of_answers
 from gainboard.evaluation.scoring.systems import ensure_runs, follow_matrices
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics.answers import NUGGET_METRICS, SUPPORT_METRICS, Floats, score_nuggets, score_support
 from gainboard.statistics.judging import cohen_kappa, coincidences, krippendorff_alpha
-from gainboard.store import collections, nuggets, qrels, score_matrices
+from gainboard.store import collections, nuggets, score_matrices
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, NuggetsVersion, Verdicts
-from gainboard.trec import FileLimits
-from gainboard.trec.nuggets import ASSIGNMENTS, IMPORTANCE, NuggetSet, VerdictsFile, read_nuggets, read_verdicts
+from gainboard.trec.nuggets import ASSIGNMENTS, IMPORTANCE, NuggetSet, read_nuggets, read_verdicts
 from gainboard.vocabulary import LEAVE_OUT, Stray, metric_of_matrix
 
 MOST_BYTES: Final = 64 << 20
@@ -54,29 +53,23 @@ def put_nuggets(
 
     The bytes of the newest version are no new version. Raise FaultyFile with all faults.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
-        topics = _topics(workspace, tx, view.collection)
+    with organising(workspace, principal, name) as (tx, view):
+        topics = known_topics(workspace, tx, view.collection)
     with Intake(body, workspace.limits) as intake:
-        pieces, size = [], 0
+        content = bytearray()
         for piece in intake.chunks():
-            pieces.append(piece)
-            size += len(piece)
-            if size > MOST_BYTES:
+            content += piece
+            if len(content) > MOST_BYTES:
                 raise TooLarge(f"The file has more than {MOST_BYTES:,} bytes. Leave out topics", limit=MOST_BYTES)
-        content = b"".join(pieces)
-        file = read_nuggets([content], workspace.limits, topics, stray)
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+        file = read_nuggets([bytes(content)], workspace.limits, topics, stray)
+    with changing(workspace, principal, name) as (tx, view):
         newest, now = nuggets.find_newest(tx, view.collection.id), workspace.now()
         if newest and newest.sha256 == intake.sha256:
             return SeenNuggets(newest, in_use=True)
         stored = nuggets.add(
             tx,
             view.collection.id,
-            content,
+            bytes(content),
             sha256=intake.sha256,
             topics=len(file.texts),
             nuggets=sum(map(len, file.importance.values())),
@@ -91,9 +84,7 @@ def put_nuggets(
 
 def publish_nuggets(workspace: Workspace, principal: Principal, name: str, version: int) -> SeenNuggets:
     """Publish a draft, or a version that was replaced (organisers): the scores of all answers follow."""
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         stored = _require(tx, view, version)
         if stored == nuggets.find_newest(tx, view.collection.id):
             return SeenNuggets(stored, in_use=True)
@@ -106,7 +97,7 @@ def _publish(
     last = nuggets.find_newest(tx, collection.id)
     # The version published last is in use, so no two may have the same time, even if the clock did not move.
     later = last.published_at + timedelta(microseconds=1) if last and last.published_at else now
-    published = nuggets.publish(tx, version.id, max(now, later))
+    published = nuggets.change(tx, version.id, published_at=max(now, later))
     audit.record(tx, principal, "nuggets-published", str(version.version), collection, sha256=version.sha256)
     unfit: list[str] = []
     for judge, _ in groupby(nuggets.list_verdicts(tx, collection.id), key=lambda verdicts: verdicts.judge):
@@ -117,13 +108,11 @@ def _publish(
 
 def discard_nuggets(workspace: Workspace, principal: Principal, name: str, version: int) -> None:
     """Discard a draft (organisers). Raise Conflict for a version that was published."""
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         stored = _require(tx, view, version)
         if stored.published_at is not None:
             raise Conflict(f"Version {version} of the nuggets was published. Only drafts can be discarded.")
-        nuggets.discard(tx, stored.id, workspace.now())
+        nuggets.change(tx, stored.id, discarded_at=workspace.now())
         audit.record(tx, principal, "nuggets-discarded", str(version), view.collection, sha256=stored.sha256)
 
 
@@ -131,9 +120,7 @@ def list_nuggets(
     workspace: Workspace, principal: Principal, name: str, after: int | None = None, limit: int | None = None
 ) -> list[SeenNuggets]:
     """Return the versions of the nuggets by number, for principals who may see the judgments; drafts for organisers."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         newest = nuggets.find_newest(tx, view.collection.id)
         versions = nuggets.page(tx, view.collection.id, drafts=view.organises, after=after, limit=limit)
         return [SeenNuggets(version, version == newest) for version in versions]
@@ -141,9 +128,7 @@ def list_nuggets(
 
 def read_file(workspace: Workspace, principal: Principal, name: str, version: int) -> bytes:
     """Return the file of a version as it was uploaded, decompressed."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         return nuggets.content_of(tx, _require(tx, view, version).id)
 
 
@@ -156,14 +141,14 @@ def _require(tx: Transaction, view: View, version: int) -> NuggetsVersion:
 
 @dataclass(frozen=True)
 class JudgedAnswers:
-    """The verdicts of a judge on the answers of all runs, and the file that came last."""
+    """The verdicts of a judge on the answers of all runs, and of the file that came last its new runs and strays."""
 
     judge: str
     verdicts: Sequence[Verdicts]
     topics: int
     """The number of topics of the nuggets in use; 0 without nuggets."""
-    file: VerdictsFile = field(default_factory=VerdictsFile)
     new_runs: Sequence[str] = ()
+    strays: int = 0
     created: bool = False
 
     @property
@@ -193,19 +178,14 @@ def put_verdicts(
     Verdicts on nuggets replace those of the same judge on the same run, and so do those on citations. A `run_id` that
     no run has becomes a run without a ranking, of the team or of one with its name. Raise FaultyFile with all faults.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
+    with organising(workspace, principal, name) as (tx, view):
         newest = nuggets.find_newest(tx, view.collection.id)
         current = nuggets_of(tx, newest.id) if newest else None
-        topics = _topics(workspace, tx, view.collection)
+        topics = known_topics(workspace, tx, view.collection)
     with Intake(body, workspace.limits) as intake:
-        file = intake.read(
-            partial(_read_verdicts, limits=workspace.limits, nuggets=current, topics=topics, stray=stray)
-        )
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+        reading = partial(read_by, read_verdicts, limits=workspace.limits, nuggets=current, topics=topics, stray=stray)
+        file = intake.read(reading)
+    with changing(workspace, principal, name) as (tx, view):
         collection, now = view.collection, workspace.now()
         if nuggets.find_newest(tx, collection.id) != newest:
             raise Conflict("The nuggets were changed while the file was read. Send the file again.")
@@ -229,26 +209,26 @@ def put_verdicts(
             details = {"sha256": intake.sha256, "bytes": intake.size, "runs": len(ids), "sample": sample}
             audit.record(tx, principal, "answers-judged", judge, collection, **details)
         every = nuggets.list_verdicts(tx, collection.id, judge)
-        size = len(current.texts) if current else 0
-        return JudgedAnswers(judge, every, size, file, new_runs, created=bool(rows))
+        return JudgedAnswers(judge, every, newest.topics if newest else 0, new_runs, file.strays, created=bool(rows))
 
 
 class AnswerScores(NamedTuple):
-    """The scores of a family of metrics of answers, by metric: float64 [runs, topics], NaN where nothing was judged."""
+    """The scores of a family of metrics of answers, by metric: float64 [runs, topics], if they were judged there."""
 
     family: str
     verdicts: Sequence[Verdicts]
     topics: Sequence[str]
     by_metric: Mapping[str, Floats]
+    unjudged: NDArray[np.bool_]
+    """Nothing was judged here, because the judge has a sample of the topics alone, or has judged other nuggets.
+    Elsewhere, a run that does not answer a topic has 0."""
 
 
 def score_verdicts(
     tx: Transaction, every: Sequence[Verdicts], version: NuggetsVersion | None
 ) -> tuple[list[AnswerScores], list[str]]:
-    """Return the scores that follow from the verdicts of a judge, and a sentence for each run of which some do not fit.
-
-    A run has 0 on a topic that it does not answer, and no score where nothing was judged: if the judge has a sample of
-    the topics alone, or has judged other nuggets.
+    """Return the scores that follow from the verdicts of a judge, and a sentence for each run of which some do not
+    fit.
     """
     scores, unfit = list[AnswerScores](), list[str]()
     assigned = [verdicts for verdicts in every if verdicts.nuggets_id is not None]
@@ -265,14 +245,12 @@ def score_verdicts(
             judged = verdicts.assigned if verdicts.sample else earlier.texts
             unjudged.append([t not in fitting and (t in verdicts.assigned or t not in judged) for t in current.texts])
         by_metric = score_nuggets(current.importance, answers)
-        masked = {metric: np.where(unjudged, np.nan, table) for metric, table in by_metric.items()}
-        scores.append(AnswerScores("nuggets", assigned, list(current.texts), masked))
+        scores.append(AnswerScores("nuggets", assigned, list(current.texts), by_metric, np.array(unjudged)))
     if cited := [verdicts for verdicts in every if verdicts.support]:
         topics = sorted({topic for verdicts in cited for topic in verdicts.support}, key=str.encode)
         unjudged = [[verdicts.sample and topic not in verdicts.support for topic in topics] for verdicts in cited]
         by_metric = score_support(topics, [verdicts.support for verdicts in cited])
-        masked = {metric: np.where(unjudged, np.nan, table) for metric, table in by_metric.items()}
-        scores.append(AnswerScores("support", cited, topics, masked))
+        scores.append(AnswerScores("support", cited, topics, by_metric, np.array(unjudged)))
     return scores, unfit
 
 
@@ -284,31 +262,29 @@ def store_scores(
     Scores that stay the same make no version. Return a sentence for each run of which verdicts do not fit.
     """
     families, unfit = score_verdicts(tx, nuggets.list_verdicts(tx, collection.id, judge), version)
-    for family, verdicts, topics, by_metric in families:
+    for family, verdicts, topics, by_metric, unjudged in families:
         names = [of_run.run for of_run in verdicts]
-        for metric, table in by_metric.items():
-            # All metrics of a family have gaps at the same places.
-            kept = np.flatnonzero(~np.isnan(table).all(axis=0))
-            scores, columns = table[:, kept], [topics[column] for column in kept.tolist()]
-            matrix, missing = name_of_answers(family, metric, judge), int(np.isnan(scores).sum())
+        kept = np.flatnonzero(~unjudged.all(axis=0)).tolist()
+        columns, missing = [topics[column] for column in kept], int(unjudged[:, kept].sum())
+        for metric, table in by_metric.items() if kept else ():
+            scores = np.where(unjudged, np.nan, table)[:, kept]
+            matrix = name_of_answers(family, metric, judge)
             last = score_matrices.find_newest(tx, collection.id, matrix)
-            has_same_axes = last is not None and (list(last.runs), list(last.topics)) == (names, columns)
-            if last and has_same_axes and np.array_equal(score_matrices.scores_of(tx, last), scores, equal_nan=True):
+            if last and score_matrices.has_scores(tx, last, names, columns, scores):
                 continue
-            if columns:
-                score_matrices.add(
-                    tx,
-                    scores,
-                    collection_id=collection.id,
-                    name=matrix,
-                    **{"direction": "up", "low": 0.0, "high": 1.0, "missing": LEAVE_OUT if missing else None},
-                    filled=missing,
-                    dropped=[topic for topic in topics if topic not in set(columns)],
-                    sha256=max(verdicts, key=lambda of_run: of_run.created_at).sha256,
-                    runs=names,
-                    topics=columns,
-                    created_at=now,
-                )
+            score_matrices.add(
+                tx,
+                scores,
+                collection_id=collection.id,
+                name=matrix,
+                **{"direction": "up", "low": 0.0, "high": 1.0, "missing": LEAVE_OUT if missing else None},
+                filled=missing,
+                dropped=[topic for topic in topics if topic not in set(columns)],
+                sha256=max(verdicts, key=lambda of_run: of_run.created_at).sha256,
+                runs=names,
+                topics=columns,
+                created_at=now,
+            )
     if collection.has_scores_alone:
         follow_matrices(tx, collection, {}, now)
     return unfit
@@ -336,46 +312,51 @@ class JudgedNugget(NamedTuple):
     none: int
 
 
+def _fitted(tx: Transaction, view: View, judge: str) -> tuple[NuggetSet, list[Verdicts], list[dict[str, str]]]:
+    """Return the nuggets in use, and the verdicts of a judge, also as digits of these nuggets by topic for each run.
+
+    Raise NotFound for a judge without verdicts.
+    """
+    every, newest = nuggets.list_verdicts(tx, view.collection.id, judge), nuggets.find_newest(tx, view.collection.id)
+    if not every:
+        raise NotFound(f"{view.collection.name!r} has no judge {judge!r} of answers, or this token may not see it.")
+    current = nuggets_of(tx, newest.id) if newest else NuggetSet({}, {})
+    return current, every, [fitting for _, fitting, _ in refit(tx, current, every)]
+
+
 def count_nuggets(
     workspace: Workspace, principal: Principal, name: str, judge: str
 ) -> tuple[JudgedAnswers, dict[str, list[JudgedNugget]]]:
     """Return what a judge has judged, and how many runs have each nugget, by topic. Raise NotFound without any."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
-        every = _require_judge(tx, view, judge)
-        newest = nuggets.find_newest(tx, view.collection.id)
-        current = nuggets_of(tx, newest.id) if newest else NuggetSet({}, {})
-        fitted = [fitting for _, fitting, _ in refit(tx, current, every)]
-    counted = {}
+    with reading_judgments(workspace, principal, name) as (tx, view):
+        current, every, fitted = _fitted(tx, view, judge)
+    labels, counted = {digit: label for label, digit in IMPORTANCE.items()}, {}
     for topic, texts in current.texts.items():
         digits = [of_run[topic] for of_run in fitted if topic in of_run]
         columns = ["".join(column) for column in zip(*digits, strict=True)] or [""] * len(texts)
-        labels = [
-            {digit: label for label, digit in IMPORTANCE.items()}.get(digit, "other")
-            for digit in current.importance[topic]
-        ]
         counted[topic] = [
-            JudgedNugget(text, label, column.count("2"), column.count("1"), column.count("0") + column.count("3"))
-            for text, label, column in zip(texts, labels, columns, strict=True)
+            JudgedNugget(
+                *(text, labels.get(kind, "other")), column.count("2"), column.count("1"), sum(map(column.count, "03"))
+            )
+            for text, kind, column in zip(texts, current.importance[topic], columns, strict=True)
         ]
     return JudgedAnswers(judge, every, len(current.texts)), counted
 
 
-@dataclass(frozen=True)
-class NuggetAgreement:
-    """The verdicts of two judges on nuggets of an importance, or on `all`: NaN where a figure is undefined.
+class NuggetAgreement(NamedTuple):
+    """The verdicts of two judges on nuggets of an importance, or on `all`. Figures are None where they are undefined.
 
-    `confusion` int64 [3, 3] has a row for each verdict of the first judge: not, partly and fully. `kappa` is Cohen's,
-    `kappa_linear` with weights, and `alpha` Krippendorff's for ordinal values.
+    `confusion` has a row for each verdict of the first judge: not, partly and fully. `kappa` is Cohen's, `kappa_linear`
+    with weights, and `alpha` Krippendorff's for ordinal values.
     """
 
     importance: str
-    confusion: NDArray[np.int64]
-    agreement: float
-    kappa: float
-    kappa_linear: float
-    alpha: float
+    nuggets: int
+    confusion: list[list[int]]
+    agreement: float | None
+    kappa: float | None
+    kappa_linear: float | None
+    alpha: float | None
 
 
 def compare_judges(
@@ -385,74 +366,39 @@ def compare_judges(
 
     Labels that are none of the known ones are no verdicts. Raise NotFound for a judge without verdicts.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
-        newest = nuggets.find_newest(tx, view.collection.id)
-        current = nuggets_of(tx, newest.id) if newest else NuggetSet({}, {})
+    with reading_judgments(workspace, principal, name) as (tx, view):
         of_judges: list[dict[tuple[str, str], str]] = []
         for named in (judge, other):
-            every = _require_judge(tx, view, named)
-            fitted = zip(every, refit(tx, current, every), strict=True)
-            of_judges.append({(v.run, t): digits for v, (_, fits, _) in fitted for t, digits in fits.items()})
+            current, every, fitted = _fitted(tx, view, named)
+            runs = zip(every, fitted, strict=True)
+            of_judges.append({(of_run.run, topic): digits for of_run, fits in runs for topic, digits in fits.items()})
     both = [answer for answer in of_judges[0] if answer in of_judges[1]]
     kinds = "".join(current.importance[topic] for _, topic in both)
-    verdicts = np.array(
-        [np.frombuffer("".join(by[answer] for answer in both).encode(), np.uint8) - ord("0") for by in of_judges],
-        np.int8,
-    )
-    result = []
+    texts = ["".join(by_answer[answer] for answer in both).encode() for by_answer in of_judges]
+    verdicts = np.array([np.frombuffer(text, np.uint8) - ord("0") for text in texts], np.int8)
+    levels, result = len(ASSIGNMENTS), []
     for importance, digits in {**IMPORTANCE, "all": "".join({*kinds})}.items():
-        is_kind = np.array([kind in digits for kind in kinds], np.bool_) & (verdicts < len(ASSIGNMENTS)).all(axis=0)
-        first, second = verdicts[:, is_kind]
-        confusion = np.zeros((len(ASSIGNMENTS),) * 2, np.int64)
-        np.add.at(confusion, (first, second), 1)
+        is_kind = np.array([kind in digits for kind in kinds], np.bool_) & (verdicts < levels).all(axis=0)
+        confusion = np.zeros((levels, levels), np.int64)
+        np.add.at(confusion, tuple(verdicts[:, is_kind]), 1)
         table, total = confusion.astype(np.float64), int(confusion.sum())
-        alpha = krippendorff_alpha(coincidences(verdicts[:, is_kind].T, len(ASSIGNMENTS)), "ordinal")
-        share = float(np.trace(table)) / total if total else math.nan
-        result.append(
-            NuggetAgreement(
-                importance,
-                confusion,
-                share,
-                float(cohen_kappa(table)),
-                float(cohen_kappa(table, "linear")),
-                float(alpha),
-            )
-        )
+        alpha = krippendorff_alpha(coincidences(verdicts[:, is_kind].T, levels), "ordinal")
+        share = np.trace(table) / total if total else np.nan
+        exact = (float(figure) for figure in (share, cohen_kappa(table), cohen_kappa(table, "linear"), alpha))
+        figures = (None if math.isnan(figure) else figure for figure in exact)
+        result.append(NuggetAgreement(importance, total, confusion.tolist(), *figures))
     return result
 
 
 def list_judges(workspace: Workspace, principal: Principal, name: str) -> list[JudgedAnswers]:
     """Return what each judge has judged, by name, for principals who may see the judgments."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         newest = nuggets.find_newest(tx, view.collection.id)
         every = nuggets.list_verdicts(tx, view.collection.id)
         by_judge = groupby(every, key=lambda verdicts: verdicts.judge)
         return [JudgedAnswers(judge, list(rows), newest.topics if newest else 0) for judge, rows in by_judge]
 
 
-def _require_judge(tx: Transaction, view: View, judge: str) -> list[Verdicts]:
-    if every := nuggets.list_verdicts(tx, view.collection.id, judge):
-        return every
-    raise NotFound(f"{view.collection.name!r} has no judge {judge!r} of answers, or this token may not see it.")
-
-
 def nuggets_of(tx: Transaction, nuggets_id: int) -> NuggetSet:
     """Return the nuggets of a stored version. Stray labels were admitted, or refused, when it came."""
     return read_nuggets([nuggets.content_of(tx, nuggets_id)], NO_LIMITS, stray="count")
-
-
-def _topics(workspace: Workspace, tx: Transaction, collection: Collection) -> frozenset[str] | None:
-    """Return the topics that nuggets may have: the declared and the judged ones; None for any."""
-    newest = qrels.find(tx, collection.id) if not collection.has_scores_alone else None
-    judged = judged_topics(workspace, tx, newest).topics if newest else ()
-    return frozenset((*(collection.topics or ()), *judged)) or None
-
-
-def _read_verdicts(
-    chunks: Chunks, *, limits: FileLimits, nuggets: NuggetSet | None, topics: frozenset[str] | None, stray: Stray
-) -> VerdictsFile:
-    return read_verdicts(chunks(), limits, nuggets, topics, stray)

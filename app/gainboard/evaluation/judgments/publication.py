@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from gainboard.errors import Conflict
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import open_collection, open_locked, require_unchanged
+from gainboard.evaluation.access.visibility import changing, organising, require_unchanged
 from gainboard.evaluation.judgments.versions import index_of, select
 from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.runs.stored_files import judge_again
@@ -86,9 +86,7 @@ def takes_job(workspace: Workspace, principal: Principal, name: str, named: Vers
 
     Raise NotFound if there is no such version.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
+    with organising(workspace, principal, name) as (tx, view):
         view.require_judged("it has no qrels")
         return is_long(tx, view.collection, select(tx, view, named))
 
@@ -116,16 +114,12 @@ def publish(workspace: Workspace, principal: Principal, name: str, named: Versio
     Stored runs that are not judged by it are judged first, outside the write transaction. The newest version is left
     unchanged. Raise NotFound if there is no such version.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
+    with organising(workspace, principal, name) as (tx, view):
         view.require_judged("it has no qrels")
         collection, draft = view.collection, select(tx, view, named)
 
     def finish(judged: Rows) -> Qrels | None:
-        with workspace.database.writing() as tx:
-            view = open_locked(tx, principal, name)
-            view.require_organiser()
+        with changing(workspace, principal, name) as (tx, view):
             require_unchanged(collection, view.collection)
             version = select(tx, view, named)
             newest = qrels.find(tx, collection.id, named._replace(version=None))
@@ -152,9 +146,7 @@ def discard(workspace: Workspace, principal: Principal, name: str, named: Versio
 
     Raise NotFound if there is no such version, and Conflict if it was published.
     """
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         view.require_judged("it has no qrels")
         draft = select(tx, view, named)
         if draft.published_at is not None:

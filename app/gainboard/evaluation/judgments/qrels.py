@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from gainboard.evaluation import audit
 from gainboard.evaluation.access import visibility
@@ -14,7 +15,7 @@ from gainboard.evaluation.collection_settings import Policy
 from gainboard.evaluation.judgments import publication
 from gainboard.evaluation.judgments.publication import Rows, after_all, list_unjudged, store_judged, with_all_judged
 from gainboard.evaluation.judgments.versions import INDEXES, judged_topics, require_set, select
-from gainboard.evaluation.runs.intake import Body, Intake
+from gainboard.evaluation.runs.intake import Body, Intake, read_by
 from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.runs.run_files import Chunks, no_common_topics, read_judgments
 from gainboard.evaluation.workspace import Workspace
@@ -61,8 +62,9 @@ def publish(
     """
     collection = visibility.require_organiser(workspace, principal, name)
     visibility.require_judged(collection, "no qrels can be uploaded")
+    options: dict[str, Any] = {"levels": collection.levels, "intents": collection.intents, "columns": columns}
     with Intake(body, workspace.limits) as intake:
-        file = intake.read(partial(_read, collection=collection, columns=columns, limits=workspace.limits))
+        file = intake.read(partial(read_by, read_judgments, limits=workspace.limits, **options))
         upload = _QrelsUpload(workspace, principal, collection, judgments, intake, file, draft)
         with workspace.database.reading() as tx:
             if same := upload.same(tx):
@@ -84,10 +86,6 @@ def publish(
             lambda judged: upload.add(index, judged),
             order=collection.order,
         )
-
-
-def _read(chunks: Chunks, *, collection: Collection, columns: str | None, limits: FileLimits) -> QrelsFile:
-    return read_judgments(chunks(), collection.levels, collection.intents, columns, limits)
 
 
 @dataclass(frozen=True)
@@ -190,9 +188,7 @@ def list_versions(
     workspace: Workspace, principal: Principal, name: str, judgments: str, after: int | None, limit: int
 ) -> list[SeenQrels]:
     """List a set's versions by number, for principals who may see its judgments; drafts only for organisers."""
-    with workspace.database.reading() as tx:
-        view = visibility.open_collection(tx, principal, name)
-        view.require_judgments()
+    with visibility.reading_judgments(workspace, principal, name) as (tx, view):
         view.require_judged("it has no qrels")
         require_set(tx, view, judgments)
         versions = qrels.page(tx, view.collection.id, judgments, drafts=view.organises, after=after, limit=limit)
@@ -202,9 +198,7 @@ def list_versions(
 
 def find_version(workspace: Workspace, principal: Principal, name: str, named: VersionName) -> SeenQrels:
     """Return one version, for principals who may see the judgments."""
-    with workspace.database.reading() as tx:
-        view = visibility.open_collection(tx, principal, name)
-        view.require_judgments()
+    with visibility.reading_judgments(workspace, principal, name) as (tx, view):
         view.require_judged("it has no qrels")
         stored = select(tx, view, named)
         in_use = stored == qrels.find(tx, view.collection.id, named._replace(version=None))

@@ -13,7 +13,7 @@ from typing import Any
 from gainboard.errors import Conflict, FaultyFile
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import open_collection, open_locked
+from gainboard.evaluation.access.visibility import open_locked, organising
 from gainboard.evaluation.judgments.publication import after_all, discard_draft, set_order, store_judged
 from gainboard.evaluation.judgments.versions import index_of
 from gainboard.evaluation.runs.stored_files import read_again
@@ -157,9 +157,7 @@ def change_unpublished(workspace: Workspace, principal: Principal, name: str, or
     Return False, and change nothing, if judgments are published: then a job is needed. Raise Conflict if a run cannot
     be read in this order.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
+    with organising(workspace, principal, name) as (tx, view):
         change = OrderChange(workspace, view.collection, order)
         if qrels.find(tx, view.collection.id) is not None:
             return False

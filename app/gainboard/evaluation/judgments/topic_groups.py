@@ -9,13 +9,7 @@ from typing import Any, Final
 from gainboard.errors import InvalidRequest, NotFound, RowDamaged
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import (
-    View,
-    open_collection,
-    open_locked,
-    require_organiser,
-    require_unchanged,
-)
+from gainboard.evaluation.access.visibility import View, changing, open_collection, require_organiser, require_unchanged
 from gainboard.evaluation.judgments.versions import judged_topics
 from gainboard.evaluation.runs.intake import Body, Intake
 from gainboard.evaluation.runs.join import JudgedTopics
@@ -160,9 +154,7 @@ def put_group(
 
     Raise InvalidRequest for a reserved name, and with every topic that is wrong.
     """
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         if group == RESERVED_GROUP:
             message = "`all` stands for all topics in queries, so no group has this name. Choose another name."
             raise InvalidRequest.at("path.group", "reserved-group", message)
@@ -188,9 +180,7 @@ def replace_groups(workspace: Workspace, principal: Principal, name: str, body: 
         read = read_topic_groups(intake.chunks(), workspace.limits, collection.topics)
     groups = sorted((_make_group(group, topics) for group, topics in read.items()), key=lambda group: group.name)
     _require_room(groups, "body")
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         # The file was read against the topics that were declared then.
         require_unchanged(collection, view.collection, "topics")
         before = collections.page_groups(tx, view.collection.id)
@@ -205,9 +195,7 @@ def replace_groups(workspace: Workspace, principal: Principal, name: str, body: 
 
 def delete_group(workspace: Workspace, principal: Principal, name: str, group: str) -> None:
     """Delete a group (organisers). Raise NotFound if there is none of this name."""
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         removed = require_group(tx, view.collection, group, even_damaged=True)
         collections.remove_groups(tx, view.collection.id, [group])
         collections.touch(tx, view.collection.id)

@@ -215,6 +215,13 @@ def judged_topics(workspace: Workspace, tx: Transaction, version: Qrels) -> Judg
     return JUDGED_TOPICS.of(workspace).get(version.id, lambda: JudgedTopics.unpacked(qrels.counts(tx, version.id)))
 
 
+def known_topics(workspace: Workspace, tx: Transaction, collection: Collection) -> frozenset[str] | None:
+    """Return the topics that uploaded files may have: the declared and the judged ones; None for any."""
+    newest = qrels.find(tx, collection.id) if not collection.has_scores_alone else None
+    judged = judged_topics(workspace, tx, newest).topics if newest else ()
+    return frozenset((*(collection.topics or ()), *judged)) or None
+
+
 def index_of(workspace: Workspace, collection: Collection, version: Qrels) -> QrelsIndex:
     """Return a version in the form for the join. It is kept in memory. Raise ScoresAlone if there is none."""
     visibility.require_judged(collection)
@@ -250,9 +257,7 @@ class SeenSet:
 
 def list_sets(workspace: Workspace, principal: Principal, name: str) -> list[SeenSet]:
     """List the judgment sets that this principal sees, by name, for principals who may see the judgments."""
-    with workspace.database.reading() as tx:
-        view = visibility.open_collection(tx, principal, name)
-        view.require_judgments()
+    with visibility.reading_judgments(workspace, principal, name) as (tx, view):
         view.require_judged("it has no judgment sets")
         sets = qrels.page_sets(tx, view.collection.id, hidden=view.organises)
         names = sorted([OFFICIAL, *(judgments.name for judgments in sets)], key=str.encode)

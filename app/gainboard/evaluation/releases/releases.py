@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from gainboard.errors import HeldByRelease, NotFound
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import open_collection
+from gainboard.evaluation.access.visibility import reading_judgments
 from gainboard.evaluation.releases.document import HistoryEntry, LoggedEntry
 from gainboard.evaluation.workspace import Workspace, spend
 from gainboard.store import blobs, qrels, releases, runs
@@ -36,9 +36,7 @@ def list_releases(
     workspace: Workspace, principal: Principal, name: str, before: int | None = None, limit: int | None = None
 ) -> tuple[Collection, Sequence[Release]]:
     """Return the releases of a collection, newest first, for those who see the judgments."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         return view.collection, releases.page(tx, view.collection.id, before=before, limit=limit)
 
 
@@ -49,9 +47,7 @@ def find_release(
 
     Raise NotFound if there is none.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         wanted = releases.last_number(tx, view.collection.id) if number is None else number
         release = releases.find(tx, view.collection.id, wanted)
     if release is None:
@@ -151,9 +147,7 @@ def feed_of(workspace: Workspace, principal: Principal, name: str) -> Feed:
     Drafts, other judgment sets and withdrawn runs are left out.
     """
     now = workspace.now()
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         collection = view.collection
         versions = qrels.page(tx, collection.id, drafts=False, after=None, limit=1_000_000)
         start = collection.late_from

@@ -290,6 +290,11 @@ class Intake:
         return prepared(database, self.sha256, self.size, stored)
 
 
+def read_by(reader: Callable[..., T], chunks: Chunks, **options: Any) -> T:
+    """Return what a reader makes of the content; a task for `Intake.read`, once all but the chunks is bound."""
+    return reader(chunks(), **options)
+
+
 def _read_there(
     task: Callable[[Chunks], T], body: int, compressed: int, encoding: str | None, limits: FileLimits
 ) -> tuple[T, str, int, bool]:

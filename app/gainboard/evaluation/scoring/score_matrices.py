@@ -14,20 +14,18 @@ from numpy.typing import NDArray
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.access.visibility import View, open_collection, open_locked
-from gainboard.evaluation.judgments.versions import judged_topics
+from gainboard.evaluation.access.visibility import View, changing, organising, reading_judgments
+from gainboard.evaluation.judgments.versions import known_topics
 from gainboard.evaluation.releases.releases import held_matrix
-from gainboard.evaluation.runs.intake import Body, Intake
-from gainboard.evaluation.runs.run_files import Chunks
+from gainboard.evaluation.runs.intake import Body, Intake, read_by
 from gainboard.evaluation.scoring.systems import follow_matrices, name_systems, require_names
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import csv_line
 from gainboard.notation.texts import is_slug, read_number
-from gainboard.store import collections, qrels, runs, score_matrices
+from gainboard.store import collections, runs, score_matrices
 from gainboard.store.database import Transaction
 from gainboard.store.records import ScoreMatrix
-from gainboard.trec import FileLimits
-from gainboard.trec.score_matrices import Expected, MatrixFile, Missing, read_score_matrix
+from gainboard.trec.score_matrices import Expected, Missing, read_score_matrix
 from gainboard.vocabulary import LEAVE_OUT, Direction, MatrixForm, is_of_answers
 
 
@@ -83,22 +81,19 @@ def put_matrix(
     if is_of_answers(matrix):
         message = f"{matrix!r} is the name of the scores of answers, which follow from verdicts. Choose another name."
         raise InvalidRequest.at("path.matrix", "reserved-name", message)
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
+    with organising(workspace, principal, name) as (tx, view):
         if view.collection.has_scores_alone and settings.missing is None:
             settings = replace(settings, missing=LEAVE_OUT)
         expected = _expected_matrix(workspace, tx, view, matrix, settings)
     with Intake(body, workspace.limits) as intake:
-        file = intake.read(partial(_read, limits=workspace.limits, expected=expected, form=settings.form))
+        options: dict[str, Any] = {"limits": workspace.limits, "expected": expected, "form": settings.form}
+        file = intake.read(partial(read_by, read_score_matrix, **options))
     if view.collection.has_scores_alone:
         require_names(file.runs, "system")
         require_names(file.topics, "topic")
     missing = None if settings.missing == "refuse" else settings.missing
     statements = {"direction": settings.direction, "low": settings.low, "high": settings.high, "missing": missing}
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         collection, now, systems = view.collection, workspace.now(), dict[str, str]()
         if collection.has_scores_alone:
             live = runs.page(tx, collection.id)
@@ -106,10 +101,9 @@ def put_matrix(
             systems = {name: system for system, name in names.items()}
             file = replace(file, runs=[names[system] for system in file.runs])
         last = score_matrices.find_newest(tx, collection.id, matrix)
-        if last and all(getattr(last, name) == value for name, value in statements.items()):
-            axes_are_same = (list(last.runs), list(last.topics)) == (file.runs, file.topics)
-            if axes_are_same and np.array_equal(score_matrices.scores_of(tx, last), file.scores, equal_nan=True):
-                return last, False
+        says_the_same = all(getattr(last, name) == value for name, value in statements.items()) if last else False
+        if last and says_the_same and score_matrices.has_scores(tx, last, file.runs, file.topics, file.scores):
+            return last, False
         stored = score_matrices.add(
             tx,
             file.scores,
@@ -137,23 +131,15 @@ def _expected_matrix(
     limits = (settings.low, settings.high, settings.checked(), settings.measure, settings.run)
     if view.collection.has_scores_alone:
         return Expected(None, None, *limits, matrix)
-    newest = qrels.find(tx, view.collection.id)
-    judged = judged_topics(workspace, tx, newest).topics if newest else ()
     names = frozenset(run.name for run in runs.page(tx, view.collection.id))
-    return Expected(names, frozenset((*(view.collection.topics or ()), *judged)) or None, *limits)
-
-
-def _read(chunks: Chunks, *, limits: FileLimits, expected: Expected, form: MatrixForm | None) -> MatrixFile:
-    return read_score_matrix(chunks(), limits, expected, form)
+    return Expected(names, known_topics(workspace, tx, view.collection), *limits)
 
 
 def list_matrices(
     workspace: Workspace, principal: Principal, name: str, after: str | None = None, limit: int = 500
 ) -> list[ScoreMatrix]:
     """Return the newest version of each matrix by name, for principals who may see the judgments."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         return score_matrices.page(tx, view.collection.id, after, limit)
 
 
@@ -161,9 +147,7 @@ def find_matrix(
     workspace: Workspace, principal: Principal, name: str, matrix: str, version: int | None = None
 ) -> tuple[ScoreMatrix, NDArray[np.float64]]:
     """Return a version of a matrix with its scores, the newest without a number. Raise NotFound."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_judgments()
+    with reading_judgments(workspace, principal, name) as (tx, view):
         versions = [stored for stored in _require(tx, view, matrix) if version in (None, stored.version)]
         if not versions:
             raise NotFound(f"The score matrix {matrix!r} has no version {version}. Without a number, it is the newest.")
@@ -172,9 +156,7 @@ def find_matrix(
 
 def delete_matrix(workspace: Workspace, principal: Principal, name: str, matrix: str) -> None:
     """Delete all versions of a matrix (organisers). Jobs about them keep their results."""
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
+    with changing(workspace, principal, name) as (tx, view):
         versions = _require(tx, view, matrix)
         held = held_matrix(tx, principal, view.collection, matrix)
         score_matrices.delete(tx, versions, workspace.now())
