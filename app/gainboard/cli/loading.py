@@ -225,7 +225,8 @@ def loaded(
 
     `trusted` is a file of judgments on some of the topics, which becomes another judgment set (see `set_name`).
 
-    Faulty runs are named on standard error and left out. Raise BadSetting if a file is missing, the judgments are
+    Faulty runs are named on standard error and left out; at the end, they raise Told, but not for browsers. Raise
+    BadSetting if a file is missing, the judgments are
     faulty, or no run is left.
     """
     from gainboard.client.gainboard import LocalGainboard  # noqa: PLC0415
@@ -239,8 +240,10 @@ def loaded(
             if not file.exists():
                 raise BadSetting(f"There is no file {file}. Check the name.")
         with LocalGainboard(data, for_browsers=for_browsers) as gainboard:
-            _load(gainboard, name, qrels, judgments, named, trusted)
+            left_out = _load(gainboard, name, qrels, judgments, named, trusted)
             yield gainboard
+    if left_out and not for_browsers:
+        raise Told  # of the faulty runs, before the answer
 
 
 def set_name(file: str) -> str:
@@ -251,7 +254,8 @@ def set_name(file: str) -> str:
 
 def _load(
     gainboard: LocalGainboard, name: str, qrels: str, source: Source, runs: Sequence[NamedRun], trusted: str | None
-) -> None:
+) -> int:
+    """Load judgments and runs, and return how many faulty runs are left out."""
     from gainboard.client.errors import Problem  # noqa: PLC0415
 
     sets: list[tuple[str, Source, str | None]] = [(qrels, source, None)]
@@ -287,6 +291,7 @@ def _load(
         raise BadSetting("No run was loaded. Correct them, and try again.")
     if left_out:
         print(f"gainboard: {len(runs) - left_out} of {len(runs)} runs loaded, the others are faulty", file=sys.stderr)
+    return left_out
 
 
 def find_files(names: Sequence[str], unpacked: Path) -> list[Path]:

@@ -387,7 +387,11 @@ def board_values(place: Place, asked: BoardQuery, typed: BoardQuery | None = Non
         **links_of_board(place, asked, board),
         "judged_to": judged_to,
         "columns": [label for label in board.scores.labels if label != board.by],
-        "short": short_labels(board.scores.labels),
+        # In a collection of scores, a bare name means the uploaded metric.
+        "short": {
+            label: name.removeprefix(PREFIX) if place.view.collection.has_scores_alone else name
+            for label, name in short_labels(board.scores.labels).items()
+        },
         "groups_of_topics": choices.topic_groups,
         "judgment_sets": judgment_sets,
         "correction": board.corrected.by_metric[board.place] if board.corrected else None,

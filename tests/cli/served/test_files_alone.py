@@ -58,7 +58,7 @@ def test_runs_come_from_archives_and_tables_and_faulty_ones_are_left_out(folder)
     done = Shell(folder).run(
         "gainboard leaderboard --qrels qrels.txt --runs runs.zip runs.tgz runs.csv faulty.txt -m AP"
     )
-    assert done.code == 0, done.err
+    assert done.code == 1, done.err
     rows = {line.split()[1]: line.split()[2:-1] for line in done.out.splitlines()[1:]}
     assert rows == {"lemur-1": ["deep"], "otter-1": [], "listed": ["badger"]}
     assert "faulty.txt:1: bad-columns" in done.err

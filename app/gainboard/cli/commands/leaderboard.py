@@ -118,26 +118,31 @@ def leaderboard(
 
             table = _table(board, is_of_files=True)
             print(as_latex_document(table) if format == "latex" else as_markdown(table), end="")
-            return
-    else:
-        query["corrected_by"] = at.find_correcting_set(query.get("judgments"))
-        with at.connect() as gainboard:
-            query["qrels"] = at.version
-            if format == "latex" or format == "markdown":
-                print(gainboard.leaderboard_text(at.collection, metrics, format=format, **query), end="")
-                return
-            board = gainboard.leaderboard(at.collection, metrics, **query)
+        else:
+            _print_board(board, format, are_files=True)
+        return
+    query["corrected_by"] = at.find_correcting_set(query.get("judgments"))
+    with at.connect() as gainboard:
+        query["qrels"] = at.version
+        if format == "latex" or format == "markdown":
+            print(gainboard.leaderboard_text(at.collection, metrics, format=format, **query), end="")
+        else:
+            _print_board(gainboard.leaderboard(at.collection, metrics, **query), format, are_files=bool(at.runs))
+
+
+def _print_board(board: Leaderboard, format: str, *, are_files: bool) -> None:
     if format == "json":
         print_json(board.to_dict())
     elif format == "csv":
         values = board.columns()
         print_rows(list(values), list(zip(*values.values(), strict=True)), "csv")
     else:
-        tell_of_version(board.qrels_version)
+        if not are_files:
+            tell_of_version(board.qrels_version)
         tell_of_topics([board.topic_group, *board.by_group])
         for line in _remarks_on(board):
             print(line, file=sys.stderr)
-        table = _table(board, is_of_files=bool(at.runs or at.of_scores.scores))
+        table = _table(board, is_of_files=are_files)
         print(format_table(table, weights=has_colours(sys.stdout)), end="")
 
 

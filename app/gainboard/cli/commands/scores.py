@@ -67,15 +67,16 @@ def scores(
             return
         answer = gainboard.scores(at.collection, metrics, runs=run_names, topics=chosen, **query)
         declared = gainboard.collection(at.collection).topics if chosen and format != "json" else None
-    if format == "json":
-        print_json(answer.to_dict())
-        return
-    for remark in _remarks(answer):
-        print(f"note: {printable(remark)}", file=sys.stderr)
-    tell_of_version(answer.qrels_version)
-    tell_of_topics([answer.topic_group])
-    table = _table(answer, declared)
-    print(as_latex(table) if format == "latex" else format_table(table, weights=has_colours(sys.stdout)), end="")
+        if format == "json":
+            print_json(answer.to_dict())
+            return
+        for remark in _remarks(answer):
+            print(f"note: {printable(remark)}", file=sys.stderr)
+        if not at.runs:
+            tell_of_version(answer.qrels_version)
+        tell_of_topics([answer.topic_group])
+        table = _table(answer, declared)
+        print(as_latex(table) if format == "latex" else format_table(table, weights=has_colours(sys.stdout)), end="")
 
 
 def _table(answer: Scores, declared: Sequence[str] | None) -> Table:

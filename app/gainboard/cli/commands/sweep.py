@@ -30,11 +30,12 @@ def sweep(
     with at.connect() as gainboard:
         query["qrels"] = at.version
         answer = gainboard.sweep(at.collection, metrics, runs=run_names, **query)
-    if format == "json":
-        print_json(answer.to_dict())
-        return
-    if format == "table":
-        tell_of_version(answer.qrels_version)
-        tell_of_topics([answer.topic_group])
-    columns = answer.columns()
-    print_rows(list(columns), list(zip(*columns.values(), strict=True)), format, {"mean": DIGITS})
+        if format == "json":
+            print_json(answer.to_dict())
+            return
+        if format == "table":
+            if not at.runs:
+                tell_of_version(answer.qrels_version)
+            tell_of_topics([answer.topic_group])
+        columns = answer.columns()
+        print_rows(list(columns), list(zip(*columns.values(), strict=True)), format, {"mean": DIGITS})
