@@ -55,7 +55,8 @@ function show(form, item, file, { status, body }, isCheck, findings) {
   const stored = status === 200 && form.dataset.kind === "run" ? "was here already" : "is stored";
   const but = isUnscored ? ", but gets no score" : "";
   const happened = isCheck ? `${isUnscored ? "would be accepted" : "is fine"}${but}; nothing was stored` : stored + but;
-  item.append(element("p", isFine ? `${happened}: ${FACTS[form.dataset.kind](body)}` : (body?.detail ?? "The connection was lost. Send the file again.")));
+  const faults = body?.errors?.length && `refused, with ${count(body.errors_total ?? body.errors.length, "fault")}`;
+  item.append(element("p", isFine ? `${happened}: ${FACTS[form.dataset.kind](body)}` : faults || (body?.detail ?? "The connection was lost. Send the file again.")));
   const leftOut = (body?.left_out ?? []).map((result) => ({ location: result.kind, message: result.because }));
   for (const each of [...(body?.errors ?? []), ...(body?.warnings ?? []), ...leftOut]) {
     const key = `${each.code} ${each.location ?? ""}`;
@@ -65,8 +66,6 @@ function show(form, item, file, { status, body }, isCheck, findings) {
     finding.count += 1;
     finding.places.set(file.name, [...(finding.places.get(file.name) ?? []), ...(line ? [line] : [])]);
   }
-  const more = (body?.errors_total ?? 0) - (body?.errors?.length ?? 0);
-  if (more > 0) item.append(element("p", `and ${more.toLocaleString("en")} more`));
 }
 
 const SHOWN = 5;
@@ -95,7 +94,7 @@ async function sendAll(form, files, isCheck) {
   const address = addressOf(form, isCheck);
   const [findings, good] = [new Map(), []];
   let stored = null;
-  for (const file of files) {
+  for (const file of [...files]) {
     const item = file.item ?? element("li"); // a file that was checked before has its place
     file.item = item;
     const progress = Object.assign(element("progress"), { max: 1, value: 0, ariaLabel: `Upload of ${file.name}` });
@@ -133,10 +132,10 @@ async function refresh(parts) {
 function prepare(form) {
   const box = form.elements.files;
   const buttons = form.querySelectorAll("button");
-  let chosen = []; // what the first button sends: of a set that was checked, the good ones
+  let chosen = null; // of a set that was checked, the good ones: these are sent. Else all, also those chosen before this script
   async function work(isCheck) {
     for (const button of buttons) button.disabled = true;
-    const good = await sendAll(form, isCheck ? box.files : chosen, isCheck);
+    const good = await sendAll(form, isCheck ? box.files : (chosen ?? box.files), isCheck);
     for (const button of buttons) button.disabled = false;
     if (!isCheck || box.files.length < 2) return;
     chosen = good;
@@ -152,7 +151,7 @@ function prepare(form) {
     button.disabled = false; // until now, the browser would have sent the form itself, without its file
   }
   box.addEventListener("change", () => {
-    chosen = [...box.files];
+    chosen = null;
     if (!box.multiple) return;
     // A name is for one file. Several have the names in their tags, and are checked at once.
     const isOne = box.files.length < 2;
