@@ -103,7 +103,7 @@ def codes():
 def _codes(function):
     for call in (node for node in ast.walk(function) if isinstance(node, ast.Call) and node.args):
         name = ast.unparse(call.func)
-        if name in ("Fault", "FileWarning") or name.endswith("faults.add"):
+        if name in ("Fault", "FileWarning") or name.endswith(("faults.add", "self.fault")):
             first = call.args[0]
             yield from [str(first.value)] if isinstance(first, ast.Constant) else _keys(function)
 

@@ -143,18 +143,17 @@ class Expected:
 
     def note_unknown(self, grid: ScoreGrid) -> None:
         """Note the faults of a second metric, and of runs and topics that do not exist."""
-        add = grid.faults.add
         for metric, line in list(grid.metrics.items())[1:]:
             problem = f"the metric is {quoted(metric)} here, but {quoted(next(iter(grid.metrics)))} before. A matrix "
-            add("several-metrics", problem + "has one metric: name it with measure=NAME", line)
+            grid.faults.add("several-metrics", problem + "has one metric: name it with measure=NAME", line)
         for run, line in grid.systems.items():
             if run and self.runs is not None and run not in self.runs:
                 problem = f"there is no run {quoted(run)} among the {len(self.runs)} of the collection. Upload it, or "
-                add("unknown-run", problem + "leave it out", line)
+                grid.faults.add("unknown-run", problem + "leave it out", line)
         for topic, line in grid.topics.items():
             if topic and self.topics is not None and topic not in self.topics:
                 problem = f"the topic {quoted(topic)} is neither declared nor judged. Correct its id, or leave it out: "
-                add("unknown-topic", problem + "is `001` written as `1`?", line, topic=topic.encode())
+                grid.faults.add("unknown-topic", problem + "is `001` written as `1`?", line, topic=topic.encode())
 
 
 @dataclass(frozen=True)
