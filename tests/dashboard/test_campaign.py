@@ -63,6 +63,7 @@ def test_a_campaign_from_an_empty_service_to_a_released_board(open_page, sqlite_
     teams = [joined(Walk(open_page(sqlite_service), tmp_path), team, link) for team, link in links.items()]
     organiser.go("Judgments")
     organiser.press("Declare the topics of the published judgments")
+    expect(organiser.page.get_by_role("main")).to_contain_text("topics are declared: ")
     organiser.go("Board")
     expect(organiser.page.locator("table.board tbody tr")).to_have_count(3)
     analysed(organiser)
@@ -133,10 +134,13 @@ def published(organiser):
     organiser.press("Create the collection")
     organiser.press("Upload judgments")
     organiser.send("A file of judgments", "qrels.txt", QRELS, "Upload as a draft")
+    # Each page is waited for: a form is sent once the server has said that the session goes on.
     organiser.press("Publish version 1")
+    expect(organiser.page.get_by_role("region", name="Versions")).to_contain_text("in use")
     organiser.go("Teams")
     organiser.fill("Invite teams", "lemur\nnewt\notter")
     organiser.press("Invite")
+    expect(organiser.page.locator(".invited")).to_have_count(3)
     organiser.go("Submissions")
     for number, (team, run) in enumerate(RUNS.items(), start=1):
         organiser.fill("Team", team)
