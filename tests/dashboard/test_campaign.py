@@ -150,6 +150,7 @@ def published(organiser):
     organiser.open("Release the judgments …")
     organiser.fill("Type web to release the judgments now", "web")
     organiser.press("Release the judgments now")
+    expect(organiser.page.get_by_role("main")).to_contain_text("The judgments are released")
 
 
 def released(organiser):
