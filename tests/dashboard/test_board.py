@@ -1,5 +1,7 @@
 """The board as people use it, on the demo's campaign."""
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
@@ -168,6 +170,22 @@ def test_filters_and_pins_outlive_the_return_to_the_official_setting(browser_pag
     expect(page.locator("table.board tbody tr")).to_have_count(3)
     assert "pin=otter-3" in page.url
     assert "beta" not in page.url
+
+
+def test_dots_stand_in_the_columns_of_their_letters_beside_a_pinned_run_of_a_group_of_its_own(demo_service):
+    answer = demo_service.anonymous.get("/v1/collections/demo/leaderboard", params={"metric": "Q"}).json()
+    letters = {row["name"]: row["groups"] for row in answer["rows"]}
+    team = next(row["team"] for row in answer["rows"] if "a" not in row["groups"])
+    best = answer["rows"][0]["name"]
+    page = demo_service.anonymous.get("/c/demo", params={"metric": "Q", "team": team, "pin": best}).text
+    dots_by_run = {
+        row.split('"')[0]: re.findall(r'class="dots" d="(.*?)"', row) for row in page.split('<tr id="run-')[1:]
+    }
+    shown = sorted({letter for name in dots_by_run for letter in letters[name]})
+    assert "a" in shown
+    assert dots_by_run.pop(best) == []
+    for name, [dots] in dots_by_run.items():
+        assert dots == "".join(f"M{10 * shown.index(letter) + 5} 16h0" for letter in letters[name])
 
 
 def test_judged_is_the_share_at_the_cut_off_where_the_metric_has_one(browser_page, demo_service):

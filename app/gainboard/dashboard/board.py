@@ -69,8 +69,10 @@ class BoardRow:
     """The number of runs from which this run is told apart under the setting, and was not under the official one."""
     disappears: int
     """The same the other way round."""
-    lines: Sequence[str]
-    """A word for each group: `first`, `last`, `only` or `middle` where its line runs through the row, else nothing."""
+    lines: str
+    """The path of the lines that run through the row, each of which joins the runs of a group."""
+    dots: str
+    """The path of the dots on these lines: the groups of the run."""
     is_mine: bool
     is_pinned: bool
 
@@ -129,7 +131,7 @@ def rows_of(
     # Where no two runs are told apart, one sentence says so, and each row would say the same.
     letters = [(row.letters or ()) if board.tells else () for row in kept]
     # A line joins the rows that it runs through, and pinned rows are out of order: they have letters instead.
-    lines: list[list[str]] = [[]] * pins + _lines(letters[pins:])
+    paths = [("", "")] * pins + _paths(letters[pins:], in_order(letters))
     rows = [
         BoardRow(
             row,
@@ -138,11 +140,12 @@ def rows_of(
             letters=letters_of_row,
             appears=appear[row.run.name],
             disappears=disappear[row.run.name],
-            lines=through,
+            lines=lines,
+            dots=dots,
             is_mine=own_team is not None and row.run.team_id == own_team,
             is_pinned=row.run.name in pinned,
         )
-        for row, letters_of_row, through in zip(kept, letters, lines, strict=True)
+        for row, letters_of_row, (lines, dots) in zip(kept, letters, paths, strict=True)
     ]
     return rows, fitting
 
@@ -160,21 +163,30 @@ def _number(letter: str) -> int:
     return number
 
 
-def _lines(letters: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return for each row, and each group in order, how the group's line runs through the row."""
-    order = in_order(letters)
-    if len(order) > MOST_LINES:
-        return [[] for _ in letters]
-    rows = [[row for row, letters_of_row in enumerate(letters) if letter in letters_of_row] for letter in order]
-    return [[_line(rows_of_group[0], row, rows_of_group[-1]) for rows_of_group in rows] for row in range(len(letters))]
-
-
-def _line(first: int, row: int, last: int) -> str:
-    if not first <= row <= last:
-        return ""
-    if first == last:
-        return "only"
-    return {first: "first", last: "last"}.get(row, "middle")
+def _paths(letters: Sequence[Sequence[str]], groups: Sequence[str]) -> list[tuple[str, str]]:
+    """Return for each row the paths of its lines and of its dots: 10 pixels for each of the groups, 33 high."""
+    if len(groups) > MOST_LINES:
+        return [("", "")] * len(letters)
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for row, letters_of_row in enumerate(letters):
+        for letter in letters_of_row:
+            first.setdefault(letter, row)
+            last[letter] = row
+    at = {letter: 10 * place + 5 for place, letter in enumerate(groups)}
+    joining = [letter for letter in groups if letter in first and first[letter] < last[letter]]
+    # One path in place of an element for each line and dot, which were a quarter of a page that a slider fetches anew.
+    return [
+        (
+            "".join(
+                f"M{at[letter]} {16 if row == first[letter] else 0}V{16 if row == last[letter] else 33}"
+                for letter in joining
+                if first[letter] <= row <= last[letter]
+            ),
+            "".join(f"M{at[letter]} 16h0" for letter in letters_of_row),
+        )
+        for row, letters_of_row in enumerate(letters)
+    ]
 
 
 SECONDS = 30
