@@ -25,7 +25,9 @@ class NewRelease(JsonBody):
         default_factory=list, description="The people or organisations to cite, in this order"
     )
     license: Text = Field("", description="The licence of the data, such as the address of its text")
-    doi: Doi | None = Field(None, description="A DOI that is reserved for the release", examples=["10.5281/zenodo.42"])
+    doi: Doi | None = Field(
+        None, title="DOI", description="A DOI that is reserved for the release", examples=["10.5281/zenodo.42"]
+    )
     run_files: bool = Field(True, description="Whether exports have the files of runs; if not, only their hashes")
 
 
