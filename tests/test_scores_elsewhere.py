@@ -60,21 +60,23 @@ def plain_letters_of_pairs(scores):
         for row, count in zip(scores, counts, strict=True)
     ]
     ranges, topics = [], len(scores[0])
+    lengths = [
+        stats.t.isf(0.025, count - 1) / stats.t.isf(0.025, topics - 1) * math.sqrt(count / (count - 1))
+        for count in counts
+    ]
     for part in range(10):
         for drawn in Draws(SEED, "bootstrap-range", part).resamples(1000, topics).tolist():
             found = []
-            for row, mean, count in zip(scores, means, counts, strict=True):
+            for row, mean, length in zip(scores, means, lengths, strict=True):
                 gaps = [row[topic] - mean for topic in drawn if not math.isnan(row[topic])]
-                length = stats.t.isf(0.025, count - 1) / stats.t.isf(0.025, topics - 1) * math.sqrt(count / (count - 1))
                 found.append(length * math.fsum(gaps) / len(gaps))
             ranges.append(max(found) - min(found))
     ranges.sort(reverse=True)
-    for place, length in enumerate(ranges, start=1):
-        tail = min(place / 10_001, 0.999) / 2
-        ranges[place - 1] = length * stats.t.isf(tail, topics - 1) / stats.norm.isf(tail)
+    tails = np.minimum(np.arange(1, 10_001) / 10_001, 0.999) / 2
+    widened = (ranges * stats.t.isf(tails, topics - 1) / stats.norm.isf(tails)).tolist()
     pairs = combinations(range(len(scores)), 2)
     return {
-        (one, other) for one, other in pairs if 1 + sum(r >= abs(means[one] - means[other]) for r in ranges) < 500.05
+        (one, other) for one, other in pairs if 1 + sum(r >= abs(means[one] - means[other]) for r in widened) < 500.05
     }
 
 
