@@ -278,23 +278,6 @@ def test_scores_of_people_correct_uploaded_ones(shared):
     ]
 
 
-def test_two_judges_agree_by_importance(lab):
-    judge(lab, assigned("210") + assigned("002", "run-1"))
-    judge(lab, assigned("200") + assigned("002", "run-1", TOPICS[:4]), "model")
-    agreement = lab.get("/answers/official/agreement/model").json()
-    by_importance = {each["importance"]: each for each in agreement["items"]}
-    # Of 8 x 2 + 4 x 2 vital nuggets, 8 differ: one says partly, the other one not.
-    vital = by_importance["vital"]
-    assert (vital["nuggets"], vital["agreement"]) == (24, pytest.approx(16 / 24))
-    assert vital["confusion"] == [[8, 0, 0], [8, 0, 0], [0, 0, 8]]
-    # Kappa by hand: observed .667, expected (8 x 16 + 8 x 0 + 8 x 8) / 24^2 = 1/3.
-    assert vital["kappa"] == pytest.approx((16 / 24 - 1 / 3) / (1 - 1 / 3))
-    assert by_importance["okay"]["kappa"] == 1.0
-    assert by_importance["all"]["nuggets"] == 36
-    assert -1 <= by_importance["all"]["alpha"] <= 1
-    assert refused(lab.get("/answers/official/agreement/nobody")) == (404, "not-found")
-
-
 def test_a_collection_of_scores_has_answers_alone(service_of_scores):
     lab = service_of_scores
     assert put(lab, "nuggets", nuggets()).status_code == 201

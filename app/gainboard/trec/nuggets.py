@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from functools import cached_property
+from typing import Any, Final, NamedTuple
 
 from gainboard.trec.csv_files import topic_problem
 from gainboard.trec.findings import SHOWN_CHARACTERS, Faults, FileLimits, quoted
 from gainboard.trec.lines import Text, unreadable
 from gainboard.vocabulary import Stray
 
-VITAL, OKAY, STRAY = "0", "1", "2"
-"""The importance of a nugget, as a digit. A stray one counts for metrics over all nuggets alone."""
+VITAL, OKAY, STRAY, FORMER = "0", "1", "2", "-"
+"""The importance of a nugget, as a digit. A stray one counts for metrics over all nuggets alone; `FORMER` is for one
+that a judge was asked about, and that is no longer among the nuggets."""
 IMPORTANCE: Final = {"vital": VITAL, "okay": OKAY}
 ASSIGNMENTS: Final = {"not_support": "0", "partial_support": "1", "support": "2"}
 """The verdicts on a nugget, as digits, as are those on a citation. A stray label is `NO_VERDICT`."""
@@ -30,95 +32,138 @@ SUPPORT: Final = {
     **dict.fromkeys(("partial", "ps", "partial support"), "1"),
     **dict.fromkeys(("full", "fs", "full support"), "2"),
 }
-NO_VERDICT: Final = "3"
+NO_VERDICT, NOT_ASKED = "3", "-"
 LONGEST_LINE: Final = 1 << 20
 """Bytes of a line: those of TREC's support evaluation repeat the segments that an answer cites."""
-Digits = Mapping[str, str]
-"""The digits of each topic: one for each of its nuggets, in their order."""
+Nuggets = Mapping[str, Mapping[str, str]]
+"""The importance of each nugget, as a digit, by topic and text; topics are in byte order."""
 
 
 @dataclass(frozen=True)
-class NuggetSet:
-    """The nuggets of each topic, as texts, and their importance as digits; topics are in byte order."""
+class Verdicts:
+    """What a judge says of the answers of runs: of the nuggets that they have, or, without `nuggets`, of citations.
 
-    texts: Mapping[str, list[str]]
-    importance: Digits
-    strays: int = 0
-    """The number of nuggets with another importance than vital and okay."""
-
-    def refit(self, earlier: NuggetSet, answered: Digits) -> tuple[dict[str, str], int]:
-        """Return what a run was given by an earlier set in the order of this set, and how many nuggets lack a verdict.
-
-        Topics of which any nugget lacks one are left out.
-        """
-        fitting, lacking = {}, 0
-        for topic, digits in answered.items():
-            # A damaged row may have fewer digits, or another topic.
-            verdict = dict(zip(earlier.texts.get(topic, ()), digits, strict=False))
-            texts = self.texts.get(topic, [])
-            lacking += (absent := sum(text not in verdict for text in texts))
-            if texts and not absent:
-                fitting[topic] = "".join(verdict[text] for text in texts)
-        return fitting, lacking
-
-
-@dataclass(frozen=True)
-class VerdictsFile:
-    """The verdicts of a judge on answers, by run and topic: digits for nuggets, and for the citations of each sentence.
-
-    `strays` is the number of labels that are none of the known ones.
+    `runs` has by run and topic a digit for each of the topic's nuggets, in their order, or the digits of the citations
+    of each sentence. It is empty where the run has no answer. Nothing is said of other topics, but that all runs that
+    are not `sampled` have no answer where the citations of any run were judged.
     """
 
-    nuggets: dict[str, dict[str, str]] = field(default_factory=dict)
-    support: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    strays: int = 0
+    runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    nuggets: Nuggets = field(default_factory=dict)
+    sampled: Sequence[str] = ()
 
-    @property
-    def runs(self) -> list[str]:
-        """The names of the runs, in the order of the file, those with nuggets first."""
-        return list(dict.fromkeys((*self.nuggets, *self.support)))
+    @cached_property
+    def in_use(self) -> Nuggets:
+        """The nuggets that count: all but former ones."""
+        kinds = ((topic, {t: kind for t, kind in of.items() if kind != FORMER}) for topic, of in self.nuggets.items())
+        return {topic: of_topic for topic, of_topic in kinds if of_topic}
+
+    @cached_property
+    def topics(self) -> list[str]:
+        """The topics of the nuggets in use or, of citations, those on which any run was judged."""
+        cited = {topic for of_run in self.runs.values() for topic in of_run}
+        return list(self.in_use) if self.nuggets else sorted(cited, key=str.encode)
+
+    def of_run(self, run: str) -> dict[str, Any]:
+        """Return what counts of the verdicts on a run: without former nuggets, and topics where any lacks a verdict."""
+        if not self.nuggets:
+            return dict(self.runs[run]) if run in self.sampled else dict.fromkeys(self.topics, ()) | self.runs[run]
+        counting = {}
+        for topic in self.in_use.keys() & self.runs[run].keys():
+            pairs = zip(self.nuggets[topic].values(), self.runs[run][topic], strict=False)
+            digits = "".join(digit for kind, digit in pairs if kind != FORMER)
+            if NOT_ASKED not in digits:
+                counting[topic] = digits
+        return counting
+
+    def renamed(self, names: Mapping[str, str]) -> Verdicts:
+        """Return the verdicts under other names of runs, without the runs that have none."""
+        runs = {names[run]: verdicts for run, verdicts in self.runs.items() if run in names}
+        return replace(self, runs=runs, sampled=[names[run] for run in self.sampled if run in names])
+
+    def over(self, nuggets: Nuggets) -> Verdicts:
+        """Return the verdicts over other nuggets, of which those with the same text keep theirs. None is lost."""
+        both = {
+            topic: {**dict.fromkeys(self.nuggets.get(topic, ()), FORMER), **nuggets.get(topic, {})}
+            for topic in sorted({*self.nuggets, *nuggets}, key=str.encode)
+        }
+        runs = {
+            run: {topic: digits and digits.ljust(len(both[topic]), NOT_ASKED) for topic, digits in of_run.items()}
+            for run, of_run in self.runs.items()
+        }
+        return replace(self, runs=runs, nuggets=both)
+
+    def updated(self, newer: Verdicts) -> Verdicts:
+        """Return the verdicts with newer ones in place of those on the same runs, over the newer ones' nuggets."""
+        base = self.over(newer.nuggets) if newer.nuggets else self
+        runs = dict(base.runs)
+        for run, of_run in newer.runs.items():
+            runs[run] = dict(of_run)
+            for topic, of_topic in newer.nuggets.items():
+                if of_run.get(topic):
+                    digits = dict(zip(of_topic, of_run[topic], strict=True))
+                    runs[run][topic] = "".join(digits.get(text, NOT_ASKED) for text in base.nuggets[topic])
+        sampled = sorted({*self.sampled} - newer.runs.keys() | {*newer.sampled})
+        return replace(base, runs=dict(sorted(runs.items())), sampled=sampled)
+
+
+class NuggetsFile(NamedTuple):
+    """The nuggets of a file, and the number of those with another importance than vital and okay."""
+
+    nuggets: Nuggets
+    strays: int
+
+
+class VerdictsFile(NamedTuple):
+    """The verdicts of a file on nuggets and on citations, and the number of labels that are none of the known ones."""
+
+    nuggets: Verdicts
+    support: Verdicts
+    strays: int
 
 
 def read_nuggets(
     chunks: Iterable[bytes], limits: FileLimits, topics: Collection[str] | None = None, stray: Stray = "refuse"
-) -> NuggetSet:
+) -> NuggetsFile:
     """Return the nuggets of a file. Raise FaultyFile with all faults; a topic must be one of `topics`, unless None."""
     file, by_topic = _File(Faults(limits.faults), stray), dict[str, dict[str, str]]()
     for line in file.lines(chunks, limits):
         if topic := line.topic(topics):
             by_topic[topic] = {text: digit for text, digit, _ in line.nuggets("importance", IMPORTANCE, STRAY)}
     file.raise_faults("The file has no nuggets. A line has the nuggets of a topic")
-    ordered = [(topic, by_topic[topic]) for topic in sorted(by_topic, key=str.encode)]
-    importance = {topic: "".join(labels.values()) for topic, labels in ordered}
-    return NuggetSet({topic: list(labels) for topic, labels in ordered}, importance, file.strays)
+    return NuggetsFile({topic: by_topic[topic] for topic in sorted(by_topic, key=str.encode)}, file.strays)
 
 
 def read_verdicts(
     chunks: Iterable[bytes],
     limits: FileLimits,
-    nuggets: NuggetSet | None,
+    nuggets: Nuggets,
     topics: Collection[str] | None = None,
     stray: Stray = "refuse",
+    sample: bool = False,
 ) -> VerdictsFile:
     """Return what a judge says of the answers of one or more runs: assignments of `nuggets`, verdicts on citations.
 
-    Topics with nuggets are those of `nuggets`; others must be one of `topics`, unless None. Raise FaultyFile with all
-    faults. A file of which any line is faulty has no verdict.
+    Topics with nuggets are those of `nuggets`; others must be one of `topics`, unless None. Where a run has no line, it
+    has no answer; in a `sample`, it was not judged. Raise FaultyFile with all faults.
     """
-    file, verdicts = _File(Faults(limits.faults), stray), VerdictsFile()
+    file = _File(Faults(limits.faults), stray)
+    assigned, cited = dict[str, dict[str, str]](), dict[str, dict[str, list[str]]]()
     for line in file.lines(chunks, limits):
         is_support, run = "nuggets" not in line.record, line.record.get("run_id")
-        if not is_support and nuggets is None:
+        if not is_support and not nuggets:
             line.fault("unknown-nugget", "there are no nuggets that this line could assign. Publish them first")
         elif not isinstance(run, str) or not run:
             line.fault("unknown-run", 'the line names no run. Name the run whose answer it is: "run_id"')
-        elif is_support or nuggets is None:
+        elif is_support:
             if topic := line.topic(topics, run, "support"):
-                verdicts.support.setdefault(run, {})[topic] = line.sentences()
-        elif topic := line.topic(nuggets.texts, run):
-            verdicts.nuggets.setdefault(run, {})[topic] = line.assignments(nuggets)
+                cited.setdefault(run, {})[topic] = line.sentences()
+        elif topic := line.topic(nuggets, run):
+            every = {} if sample else dict.fromkeys(nuggets, "")
+            assigned.setdefault(run, every)[topic] = line.assignments(nuggets[topic])
     file.raise_faults("The file has no verdicts. A line has those on a run's answer to a topic")
-    return replace(verdicts, strays=file.strays)
+    of_nuggets = Verdicts(assigned, nuggets if assigned else {}, [*assigned] if sample else ())
+    return VerdictsFile(of_nuggets, Verdicts(cited, sampled=[*cited] if sample else ()), file.strays)
 
 
 @dataclass
@@ -225,10 +270,9 @@ class _Line:
                 texts.add(text)
                 yield text, self.digit(f"{name} of {quoted(text)}", nugget.get(name), known, other), nugget
 
-    def assignments(self, nuggets: NuggetSet) -> str:
-        """Return the digits of the nuggets in the order of their set."""
+    def assignments(self, importance: Mapping[str, str]) -> str:
+        """Return the digits of the nuggets of a topic in their order."""
         topic, verdict, before = self.named, dict[str, str](), self.file.faults.total
-        importance = dict(zip(nuggets.texts[topic], nuggets.importance[topic], strict=True))
         for text, digit, nugget in self.nuggets("assignment", ASSIGNMENTS, NO_VERDICT):
             verdict[text], claimed = digit, nugget.get("importance")
             if text not in importance:

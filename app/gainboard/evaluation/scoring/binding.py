@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from gainboard.evaluation.workspace import Workspace
     from gainboard.store.database import Transaction
     from gainboard.store.records import Collection, Run, ScoreMatrix
+    from gainboard.trec.nuggets import Verdicts
 
 Floats = NDArray[np.float64]
 PREFIX: Final = "custom:"
@@ -47,6 +48,7 @@ _FORM_OF_ANSWERS = re.compile(
     rf"({'|'.join(OF_ANSWERS)}):([a-z_]+)"
     r"(?:\((?:judge=([A-Za-z0-9][A-Za-z0-9._-]*))?(?:,? ?version=([1-9][0-9]{0,8}))?\))?"
 )
+FIRST_OF_ANSWERS: Final = "nuggets:vital_strict(judge=model)"
 _FORM = re.compile(r"custom:([A-Za-z0-9][A-Za-z0-9._-]{0,127})(?:\(version=([1-9][0-9]{0,8})\))?")
 
 
@@ -116,6 +118,19 @@ class CustomMetric(UploadedMetric):
             # The last row and column stand for what the matrix does not have.
             stored = np.pad(stored, ((0, 1), (0, 1)), constant_values=np.nan)
         return np.ascontiguousarray(stored[np.ix_(rows, columns)])
+
+    def verdicts(self, workspace: Workspace) -> Verdicts:
+        """Return what the judge of the metric says of answers: of `nuggets:vital_strict` and `support:precision` alone.
+
+        `scores` has the scores that follow. Raise BadExpression for others, whose scores come without verdicts.
+        """
+        from gainboard.store import score_matrices  # noqa: PLC0415 (with SQLAlchemy)
+
+        with workspace.database.reading() as tx:
+            verdicts = score_matrices.verdicts_of(tx, self.matrix)
+        if verdicts is None:
+            raise BadExpression(f"{self.label} has no verdicts. Name a judge by its first metric: {FIRST_OF_ANSWERS}.")
+        return verdicts
 
     def undefined(self, topics: Sequence[str]) -> NDArray[np.bool_]:
         """Return which of the topics the matrix does not have: [topics]."""
@@ -194,7 +209,7 @@ class CustomMetrics:
         of_answers = _FORM_OF_ANSWERS.fullmatch(expression)
         match = of_answers or _FORM.fullmatch(expression)
         if match is None:
-            example = "nuggets:vital_strict(judge=model)" if not expression.startswith(PREFIX) else "custom:nuggets"
+            example = FIRST_OF_ANSWERS if not expression.startswith(PREFIX) else "custom:nuggets"
             raise BadExpression(f"{expression[:80]!r} is not the name of uploaded scores. Write it as {example}")
         name = name_of_answers(match[1], match[2], match[3] or OFFICIAL) if of_answers else match[1]
         version = int(match[match.re.groups]) if match[match.re.groups] else None
