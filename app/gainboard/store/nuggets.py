@@ -17,10 +17,10 @@ _RECORD = columns_of(NuggetsVersion, table)
 
 
 def add(tx: Transaction, collection_id: int, content: bytes, **values: Any) -> NuggetsVersion:
-    """Add the next version, with its file."""
+    """Add a version with its file: the next one, unless it has a number."""
     last = tx.execute(select(func.max(table.c.version)).where(table.c.collection_id == collection_id)).scalar() or 0
-    query = insert(table).values(collection_id=collection_id, version=last + 1, content=compress(content), **values)
-    return get_record(tx, NuggetsVersion, query.returning(*_RECORD))
+    row = {"collection_id": collection_id, "version": last + 1, "content": compress(content), **values}
+    return get_record(tx, NuggetsVersion, insert(table).values(row).returning(*_RECORD))
 
 
 def page(

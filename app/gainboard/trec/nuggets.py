@@ -70,8 +70,9 @@ class Verdicts:
             return dict(self.runs[run]) if run in self.sampled else dict.fromkeys(self.topics, ()) | self.runs[run]
         counting = {}
         for topic in self.in_use.keys() & self.runs[run].keys():
-            pairs = zip(self.nuggets[topic].values(), self.runs[run][topic], strict=False)
-            digits = "".join(digit for kind, digit in pairs if kind != FORMER)
+            digits, kinds = self.runs[run][topic], self.nuggets[topic].values()
+            if digits:
+                digits = "".join(digit for kind, digit in zip(kinds, digits, strict=True) if kind != FORMER)
             if NOT_ASKED not in digits:
                 counting[topic] = digits
         return counting

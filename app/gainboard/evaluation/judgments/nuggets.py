@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gainboard.errors import Conflict, NotFound, TooLarge
 from gainboard.evaluation import audit
@@ -240,28 +241,42 @@ def _store_scores(
 
     Return False if the newest versions have the same already, or if there is no score.
     """
-    topics, by_metric = score_verdicts(family, verdicts)
-    judged = ~np.isnan(next(iter(by_metric.values())))
-    kept, names = np.flatnonzero(judged.any(axis=0)).tolist(), list(verdicts.runs)
-    columns, missing = [topics[column] for column in kept], int((~judged[:, kept]).sum())
-    tables = {name_of_answers(family, metric, judge): table[:, kept] for metric, table in by_metric.items()}
+    (topics, by_metric), names = score_verdicts(family, verdicts), list(verdicts.runs)
+    tables = {name_of_answers(family, metric, judge): table for metric, table in by_metric.items()}
+    missing = int(np.isnan(next(iter(tables.values()))).sum())
     newest = [score_matrices.find_newest(tx, collection.id, matrix) for matrix in tables]
     is_same = verdicts == verdicts_of(tx, collection, family, judge) and all(
-        last and score_matrices.has_scores(tx, last, names, columns, table)
+        last and score_matrices.has_scores(tx, last, names, topics, table)
         for last, table in zip(newest, tables.values(), strict=True)
     )
-    if is_same or not kept:
+    if is_same or not topics:
         return False
     values = {
         **{"collection_id": collection.id, "direction": "up", "low": 0.0, "high": 1.0, "sha256": sha256},
-        **{"missing": LEAVE_OUT if missing else None, "filled": missing, "runs": names, "topics": columns},
-        **{"dropped": [topic for topic in topics if topic not in set(columns)], "created_at": now},
+        **{"missing": LEAVE_OUT if missing else None, "filled": missing, "runs": names, "topics": topics},
+        **{"dropped": [topic for topic in verdicts.topics if topic not in set(topics)], "created_at": now},
     }
     for number, (matrix, table) in enumerate(tables.items()):
         score_matrices.add(tx, table, None if number else verdicts, name=matrix, **values)
     if collection.has_scores_alone:
         follow_matrices(tx, collection, {}, now)
     return True
+
+
+def follows(
+    matrix: str, names: Sequence[str], topics: Sequence[str], scores: NDArray[np.float64], verdicts: Verdicts
+) -> bool:
+    """Return whether the scores of a score matrix, float64 [runs, topics], follow from the verdicts with it.
+
+    Both may be of a stranger.
+    """
+    family, metric, *_ = f"{matrix}----".split("--")
+    try:
+        judged, by_metric = score_verdicts(family, verdicts)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return False
+    is_same = (judged, list(verdicts.runs)) == (topics, names) and metric in by_metric
+    return is_same and np.array_equal(by_metric[metric], scores, equal_nan=True)
 
 
 def _families() -> list[tuple[str, str]]:

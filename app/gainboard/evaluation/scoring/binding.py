@@ -30,6 +30,7 @@ from gainboard.metrics import (
     score_all,
     translate,
 )
+from gainboard.metrics.answers import METRICS_OF_ANSWERS
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings
 from gainboard.vocabulary import OF_ANSWERS, OFFICIAL, Direction
@@ -186,9 +187,13 @@ class CustomMetrics:
         if not self.names:
             raise NoQrels(f"{self.collection!r} has no scores yet. Upload a score matrix.")
         # An official metric may be named before its scores are there.
-        there = [name for name in official if name.removeprefix(PREFIX) in self.names]
+        there = [name for name in official if (matrix_of(name) or name.removeprefix(PREFIX)) in self.names]
         # The first metric ranks: of answers, that of TREC.
         return there or sorted(self.names, key=lambda name: not name.startswith("nuggets--vital_strict"))
+
+    def available(self, official: Sequence[str]) -> list[str]:
+        """Return the official metrics without those of answers whose scores are not there."""
+        return [name for name in official if not is_custom(name) or matrix_of(name) in self.names]
 
     def bind(self, expression: str, scale: Scale, defaults: Mapping[str, str] = {}) -> BoundMetric:
         """Return the metric of our expression, or of uploaded scores. Raise what `resolve` of `metrics` raises."""
@@ -206,12 +211,11 @@ class CustomMetrics:
 
     def resolve(self, expression: str) -> CustomMetric:
         """Return the metric of an expression `custom:NAME`, or of a label with a version. Raise BadExpression."""
-        of_answers = _FORM_OF_ANSWERS.fullmatch(expression)
-        match = of_answers or _FORM.fullmatch(expression)
+        match = _FORM_OF_ANSWERS.fullmatch(expression) or _FORM.fullmatch(expression)
         if match is None:
             example = FIRST_OF_ANSWERS if not expression.startswith(PREFIX) else "custom:nuggets"
             raise BadExpression(f"{expression[:80]!r} is not the name of uploaded scores. Write it as {example}")
-        name = name_of_answers(match[1], match[2], match[3] or OFFICIAL) if of_answers else match[1]
+        name = match[1] if expression.startswith(PREFIX) else matrix_of(expression)
         version = int(match[match.re.groups]) if match[match.re.groups] else None
         for matrix in reversed(self.stored):
             is_wanted = matrix.deleted_at is None if version is None else matrix.version == version
@@ -228,6 +232,14 @@ NO_CUSTOM: Final = CustomMetrics()
 def is_custom(expression: str) -> bool:
     """Return whether an expression means uploaded scores, or scores of answers, which follow from uploaded verdicts."""
     return expression.startswith((PREFIX, *(f"{family}:" for family in OF_ANSWERS)))
+
+
+def matrix_of(expression: str) -> str | None:
+    """Return the name of the score matrix of a metric of answers; None for another expression."""
+    match = _FORM_OF_ANSWERS.fullmatch(expression)
+    if match is None or match[2] not in METRICS_OF_ANSWERS[match[1]]:
+        return None
+    return name_of_answers(match[1], match[2], match[3] or OFFICIAL)
 
 
 def name_of_answers(family: str, metric: str, judge: str) -> str:

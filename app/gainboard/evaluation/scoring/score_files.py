@@ -120,15 +120,15 @@ def _score_answers(nuggets: Any, answers: Any, stray: Stray, sample: bool) -> Sc
 
 
 def score_verdicts(family: str, verdicts: Verdicts) -> tuple[list[str], dict[str, Floats]]:
-    """Return the topics, and the scores of each metric of a family by what a judge says: float64 [runs, topics].
-
-    Nothing was judged where it is NaN.
+    """Return the topics on which any run was judged, and the scores of each metric of a family by what a judge says:
+    float64 [runs, topics], NaN where nothing was judged.
     """
-    topics, answers = verdicts.topics, [verdicts.of_run(run) for run in verdicts.runs]
+    answers = [verdicts.of_run(run) for run in verdicts.runs]
+    judged = {topic for of_run in answers for topic in of_run}
+    topics = [topic for topic in verdicts.topics if topic in judged]
     if family == "support":
         return topics, score_support(topics, answers)
-    importance = {topic: "".join(nuggets.values()) for topic, nuggets in verdicts.in_use.items()}
-    return topics, score_nuggets(importance, answers)
+    return topics, score_nuggets({topic: "".join(verdicts.in_use[topic].values()) for topic in topics}, answers)
 
 
 def _name_sources(scores: Any) -> Iterator[tuple[str, Path | bytes]]:
