@@ -7,6 +7,7 @@ import pytest
 
 from gainboard.cli import main
 from gainboard.statistics.corrected_means import TwiceJudged
+from gainboard.statistics.judging import coincidences, krippendorff_alpha
 from tests.api.changes import log
 from tests.jobs.test_importing import changed, send
 from tests.world.campaigns import Campaign, codes, refused
@@ -299,6 +300,44 @@ def test_scores_of_people_correct_uploaded_ones(shared):
     assert [row["mean"][uploaded["by"]] for row in uploaded["rows"]] == [
         row["mean"][answers["by"]] for row in answers["rows"]
     ]
+
+
+def test_two_judges_agree_by_importance(lab):
+    judge(lab, assigned("210") + assigned("002", "run-1") + assigned("000", "run-2"))
+    judge(lab, assigned("200") + assigned("002", "run-1", TOPICS[:4]), "model")
+    metrics = [STRICT, f"{STRICT}(judge=model)"]
+    job = lab.worked(lab.ask("answer-agreement", metrics=metrics, resamples=100))
+    result = lab.organiser.get(f"/v1/jobs/{job['id']}/result").json()
+    # Without names, it is about the runs that both have judged.
+    assert result["runs"] == ["run-0", "run-1"]
+    by_importance = {each["importance"]: each for each in result["judges"]}
+    # Of 8 x 2 + 4 x 2 vital nuggets, 8 differ: one says partly, the other one not.
+    vital = by_importance["vital"]
+    assert (vital["verdicts"], vital["agreement"]["value"]) == (24, pytest.approx(16 / 24))
+    assert vital["confusion"] == [[8, 0, 0], [8, 0, 0], [0, 0, 8]]
+    # Kappa by hand: observed .667, expected (8 x 16 + 8 x 0 + 8 x 8) / 24^2 = 1/3.
+    assert vital["kappa"]["value"] == pytest.approx((16 / 24 - 1 / 3) / (1 - 1 / 3))
+    assert vital["kappa"]["interval"][0] <= vital["kappa"]["value"] <= vital["kappa"]["interval"][1]
+    assert by_importance["okay"]["kappa"]["value"] == 1.0
+    assert by_importance["all"]["verdicts"] == 36
+    both = np.array([[2, 2], [1, 0], [0, 0]] * 4 + [[2, 2], [1, 0], [0, 0]] * 4 + [[0, 0], [0, 0], [2, 2]] * 4, np.int8)
+    alpha = krippendorff_alpha(coincidences(both, 3), "ordinal")
+    assert by_importance["all"]["alpha"]["value"] == pytest.approx(float(alpha))
+    for wrong in ("nuggets:all", "AP"):
+        assert codes(lab.ask("answer-agreement", metrics=[STRICT, wrong])) == ["no-judge"]
+
+
+def test_judges_of_citations_agree_and_verdicts_of_before_are_compared(lab):
+    judge(lab, cited("run-0", [["full", "none"], ["partial"]]))
+    judge(lab, cited("run-0", [["full", "full"], ["partial"]], TOPICS[:2]), "model")
+    asked = {"metrics": ["support:precision", "support:precision(judge=model)"], "resamples": 10}
+    job = lab.worked(lab.ask("answer-agreement", **asked))
+    row = lab.organiser.get(f"/v1/jobs/{job['id']}/result").json()["judges"][-1]
+    assert (row["verdicts"], row["confusion"]) == (6, [[0, 0, 2], [0, 2, 0], [0, 0, 2]])
+    judge(lab, cited("run-0", [["full", "none"], ["partial"]]), "model")
+    again = lab.worked(lab.ask("answer-agreement", **asked))
+    assert again["id"] != job["id"]
+    assert lab.organiser.get(f"/v1/jobs/{again['id']}/result").json()["judges"][-1]["agreement"]["value"] == 1.0
 
 
 def test_a_collection_of_scores_has_answers_alone(service_of_scores):
