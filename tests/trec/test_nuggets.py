@@ -162,7 +162,7 @@ def test_verdicts_follow_their_nuggets_into_a_later_version():
         LIMITS,
     ).nuggets
     kept = Verdicts({"a": {"7": "20", "12": "1"}, "b": {"7": ""}}, NUGGETS).over(later)
-    assert {run: kept.of_run(run) for run in kept.runs} == {"a": {"7": "20"}, "b": {"7": ""}}
+    assert {run: kept.of_run(run) for run in kept.runs} == {"a": {"7": "02"}, "b": {"7": ""}}
     assert kept.in_use == later
     # Nothing is lost: over the earlier nuggets, all verdicts count again, and newer ones replace those of a run.
     back = kept.updated(Verdicts({"b": {"7": "12", "12": "0"}}, NUGGETS, ["b"]))

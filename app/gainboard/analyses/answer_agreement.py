@@ -130,11 +130,12 @@ class AnswerAgreement(Analysis[AnswerAgreementParams, AnswerAgreementResult]):
 
     def _verdicts(self, label: str) -> Mapping[tuple[int, str, Any], tuple[int, int]]:
         """Return the verdict on each item of each answer, with the place of its importance: by topic, run and item."""
-        said, by_item = self.matrices.custom.resolve(label).verdicts(self.matrices.workspace), {}
+        said = self.matrices.custom.resolve(label).verdicts(self.matrices.workspace)
+        by_item: dict[tuple[int, str, Any], tuple[int, int]] = {}
         column_of_topic = {topic: column for column, topic in enumerate(self.matrices.topics)}
         for run in self.matrices.runs:
             for topic, digits in said.of_run(run.name).items():
-                items = said.in_use.get(topic) or {
+                items: Mapping[Any, Any] = said.in_use.get(topic) or {
                     (sentence, place): ALL for sentence, of in enumerate(digits) for place, _ in enumerate(of)
                 }
                 if topic in column_of_topic:
@@ -148,12 +149,10 @@ class AnswerAgreement(Analysis[AnswerAgreementParams, AnswerAgreementResult]):
             for kind, importance in enumerate((*IMPORTANCE, "all")):
                 confusion = of_judge["tables"][kind].astype(np.int64)
                 why = judged_labels.EXPECTED if confusion.any() else "nothing is judged by both"
-                figures = {
-                    name: judged_labels.statistic(values, why)
-                    for name, values in zip(FIGURES, of_judge["figures"][kind], strict=True)
-                }
-                named = {"judge": label, "importance": importance, "verdicts": int(confusion.sum())}
-                judges.append(VerdictAgreement(**named, confusion=confusion.tolist(), **figures))
+                row: dict[str, Any] = {"judge": label, "importance": importance, "confusion": confusion.tolist()}
+                for name, values in zip(FIGURES, of_judge["figures"][kind], strict=True):
+                    row[name] = judged_labels.statistic(values, why)
+                judges.append(VerdictAgreement(**row, verdicts=int(confusion.sum())))
         return {
             "runs": [run.name for run in self.matrices.runs],
             "reference": self.metrics[0],

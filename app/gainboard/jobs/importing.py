@@ -299,9 +299,9 @@ class Importing:
             stored = {run.name: run for run in stored_runs.page(tx, collection.id)}
             for run in self.document.runs:
                 imports.set_arrival(tx, stored[run.name].id, folder_results.time_of(run.created_at))
-            for version, content in nuggets_files:
+            for version, file in nuggets_files:
                 times = {at: folder_results.time_of(getattr(version, at)) for at in ("created_at", "published_at")}
-                nuggets.add(tx, collection.id, content, **version.model_dump() | times)
+                nuggets.add(tx, collection.id, file, **version.model_dump() | times)
             matrix_ids = [self._add_matrix(tx, collection, *matrix) for matrix in matrices]
             self._refuse_name(tx)
             changed = stored_collections.change(

@@ -30,7 +30,7 @@ def _record(row: Row[Any]) -> ScoreMatrix:
     return replace(read, runs=tuple(read.runs), topics=tuple(read.topics), dropped=tuple(read.dropped))
 
 
-def add(tx: Transaction, scores: Floats, verdicts: Verdicts | None = None, **values: Any) -> ScoreMatrix:
+def add(tx: Transaction, scores: Floats, verdicts: Verdicts | None, **values: Any) -> ScoreMatrix:
     """Add the next version of a matrix: `scores` float64 [runs, topics], and the verdicts that they follow from."""
     of_matrix = (table.c.collection_id == values["collection_id"]) & (table.c.name == values["name"])
     last = tx.execute(select(func.max(table.c.version)).where(of_matrix)).scalar() or 0

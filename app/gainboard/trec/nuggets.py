@@ -67,7 +67,7 @@ class Verdicts:
     def of_run(self, run: str) -> dict[str, Any]:
         """Return what counts of the verdicts on a run: without former nuggets, and topics where any lacks a verdict."""
         if not self.nuggets:
-            return dict(self.runs[run]) if run in self.sampled else dict.fromkeys(self.topics, ()) | self.runs[run]
+            return {**({} if run in self.sampled else dict.fromkeys(self.topics, ())), **self.runs[run]}
         counting = {}
         for topic in self.in_use.keys() & self.runs[run].keys():
             digits, kinds = self.runs[run][topic], self.nuggets[topic].values()
@@ -84,26 +84,24 @@ class Verdicts:
 
     def over(self, nuggets: Nuggets) -> Verdicts:
         """Return the verdicts over other nuggets, of which those with the same text keep theirs. None is lost."""
-        both = {
-            topic: {**dict.fromkeys(self.nuggets.get(topic, ()), FORMER), **nuggets.get(topic, {})}
-            for topic in sorted({*self.nuggets, *nuggets}, key=str.encode)
-        }
-        runs = {
-            run: {topic: digits and digits.ljust(len(both[topic]), NOT_ASKED) for topic, digits in of_run.items()}
-            for run, of_run in self.runs.items()
-        }
+        if not nuggets:
+            return self
+        both = {}
+        for topic in sorted({*self.nuggets, *nuggets}, key=str.encode):
+            current = nuggets.get(topic, {})
+            both[topic] = {**current, **dict.fromkeys(self.nuggets.get(topic, ()), FORMER), **current}
+
+        def moved(topic: str, digits: str) -> str:
+            by_text = dict(zip(self.nuggets[topic], digits, strict=False))
+            return digits and "".join(by_text.get(text, NOT_ASKED) for text in both[topic])
+
+        runs = {run: {topic: moved(topic, of[topic]) for topic in of} for run, of in self.runs.items()}
         return replace(self, runs=runs, nuggets=both)
 
     def updated(self, newer: Verdicts) -> Verdicts:
         """Return the verdicts with newer ones in place of those on the same runs, over the newer ones' nuggets."""
-        base = self.over(newer.nuggets) if newer.nuggets else self
-        runs = dict(base.runs)
-        for run, of_run in newer.runs.items():
-            runs[run] = dict(of_run)
-            for topic, of_topic in newer.nuggets.items():
-                if of_run.get(topic):
-                    digits = dict(zip(of_topic, of_run[topic], strict=True))
-                    runs[run][topic] = "".join(digits.get(text, NOT_ASKED) for text in base.nuggets[topic])
+        base = self.over(newer.nuggets)
+        runs = {**base.runs, **newer.over(base.nuggets).runs}
         sampled = sorted({*self.sampled} - newer.runs.keys() | {*newer.sampled})
         return replace(base, runs=dict(sorted(runs.items())), sampled=sampled)
 
@@ -128,9 +126,9 @@ def read_nuggets(
 ) -> NuggetsFile:
     """Return the nuggets of a file. Raise FaultyFile with all faults; a topic must be one of `topics`, unless None."""
     file, by_topic = _File(Faults(limits.faults), stray), dict[str, dict[str, str]]()
-    for line in file.lines(chunks, limits):
-        if topic := line.topic(topics):
-            by_topic[topic] = {text: digit for text, digit, _ in line.nuggets("importance", IMPORTANCE, STRAY)}
+    for _ in file.lines(chunks, limits):
+        if topic := file.find_topic(topics):
+            by_topic[topic] = {text: digit for text, digit, _ in file.nuggets("importance", IMPORTANCE, STRAY)}
     file.raise_faults("The file has no nuggets. A line has the nuggets of a topic")
     return NuggetsFile({topic: by_topic[topic] for topic in sorted(by_topic, key=str.encode)}, file.strays)
 
@@ -150,18 +148,17 @@ def read_verdicts(
     """
     file = _File(Faults(limits.faults), stray)
     assigned, cited = dict[str, dict[str, str]](), dict[str, dict[str, list[str]]]()
-    for line in file.lines(chunks, limits):
-        is_support, run = "nuggets" not in line.record, line.record.get("run_id")
+    for record in file.lines(chunks, limits):
+        is_support, run = "nuggets" not in record, record.get("run_id")
         if not is_support and not nuggets:
-            line.fault("unknown-nugget", "there are no nuggets that this line could assign. Publish them first")
+            file.fault("unknown-nugget", "there are no nuggets that this line could assign. Publish them first")
         elif not isinstance(run, str) or not run:
-            line.fault("unknown-run", 'the line names no run. Name the run whose answer it is: "run_id"')
-        elif is_support:
-            if topic := line.topic(topics, run, "support"):
-                cited.setdefault(run, {})[topic] = line.sentences()
-        elif topic := line.topic(nuggets, run):
+            file.fault("unknown-run", 'the line names no run. Name the run whose answer it is: "run_id"')
+        elif is_support and (topic := file.find_topic(topics, run, "support")):
+            cited.setdefault(run, {})[topic] = file.sentences()
+        elif not is_support and (topic := file.find_topic(nuggets, run)):
             every = {} if sample else dict.fromkeys(nuggets, "")
-            assigned.setdefault(run, every)[topic] = line.assignments(nuggets[topic])
+            assigned.setdefault(run, every)[topic] = file.assignments(nuggets[topic])
     file.raise_faults("The file has no verdicts. A line has those on a run's answer to a topic")
     of_nuggets = Verdicts(assigned, nuggets if assigned else {}, [*assigned] if sample else ())
     return VerdictsFile(of_nuggets, Verdicts(cited, sampled=[*cited] if sample else ()), file.strays)
@@ -169,14 +166,18 @@ def read_verdicts(
 
 @dataclass
 class _File:
-    """A file that is read: its faults, the number of its stray labels, and the line of each topic, or topic and run."""
+    """A file that is read, with its current line, whose faults name the topic that it is about."""
 
     faults: Faults
     stray: Stray
     strays: int = 0
     line_of: dict[tuple[str, ...], int] = field(default_factory=dict)
+    """The number of the line of each topic, or topic and run."""
+    number: int = 0
+    record: dict[str, Any] = field(default_factory=dict)
+    topic: str = ""
 
-    def lines(self, chunks: Iterable[bytes], limits: FileLimits) -> Iterator[_Line]:
+    def lines(self, chunks: Iterable[bytes], limits: FileLimits) -> Iterator[dict[str, Any]]:
         """Yield the lines that are objects. What is none becomes a fault, and blank lines are skipped."""
         wide = replace(limits, line_bytes=max(limits.line_bytes, LONGEST_LINE))
         # With line numbers, which it reads for a part of a file, `Text` does not refuse JSON as a strange format of
@@ -187,15 +188,15 @@ class _File:
                     self.faults.add("bad-encoding", problem, number)
                 elif line.strip():
                     try:
-                        record = json.loads(line)
+                        self.record = json.loads(line)
+                        problem = "" if isinstance(self.record, dict) else "the line is not an object of a topic: {...}"
                     except (ValueError, RecursionError) as error:
                         problem = f"the line is not JSON: {str(error)[:SHOWN_CHARACTERS]}"
-                    else:
-                        if isinstance(record, dict):
-                            yield _Line(self, number, record)
-                            continue
-                        problem = 'the line is not an object of a topic: {"qid": "51", ...}'
-                    self.faults.add("bad-json", problem, number)
+                    if problem:
+                        self.faults.add("bad-json", problem, number)
+                        continue
+                    self.number, self.topic = number, ""
+                    yield self.record
 
     def raise_faults(self, empty: str) -> None:
         """Raise FaultyFile if there is any fault, or no line."""
@@ -204,36 +205,26 @@ class _File:
         if self.faults:
             raise self.faults.error()
 
-
-@dataclass
-class _Line:
-    """A line of a file: an object about a topic, which is named in its faults."""
-
-    file: _File
-    number: int
-    record: dict[str, Any]
-    named: str = ""
-
     def fault(self, code: str, problem: str, *earlier: int) -> None:
-        """Add a fault of this line, and of an earlier one."""
-        self.file.faults.add(code, problem, *earlier, self.number, topic=self.named.encode())
+        """Add a fault of the line, and of an earlier one."""
+        self.faults.add(code, problem, *earlier, self.number, topic=self.topic.encode())
 
-    def topic(self, known: Collection[str] | None, *of_run: str) -> str | None:
+    def find_topic(self, known: Collection[str] | None, *of_run: str) -> str | None:
         """Return the topic; None if it is faulty: unknown, or there already, of the same run if there is one."""
         topic = self.record.get("qid", self.record.get("topic_id"))
-        self.named = str(topic) if isinstance(topic, str | int) and not isinstance(topic, bool) else ""
-        code, problem = topic_problem(self.named, None)
-        if not code and known is not None and self.named not in known:
+        self.topic = str(topic) if isinstance(topic, str | int) and not isinstance(topic, bool) else ""
+        code, problem = topic_problem(self.topic, None)
+        if not code and known is not None and self.topic not in known:
             example = quoted(min(known, default=""))
-            code, problem = "unknown-topic", f"there is no topic {quoted(self.named)}, such as {example}"
+            code, problem = "unknown-topic", f"there is no topic {quoted(self.topic)}, such as {example}"
         if code:
             self.fault(code, problem)
             return None
-        first = self.file.line_of.setdefault((self.named, *of_run), self.number)
+        first = self.line_of.setdefault((self.topic, *of_run), self.number)
         if first == self.number:
-            return self.named
+            return self.topic
         whose = f" of run {quoted(of_run[0])}" if of_run else ""
-        problem = f"topic {quoted(self.named)}{whose} is on line {first} already. Keep one of the two lines"
+        problem = f"topic {quoted(self.topic)}{whose} is on line {first} already. Keep one of the two lines"
         self.fault("duplicate-topic", problem, first)
         return None
 
@@ -244,47 +235,47 @@ class _Line:
             self.fault("bad-json", f"`{name}` is not a list of objects")
             return []
         if not listed and name == "nuggets":
-            self.fault("missing-nugget", f"topic {quoted(self.named)} has no nuggets. Leave the line out")
+            self.fault("missing-nugget", f"topic {quoted(self.topic)} has no nuggets. Leave the line out")
         return listed
 
     def digit(self, name: str, label: object, known: Mapping[str, str], other: str, names: Iterable[str] = ()) -> str:
         """Return the digit of a label, or `other` for what models write as well: `failed`, or free text."""
         digit = known.get(str(label), other)
         if digit == other:
-            self.file.strays += 1
-            if self.file.stray == "refuse":
+            self.strays += 1
+            if self.stray == "refuse":
                 problem = f"the {name} is {quoted(str(label))}, none of {', '.join(names or known)}"
                 self.fault("stray-label", f"{problem}. Correct it, or count it as nothing: stray=count")
         return digit
 
-    def nuggets(self, name: str, known: Mapping[str, str], other: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """Yield the text of each nugget once, the digit of its label of this name, and the nugget."""
+    def nuggets(self, name: str, known: Mapping[str, str], other: str) -> Iterator[tuple[str, str, object]]:
+        """Yield the text of each nugget once, the digit of its label of this name, and the importance that it says."""
         texts = set()
         for nugget in self.objects("nuggets"):
             text = nugget.get("text")
             if not isinstance(text, str) or not text:
                 self.fault("bad-json", 'a nugget has no text: {"text": "Established in 2004"}')
             elif text in texts:
-                problem = f"the nugget {quoted(text)} of topic {quoted(self.named)} is there twice. Keep one of the two"
+                problem = f"the nugget {quoted(text)} of topic {quoted(self.topic)} is there twice. Keep one of the two"
                 self.fault("duplicate-nugget", problem)
             else:
                 texts.add(text)
-                yield text, self.digit(f"{name} of {quoted(text)}", nugget.get(name), known, other), nugget
+                digit = self.digit(f"{name} of {quoted(text)}", nugget.get(name), known, other)
+                yield text, digit, nugget.get("importance")
 
     def assignments(self, importance: Mapping[str, str]) -> str:
         """Return the digits of the nuggets of a topic in their order."""
-        topic, verdict, before = self.named, dict[str, str](), self.file.faults.total
-        for text, digit, nugget in self.nuggets("assignment", ASSIGNMENTS, NO_VERDICT):
-            verdict[text], claimed = digit, nugget.get("importance")
+        topic, verdict, before = quoted(self.topic), dict[str, str](), self.faults.total
+        for text, verdict[text], claimed in self.nuggets("assignment", ASSIGNMENTS, NO_VERDICT):
             if text not in importance:
-                problem = f"topic {quoted(topic)} has no nugget {quoted(text)}. Copy its text from the nuggets as it is"
+                problem = f"topic {topic} has no nugget {quoted(text)}. Copy its text from the nuggets as it is"
                 self.fault("unknown-nugget", problem)
             elif claimed is not None and IMPORTANCE.get(str(claimed), STRAY) != importance[text]:
                 problem = f"the importance of {quoted(text)} is {quoted(str(claimed))} here"
                 self.fault("other-importance", f"{problem}, but another one in the nuggets")
         absent = [text for text in importance if text not in verdict]
-        if absent and self.file.faults.total == before:  # an unknown nugget is often a missing one in other words
-            problem = f"{len(absent)} nuggets of topic {quoted(topic)} have no assignment, such as {quoted(absent[0])}"
+        if absent and self.faults.total == before:  # an unknown nugget is often a missing one in other words
+            problem = f"{len(absent)} nuggets of topic {topic} have no assignment, such as {quoted(absent[0])}"
             self.fault("missing-nugget", f"{problem}. Assign each of them, not_support as well")
         return "".join(verdict.get(text, NO_VERDICT) for text in importance)
 

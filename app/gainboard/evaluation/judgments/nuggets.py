@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,8 +185,8 @@ def put_verdicts(
         current = nuggets_of(tx, newest.id) if newest else {}
         topics = known_topics(workspace, tx, view.collection)
     with Intake(body, workspace.limits) as intake:
-        reading = {"limits": workspace.limits, "nuggets": current, "topics": topics, "stray": stray, "sample": sample}
-        file = intake.read(partial(read_by, read_verdicts, **reading))
+        said: dict[str, Any] = {"nuggets": current, "topics": topics, "stray": stray, "sample": sample}
+        file = intake.read(partial(read_by, read_verdicts, limits=workspace.limits, **said))
     with changing(workspace, principal, name) as (tx, view):
         collection, now, created = view.collection, workspace.now(), False
         if nuggets.find_newest(tx, collection.id) != newest:

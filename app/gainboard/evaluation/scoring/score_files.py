@@ -109,7 +109,7 @@ def _score_answers(nuggets: Any, answers: Any, stray: Stray, sample: bool) -> Sc
         if (lacks := len(topics) - len(of_run)) and not sample:
             notes.append(f"{lacks:,} of {len(topics):,} topics have no answer of {run}, which scores 0 there")
     if not sample:
-        every = {run: dict.fromkeys(topics, "") | of_run for run, of_run in merged["nuggets"].runs.items()}
+        every = {run: {**dict.fromkeys(topics, ""), **of_run} for run, of_run in merged["nuggets"].runs.items()}
         merged["nuggets"] = replace(merged["nuggets"], runs=every)
     scored = []
     for family, verdicts in merged.items():

@@ -106,6 +106,7 @@ def put_matrix(
         stored = score_matrices.add(
             tx,
             file.scores,
+            None,
             collection_id=collection.id,
             name=matrix,
             **statements,
