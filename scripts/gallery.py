@@ -58,6 +58,9 @@ def load(gainboard: LocalGainboard, folder: Path, wanted: Container[str]) -> Non
     (folder / "intents.txt").write_text(_by_intent(made.qrels()), encoding="utf-8")
     if SMALL in wanted:
         gainboard.load(SMALL, made.qrels().encode(), str(runs), gains="3:2:1")
+        gainboard.put_nuggets(SMALL, made.nuggets().encode())
+        for judge in ("official", demo.MODEL):
+            gainboard.put_verdicts(SMALL, judge, made.assignments(lenient=judge == demo.MODEL).encode())
     if TWICE in wanted:
         gainboard.load(TWICE, made.qrels().encode(), str(runs), gains="3:2:1")
         gainboard.put_qrels(TWICE, _judged_again(made.qrels(), 40).encode())

@@ -23,6 +23,7 @@ COLUMNS = {
     "P_100": "P@100",
 }
 METRICS = ["AP", "Q", "nDCG@10", "RR", "P@10"]
+LINE = '{"qid": "%s", %s"nuggets": [{"text": "river", "importance": "vital"%s}]}'
 UNDER_ALL = "bootstrap-sensitivity leave-one-team-out rank-intervals stability swap-rate "
 UNDER_ALL += "test-agreement concordance difficulty"
 ASKED = {
@@ -39,6 +40,7 @@ ASKED = {
     "pool": {"depth": 10},
     "topic-set-size": {"metrics": METRICS, "difference": 0.1},
     "judge-agreement": {"metrics": METRICS, "sets": ["second"]},
+    "answer-agreement": {"metrics": ["nuggets:vital_strict", "nuggets:vital_strict(judge=model)"]},
     "corrected-means": {"metrics": METRICS, "judgments": "second", "trusted": "people", "sampled_at_random": True},
 }
 
@@ -72,6 +74,10 @@ def loaded(tmp_path_factory):
         path = "/v1/collections/dl19/qrels"
         assert service.organiser.put(path, params={"judgments": "second"}, content=text).status_code == 201
         assert service.organiser.put(path, params={"judgments": "people"}, content=of_people(service)).is_success
+        topic = of_people(service).split()[0]
+        lines = [LINE % (topic, "", ""), LINE % (topic, '"run_id": "rag", ', ', "assignment": "support"')]
+        for path, line in zip(("nuggets", "answers/official", "answers/model"), [*lines, lines[1]], strict=True):
+            assert service.organiser.put(f"/v1/collections/dl19/{path}", content=line).status_code == 201
         yield service
 
 

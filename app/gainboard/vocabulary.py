@@ -38,6 +38,7 @@ Action = Literal[
     "nuggets-published",
     "nuggets-discarded",
     "answers-judged",
+    "answers-deleted",
     "token-created",
     "token-rotated",
     "token-revoked",
@@ -118,6 +119,11 @@ OF_ANSWERS: Final = ("nuggets", "support")
 def is_of_answers(matrix: str) -> bool:
     """Return whether a score matrix has the scores of answers, so that nobody uploads it by itself."""
     return matrix.startswith(tuple(f"{family}--" for family in OF_ANSWERS))
+
+
+def judge_of_matrix(matrix: str) -> str | None:
+    """Return the judge whose verdicts the scores of a score matrix follow from; None if they follow from none."""
+    return (matrix.split("--", 2)[2:] or [OFFICIAL])[0] if is_of_answers(matrix) else None
 
 
 def metric_of_matrix(matrix: str) -> str:

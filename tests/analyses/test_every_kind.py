@@ -59,6 +59,9 @@ ASKED = {
         {"metrics": ["AP", "Q"], "trusted": "people", "sampled_at_random": True, "resamples": 150},
         {"metrics": ["RR"], "trusted": "people", "sampled_at_random": True, "tuning": "none", "runs": ["oak", "yew"]},
     ],
+    "answer-agreement": [
+        {"metrics": [f"nuggets:vital_strict{judge}" for judge in ("", "(judge=model)")], "resamples": 50}
+    ],
     "judge-agreement": [
         {"metrics": ["AP", "Q"], "sets": [{"qrels": 1}], "flagged": ["oak"], "resamples": 150},
         {"metrics": ["RR"], "sets": [{"qrels": 1}], "pairs": "all", "threshold": 2, "k": 3, "resamples": 50},

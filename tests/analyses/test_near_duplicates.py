@@ -42,7 +42,8 @@ ASKED = {
     "test-agreement": {"metrics": METRICS, "trials": 5},
     "topic-set-size": {"metrics": METRICS, "trials": 5},
 }
-COMPARE_NO_PAIRS = {"gain-vectors", "judgments", "pool"}
+COMPARE_NO_PAIRS = {"answer-agreement", "gain-vectors", "judgments", "pool"}
+JUDGES = ["nuggets:vital_strict", "nuggets:vital_strict(judge=model)"]
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +58,7 @@ def twins(tmp_path_factory):
     laboratory = made_of(tmp_path_factory.mktemp("twins"), ["".join(judged)], runs, depth=15)
     laboratory.judge("".join(judged[1:]), "second")
     laboratory.judge("".join(judged[: len(judged) // 2]), "people")
+    laboratory.judge_answers(TOPICS, runs)
     return laboratory
 
 
@@ -70,7 +72,8 @@ def test_the_other_kinds_name_none(twins):
     others = [kind for kind in every_kind() if not kind.is_change and kind.name not in ASKED]
     assert {kind.name for kind in others} == COMPARE_NO_PAIRS
     for kind in others:
-        asked = {"metrics": METRICS} if "metrics" in kind.params_model.model_fields else {}
+        metrics = JUDGES if kind.name == "answer-agreement" else METRICS
+        asked = {"metrics": metrics} if "metrics" in kind.params_model.model_fields else {}
         assert "near_duplicates" not in twins.answer(kind.name, **asked), kind.name
 
 

@@ -70,6 +70,12 @@ def _nuggets():
     return json.dumps({"qid": "1", "nuggets": [{"text": _unlike(), "importance": "vital"}]})
 
 
+def _judge(lab):
+    path = f"{lab.path}/answers/{_unlike()}"
+    assert lab.organiser.put(path, content=answer_of("run-0")).status_code == 201
+    return path
+
+
 def _nuggets_draft(lab):
     answer = lab.organiser.put(f"{lab.path}/nuggets", content=_nuggets(), params={"draft": True})
     return f"{lab.path}/nuggets/{answer.json()['version']}"
@@ -169,6 +175,7 @@ CHANGES = {
         "answers-judged",
         lambda lab: (f"{lab.path}/answers/{_unlike()}", {"content": answer_of("run-0")}),
     ),
+    f"DELETE {C}/answers/{{judge}}": ("answers-deleted", lambda lab: (_judge(lab), {})),
     f"POST {C}/tokens": ("token-created", lambda lab: (f"{lab.path}/tokens", {"json": {"role": "reader"}})),
     f"POST {C}/tokens/{{token}}/rotate": ("token-rotated", lambda lab: (f"{_token(lab)}/rotate", {})),
     f"DELETE {C}/teams/{{team}}": ("team-deleted", lambda lab: (_team(lab), {})),

@@ -73,7 +73,6 @@ TABLE = {
         "401 401 200 200 200 200 200 200",
     ),
     **_all(JUDGMENTS, f"GET {C}", "/nuggets", "/nuggets/{version}", "/answers", "/answers/{judge}"),
-    f"GET {C}/answers/{{judge}}/agreement/{{other}}": JUDGMENTS,
     **_all(ORGANISER, f"GET {C}", "/qrels/{version}/impact", "/tokens", "/tokens/{token}", "/audit"),
     f"GET {C}/pool": _returning("308", ORGANISER),
     **_all(ORGANISER, f"PATCH {C}", "", "/judgments/{judgments}"),
@@ -86,7 +85,7 @@ TABLE = {
     **_all(_returning("204", ORGANISER), f"DELETE {C}", "", "/qrels/{version}", "/judgments/{judgments}"),
     **_all(_returning("204", ORGANISER), f"DELETE {C}", "/tokens/{token}", "/score-matrices/{matrix}"),
     **_all(_returning("204", ORGANISER), f"DELETE {C}", "/topic-groups/{group}", "/teams/{team}"),
-    **_all(_returning("204", ORGANISER), f"DELETE {C}", "/nuggets/{version}"),
+    **_all(_returning("204", ORGANISER), f"DELETE {C}", "/nuggets/{version}", "/answers/{judge}"),
     f"POST {C}/releases": (_returning("409", ORGANISER)[0], *_returning("201", ORGANISER)[1:]),
     f"POST {C}/runs": (
         "401 401 403 201 404 201 404 201",
@@ -271,7 +270,6 @@ def _prepared(scene, route):
         "judge": (lambda: scene.put("answers/model", content=answer_of(scene.own_run())))
         if route.method != "PUT"
         else lambda: "model",
-        "other": lambda: "model",
         "run": scene.own_run,
         "token": scene.organisers_id if of_instance else lambda: scene.campaign.new_token()["id"],
         "team": scene.new_team if is_removed else lambda: "own",

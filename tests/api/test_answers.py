@@ -7,7 +7,9 @@ import pytest
 
 from gainboard.cli import main
 from gainboard.statistics.corrected_means import TwiceJudged
+from gainboard.statistics.judging import coincidences, krippendorff_alpha
 from tests.api.changes import log
+from tests.jobs.test_importing import changed, send
 from tests.world.campaigns import Campaign, codes, refused
 from tests.world.files import contents_of, unpacked
 from tests.world.laboratories import TOPICS, Laboratory
@@ -201,10 +203,32 @@ def test_a_faulty_file_stores_nothing(lab):
     assert refused(put(lab, "score-matrices/nuggets--all", "run,1\nrun-0,1\n")) == (422, "invalid-request")
 
 
-def test_scores_of_answers_are_no_setting_of_a_judged_collection(lab):
-    refusal = lab.change(metrics=["AP", "nuggets:vital_strict"])
-    assert codes(refusal) == ["uploaded-scores"]
-    assert "Name it in a request" in refusal.json()["detail"]
+def test_metrics_of_answers_are_official_ones_as_soon_as_they_have_scores(lab):
+    assert lab.change(metrics=[STRICT, "nDCG@10", "support:recall"]).status_code == 200
+    assert board(lab)["by"].startswith("nDCG")
+    judge(lab, assigned("220") + assigned("200", "run-1"))
+    shown = board(lab)
+    assert (shown["by"], len(shown["metrics"])) == (f"{STRICT}(version=1)", 2)
+    assert [row["name"] for row in shown["rows"]][:2] == ["run-0", "run-1"]
+    assert codes(lab.change(metrics=["nuggets:recall"])) == ["uploaded-scores"]
+    assert codes(lab.change(metrics=["custom:other"])) == ["uploaded-scores"]
+    assert codes(lab.change(policy={"presets": [STRICT]})) == ["uploaded-scores"]
+    # They have no parameters to sweep, and go with their judge.
+    swept = lab.get("/sweep", base=["2", "10"]).json()["points"]
+    assert len(swept) == 2, "nDCG under both bases"
+    assert lab.organiser.delete(f"{lab.path}/answers/official").status_code == 204
+    assert board(lab)["by"].startswith("nDCG")
+
+
+def test_teams_see_official_metrics_of_answers_once_the_judgments_are_released(shared):
+    lab = laboratory(shared, policy={"phase": "hidden", "scores": "all", "parameters": "free"})
+    judge(lab, assigned("220") + assigned("200", "run-1"))
+    assert lab.change(metrics=[STRICT, "nDCG@10"]).status_code == 200
+    own = lab.client("participant", "team-0")
+    assert [metric[:4] for metric in lab.get("/leaderboard", own).json()["metrics"]] == ["nDCG"]
+    assert board(lab)["by"] == f"{STRICT}(version=1)"
+    lab.release()
+    assert lab.get("/leaderboard", own).json()["by"] == f"{STRICT}(version=1)"
 
 
 def test_answers_are_compared_and_analysed_as_rankings_are(lab):
@@ -279,20 +303,41 @@ def test_scores_of_people_correct_uploaded_ones(shared):
 
 
 def test_two_judges_agree_by_importance(lab):
-    judge(lab, assigned("210") + assigned("002", "run-1"))
+    judge(lab, assigned("210") + assigned("002", "run-1") + assigned("000", "run-2"))
     judge(lab, assigned("200") + assigned("002", "run-1", TOPICS[:4]), "model")
-    agreement = lab.get("/answers/official/agreement/model").json()
-    by_importance = {each["importance"]: each for each in agreement["items"]}
+    metrics = [STRICT, f"{STRICT}(judge=model)"]
+    job = lab.worked(lab.ask("answer-agreement", metrics=metrics, resamples=100))
+    result = lab.organiser.get(f"/v1/jobs/{job['id']}/result").json()
+    # Without names, it is about the runs that both have judged.
+    assert result["runs"] == ["run-0", "run-1"]
+    by_importance = {each["importance"]: each for each in result["judges"]}
     # Of 8 x 2 + 4 x 2 vital nuggets, 8 differ: one says partly, the other one not.
     vital = by_importance["vital"]
-    assert (vital["nuggets"], vital["agreement"]) == (24, pytest.approx(16 / 24))
+    assert (vital["verdicts"], vital["agreement"]["value"]) == (24, pytest.approx(16 / 24))
     assert vital["confusion"] == [[8, 0, 0], [8, 0, 0], [0, 0, 8]]
     # Kappa by hand: observed .667, expected (8 x 16 + 8 x 0 + 8 x 8) / 24^2 = 1/3.
-    assert vital["kappa"] == pytest.approx((16 / 24 - 1 / 3) / (1 - 1 / 3))
-    assert by_importance["okay"]["kappa"] == 1.0
-    assert by_importance["all"]["nuggets"] == 36
-    assert -1 <= by_importance["all"]["alpha"] <= 1
-    assert refused(lab.get("/answers/official/agreement/nobody")) == (404, "not-found")
+    assert vital["kappa"]["value"] == pytest.approx((16 / 24 - 1 / 3) / (1 - 1 / 3))
+    assert vital["kappa"]["interval"][0] <= vital["kappa"]["value"] <= vital["kappa"]["interval"][1]
+    assert by_importance["okay"]["kappa"]["value"] == 1.0
+    assert by_importance["all"]["verdicts"] == 36
+    both = np.array([[2, 2], [1, 0], [0, 0]] * 4 + [[2, 2], [1, 0], [0, 0]] * 4 + [[0, 0], [0, 0], [2, 2]] * 4, np.int8)
+    alpha = krippendorff_alpha(coincidences(both, 3), "ordinal")
+    assert by_importance["all"]["alpha"]["value"] == pytest.approx(float(alpha))
+    for wrong in ("nuggets:all", "AP"):
+        assert codes(lab.ask("answer-agreement", metrics=[STRICT, wrong])) == ["no-judge"]
+
+
+def test_judges_of_citations_agree_and_verdicts_of_before_are_compared(lab):
+    judge(lab, cited("run-0", [["full", "none"], ["partial"]]))
+    judge(lab, cited("run-0", [["full", "full"], ["partial"]], TOPICS[:2]), "model")
+    asked = {"metrics": ["support:precision", "support:precision(judge=model)"], "resamples": 10}
+    job = lab.worked(lab.ask("answer-agreement", **asked))
+    row = lab.organiser.get(f"/v1/jobs/{job['id']}/result").json()["judges"][-1]
+    assert (row["verdicts"], row["confusion"]) == (6, [[0, 0, 2], [0, 2, 0], [0, 0, 2]])
+    judge(lab, cited("run-0", [["full", "none"], ["partial"]]), "model")
+    again = lab.worked(lab.ask("answer-agreement", **asked))
+    assert again["id"] != job["id"]
+    assert lab.organiser.get(f"/v1/jobs/{again['id']}/result").json()["judges"][-1]["agreement"]["value"] == 1.0
 
 
 def test_a_collection_of_scores_has_answers_alone(service_of_scores):
@@ -316,21 +361,70 @@ def service_of_scores(shared):
     return Campaign(shared, kind="scores", levels=None)
 
 
-def test_a_release_keeps_the_scores_of_answers_and_an_import_has_them(tmp_path):
+def test_a_release_keeps_nuggets_and_verdicts_and_an_import_has_them(tmp_path):
     with serving(new_settings(tmp_path / "here", job_slots=0)) as service:
         lab = laboratory(service)
         judge(lab, "".join(assigned(f"{n % 3}{n // 2}2", f"run-{n}") for n in range(4)), "model")
-        judge(lab, assigned("222", "barge"), "model")
-        shown = means(lab, f"{STRICT}(judge=model)")
+        judge(lab, assigned("222", "barge") + cited("run-0", [["full"]]), "model")
+        put(lab, "nuggets", nuggets({"1": ["zeppelin", "a", "b"]}), draft=True).raise_for_status()
+        frozen_means, counted = means(lab, f"{STRICT}(judge=model)"), lab.get("/answers/model").json()
         lab.release(public=True)
+        lab.change(metrics=["nDCG@10", f"{STRICT}(judge=model)"])
         lab.organiser.post(f"{lab.path}/releases", json={}).raise_for_status()
+        # What comes later changes nothing of the release.
+        judge(lab, assigned("000", "barge"), "model")
+        assert put(lab, "nuggets", nuggets(importance=("okay", "okay", "vital"))).status_code == 201
         packed = lab.organiser.get(f"{lab.path}/releases/1/archive").content
-    assert "data/score-matrices/nuggets--vital_strict--model-2.csv" in contents_of(packed)
+        released = lab.get("/releases/1").json()["content"]
+    files = contents_of(packed)
+    assert "data/score-matrices/nuggets--vital_strict--model-2.csv" in files
+    assert files["data/nuggets/1.jsonl"].decode() == nuggets()
+    assert not any(b"zeppelin" in content for content in files.values())
+    label = f"{STRICT}(judge=model,version=2)"
+    board_of_answers = next(each for each in released["boards"] if each["by"] == label)
+    assert {row["run"]: row["means"][label] for row in board_of_answers["rows"]} == frozen_means
     with serving(new_settings(tmp_path / "elsewhere", job_slots=0)) as elsewhere:
         headers = {"Content-Type": "application/x-tar"}
         made = elsewhere.organiser.post("/v1/imports", content=packed, headers=headers)
         assert made.status_code == 201, made.text
-        there = elsewhere.organiser.get(f"{lab.path}/leaderboard", params={"metric": f"{STRICT}(judge=model)"}).json()
-        assert {row["name"]: row["mean"][there["by"]] for row in there["rows"]} == shown
+        there = elsewhere.organiser.get(f"{lab.path}/answers/model").json()
+        assert there == counted
+        assert elsewhere.organiser.get(f"{lab.path}/nuggets/1").text == nuggets()
+        assert elsewhere.organiser.delete(f"{lab.path}/answers/model").status_code == 204  # of the whole instance
     folder = unpacked(packed, tmp_path / "folder")
     assert main(["verify", str(folder)]) == 0
+
+
+@pytest.mark.parametrize("digits", ["000", "22", "22-", "2222"])
+def test_verdicts_of_a_folder_must_give_its_scores(tmp_path, digits):
+    with serving(new_settings(tmp_path / "here", job_slots=0)) as service:
+        lab = laboratory(service)
+        judge(lab, assigned("221"))
+        lab.release(public=True)
+        lab.organiser.post(f"{lab.path}/releases", json={}).raise_for_status()
+        packed = lab.organiser.get(f"{lab.path}/releases/1/archive").content
+
+    def replaced(content):
+        return content.replace(b'"221"', f'"{digits}"'.encode())
+
+    changed_folder = changed(packed, "data/release.json", replaced, sums=True)
+    with serving(new_settings(tmp_path / "elsewhere", job_slots=0)) as elsewhere:
+        refusal = send(elsewhere, changed_folder)
+        assert refusal.status_code == 422, refusal.text
+        assert "do not follow from its verdicts" in refusal.json()["detail"]
+
+
+def test_what_a_judge_says_can_be_deleted(lab):
+    judge(lab, assigned("220"))
+    judge(lab, assigned("200") + cited("run-0", [["full"]]), "model")
+    assert lab.organiser.delete(f"{lab.path}/answers/model").status_code == 204
+    assert refused(lab.organiser.delete(f"{lab.path}/answers/model")) == (404, "not-found")
+    assert refused(lab.get("/scores", metric=f"{STRICT}(judge=model)")) == (422, "bad-expression")
+    assert [each["judge"] for each in lab.get("/answers").json()["items"]] == ["official"]
+    assert log(lab.organiser, lab.path)[-1]["action"] == "answers-deleted"
+    # The scores that follow go with the judge alone.
+    assert codes(lab.organiser.delete(f"{lab.path}/score-matrices/nuggets--all")) == ["reserved-name"]
+    lab.release()
+    lab.organiser.post(f"{lab.path}/releases", json={}).raise_for_status()
+    own = lab.client("organiser")
+    assert refused(own.delete(f"{lab.path}/answers/official")) == (409, "held-by-release")

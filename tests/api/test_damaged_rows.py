@@ -73,7 +73,7 @@ class Damaged(Laboratory):
             "leaderboard",
             "nuggets",
         ]
-        below += ["answers", "answers/official", "answers/official/agreement/official"]
+        below += ["answers", "answers/official"]
         paths = [f"/v1/{each}" for each in ("collections", "jobs", "reports", "audit")]
         paths += [f"/v1/{each}?collection={self.name}" for each in ("jobs", "reports")]
         paths += [f"{self.sound.path}/releases", self.path, *(f"{self.path}/{each}" for each in below)]

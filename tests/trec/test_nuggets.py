@@ -6,7 +6,7 @@ import pytest
 
 from gainboard.errors import FaultyFile
 from gainboard.trec import FileLimits
-from gainboard.trec.nuggets import read_nuggets, read_verdicts
+from gainboard.trec.nuggets import Verdicts, read_nuggets, read_verdicts
 
 LIMITS = FileLimits()
 
@@ -25,7 +25,7 @@ NUGGETS = read_nuggets(
         {"qid": "12", "nuggets": [nugget("tower")]},
     ),
     LIMITS,
-)
+).nuggets
 
 
 def assigned(topic="7", run="a", river="support", bridge="not_support"):
@@ -40,19 +40,20 @@ def faults_of(read, *records, **options):
 
 
 def test_topics_are_in_byte_order_and_nuggets_in_that_of_the_file():
-    assert list(NUGGETS.texts) == ["12", "7"]
-    assert NUGGETS.texts["7"] == ["river", "bridge"]
-    assert NUGGETS.importance == {"12": "0", "7": "01"}
+    assert list(NUGGETS) == ["12", "7"]
+    assert list(NUGGETS["7"].items()) == [("river", "0"), ("bridge", "1")]
     numbered = read_nuggets(lines({"qid": 7, "nuggets": [nugget("river")]}), LIMITS)
-    assert list(numbered.texts) == ["7"]
+    assert list(numbered.nuggets) == ["7"]
 
 
 def test_assignments_are_in_the_order_of_the_nuggets_whatever_that_of_the_line():
     turned = {"qid": "7", "run_id": "a", "nuggets": assigned()["nuggets"][::-1]}
     other = assigned(run="b", river="partial_support", bridge="support")
     file = read_verdicts(lines("\r\n", turned, other), LIMITS, NUGGETS)
-    assert file.nuggets == {"a": {"7": "20"}, "b": {"7": "12"}}
-    assert file.runs == ["a", "b"]
+    # A run without a line has no answer there, unless the judge has a sample.
+    assert file.nuggets.runs == {"a": {"7": "20", "12": ""}, "b": {"7": "12", "12": ""}}
+    file = read_verdicts(lines(turned), LIMITS, NUGGETS, sample=True)
+    assert (file.nuggets.runs, file.nuggets.sampled) == ({"a": {"7": "20"}}, ["a"])
 
 
 def test_every_fault_of_nuggets_has_its_line():
@@ -111,21 +112,21 @@ def test_every_fault_of_assignments_has_its_line():
         ("other-importance", 8),
         ("unknown-run", 9),
     ]
-    assert faults_of(read_verdicts, assigned(), nuggets=None) == [("unknown-nugget", 1)]
+    assert faults_of(read_verdicts, assigned(), nuggets={}) == [("unknown-nugget", 1)]
 
 
 def test_stray_labels_count_as_nothing_if_the_caller_says_so():
     stray = read_nuggets(
         lines({"qid": "7", "nuggets": [nugget("river", "failed"), nugget("bridge", "okay")]}), LIMITS, stray="count"
     )
-    assert (stray.importance, stray.strays) == ({"7": "21"}, 1)
+    assert (stray.nuggets, stray.strays) == ({"7": {"river": "2", "bridge": "1"}}, 1)
     labelled = {
         "qid": "7",
         "run_id": "a",
         "nuggets": [nugget("river", "failed", assignment="support"), nugget("bridge", "okay", assignment="educate")],
     }
-    file = read_verdicts(lines(labelled), LIMITS, stray, stray="count")
-    assert (file.nuggets, file.strays) == ({"a": {"7": "23"}}, 1)
+    file = read_verdicts(lines(labelled), LIMITS, stray.nuggets, stray="count")
+    assert (file.nuggets.runs, file.strays) == ({"a": {"7": "23"}}, 1)
 
 
 def test_verdicts_on_citations_are_read_in_both_forms():
@@ -145,11 +146,11 @@ def test_verdicts_on_citations_are_read_in_both_forms():
         "support_eval": [{"answer": "One.", "citations": [0, 1, 2, 3], "eval_scores": ["PS", "FS", "NS"]}],
     }
     file = read_verdicts(lines(ours, of_trec, assigned(run="b")), LIMITS, NUGGETS, ["7"])
-    assert file.support == {"a": {"7": ["20", ""]}, "b": {"7": ["120"]}}
-    assert file.runs == ["b", "a"]
+    assert file.support.runs == {"a": {"7": ["20", ""]}, "b": {"7": ["120"]}}
+    assert list(file.nuggets.runs) == ["b"]
     bad = {"qid": "7", "run_id": "a", "answer": [{"citations": [1], "support": ["full", "full"]}]}
     undecided = {"qid": "8", "run_id": "a", "answer": [{"citations": [1], "support": [None]}]}
-    assert faults_of(read_verdicts, bad, undecided, nuggets=None) == [("bad-support", 1), ("stray-label", 2)]
+    assert faults_of(read_verdicts, bad, undecided, nuggets={}) == [("bad-support", 1), ("stray-label", 2)]
 
 
 def test_verdicts_follow_their_nuggets_into_a_later_version():
@@ -159,5 +160,11 @@ def test_verdicts_follow_their_nuggets_into_a_later_version():
             {"qid": "12", "nuggets": [nugget("tower"), nugget("gate")]},
         ),
         LIMITS,
-    )
-    assert later.refit(NUGGETS, {"7": "20", "12": "1"}) == ({"7": "02"}, 1)
+    ).nuggets
+    kept = Verdicts({"a": {"7": "20", "12": "1"}, "b": {"7": ""}}, NUGGETS).over(later)
+    assert {run: kept.of_run(run) for run in kept.runs} == {"a": {"7": "02"}, "b": {"7": ""}}
+    assert kept.in_use == later
+    # Nothing is lost: over the earlier nuggets, all verdicts count again, and newer ones replace those of a run.
+    back = kept.updated(Verdicts({"b": {"7": "12", "12": "0"}}, NUGGETS, ["b"]))
+    assert {run: back.of_run(run) for run in back.runs} == {"a": {"7": "20", "12": "1"}, "b": {"7": "12", "12": "0"}}
+    assert (back.in_use, back.sampled) == (NUGGETS, ["b"])

@@ -10,7 +10,7 @@ from gainboard.analyses.job_kinds import find_kind
 from gainboard.evaluation import collections
 from gainboard.evaluation.access.principals import Principal, Sender, authenticate
 from gainboard.evaluation.access.visibility import open_collection
-from gainboard.evaluation.judgments import qrels
+from gainboard.evaluation.judgments import nuggets, qrels
 from gainboard.evaluation.runs import runs
 from gainboard.evaluation.runs.runs import RunDetails
 from gainboard.evaluation.scoring.requests import Question, score
@@ -41,6 +41,7 @@ SYSTEMS = {
 }
 """Team and quality of each run. `yew` and `hazel` rank alike."""
 PEOPLE = "people"
+LABELS = ("not_support", "partial_support", "support")
 LATE = "oak"
 """The run that came after the second qrels version."""
 
@@ -53,6 +54,24 @@ class Laboratory:
 
     def judge(self, text, judgments=OFFICIAL, **how):
         return qrels.publish(self.workspace, self.principal, self.name, body(text), judgments=judgments, **how)
+
+    def judge_answers(self, topics, names):
+        """Two judges of what each run says of two nuggets of each topic: they differ on every other topic."""
+        facts = [{"text": "river", "importance": "vital"}, {"text": "bridge", "importance": "okay"}]
+        text = "".join(json.dumps({"qid": topic, "nuggets": facts}) + "\n" for topic in topics)
+        nuggets.put_nuggets(self.workspace, self.principal, self.name, body(text))
+        for judge in range(2):
+            said = [
+                {
+                    "qid": topic,
+                    "run_id": name,
+                    "nuggets": [fact | {"assignment": LABELS[n % 3 - judge * n % 2]} for fact in facts],
+                }
+                for name in names
+                for n, topic in enumerate(topics, start=len(name))
+            ]
+            text = "".join(f"{json.dumps(line)}\n" for line in said)
+            nuggets.put_verdicts(self.workspace, self.principal, self.name, ("official", "model")[judge], body(text))
 
     def send(self, name, team, text, **details):
         runs.submit(self.workspace, self.principal, self.name, body(text), RunDetails(team, name, **details))
@@ -196,6 +215,7 @@ def planted(folder, topics=12, systems=tuple(SYSTEMS)):
             team, quality = SYSTEMS[name]
             runs.submit(workspace, principal, NAME, body(_run(name, quality, levels)), RunDetails(team, name))
     qrels.publish(workspace, principal, NAME, body(_qrels(halved(levels))), judgments=PEOPLE)
+    laboratory.judge_answers(list(levels), systems)
     return laboratory
 
 

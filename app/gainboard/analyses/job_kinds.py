@@ -152,6 +152,9 @@ class Analysis(ABC, Generic[P, R]):
     """
     needs_judgments: ClassVar[bool] = False
     """True for a kind that looks at judgments or rankings, so that a collection of scores has none of its jobs."""
+    takes_common_runs: ClassVar[bool] = False
+    """True for a kind that is about the runs that have scores under all of its uploaded metrics, unless runs are
+    named."""
     is_change: ClassVar[bool] = False
     is_offered: ClassVar[bool] = True
     """False for a kind that is in no list, because it is asked for at an address of its own."""

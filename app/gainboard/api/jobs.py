@@ -400,7 +400,7 @@ def depended_files(depended: DependedOn) -> dict[str, Any]:
         "qrels": [DependedQrels.model_validate(version, from_attributes=True) for version in depended.qrels],
         "runs": [DependedRun.model_validate(run, from_attributes=True) for run in depended.runs],
         "score_matrices": [
-            FrozenMatrix(**{name: matrix[name] for name in FrozenMatrix.model_fields})
+            FrozenMatrix(**{name: matrix[name] for name in FrozenMatrix.model_fields if name in matrix})
             for matrix in depended.score_matrices
         ],
     }

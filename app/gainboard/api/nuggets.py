@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -12,16 +12,16 @@ from gainboard.api import uploads
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.models.common import Page
-from gainboard.api.models.judgments import JudgeAnswer, JudgesAgreement, NuggetCounts, NuggetsAnswer
+from gainboard.api.models.judgments import JudgeAnswer, NuggetCounts, NuggetsAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import Version
 from gainboard.api.queries import asked_by
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import ReadersDep
-from gainboard.errors import Conflict, Forbidden, JudgmentsHidden
+from gainboard.errors import Conflict, Forbidden, HeldByRelease, JudgmentsHidden
 from gainboard.evaluation.judgments import nuggets
-from gainboard.evaluation.judgments.nuggets import JudgedAnswers, SeenNuggets
+from gainboard.evaluation.judgments.nuggets import SeenNuggets
 from gainboard.notation.queries import NuggetsUploadQuery, VerdictsUploadQuery
 from gainboard.notation.texts import SLUG_PATTERN
 
@@ -45,21 +45,6 @@ def show(seen: SeenNuggets) -> NuggetsAnswer:
     return NuggetsAnswer.model_validate(
         {**asdict(seen.version), "state": state, "in_use": seen.in_use, "unfit": list(seen.unfit)}
     )
-
-
-def show_judge(judged: JudgedAnswers) -> dict[str, Any]:
-    """Return the fields of a judge."""
-    assigned = [verdicts for verdicts in judged.verdicts if verdicts.nuggets_id is not None]
-    return {
-        "judge": judged.judge,
-        "runs": len(judged.verdicts),
-        "topics": judged.topics,
-        "unanswered": {each.run: lacks for each in assigned if (lacks := judged.topics - len(each.assigned)) > 0},
-        "sample": any(verdicts.sample for verdicts in judged.verdicts),
-        "metrics": judged.metrics,
-        "new_runs": list(judged.new_runs),
-        "strays": judged.strays,
-    }
 
 
 @router.put(
@@ -163,7 +148,7 @@ async def put_verdicts(
         put = nuggets.put_verdicts
         judged = await run_in_threadpool(put, workspace, principal, collection, judge, sent.body, **options)
     location = address(request, f"/v1/collections/{collection}/answers/{judge}")
-    return answer(JudgeAnswer(**show_judge(judged)), 201 if judged.created else 200, Location=location)
+    return answer(JudgeAnswer(**asdict(judged)), 201 if judged.created else 200, Location=location)
 
 
 @router.get("/answers", responses=documented(JudgmentsHidden))
@@ -173,7 +158,7 @@ def list_judges(
     """List the judges of answers by name (principals who may see the judgments)."""
     judges = [it for it in nuggets.list_judges(workspace, principal, collection) if it.judge > (paging.after or "")]
     return paging.page(
-        judges[: paging.wanted], lambda judged: judged.judge, lambda judged: JudgeAnswer(**show_judge(judged))
+        judges[: paging.wanted], lambda judged: judged.judge, lambda judged: JudgeAnswer(**asdict(judged))
     )
 
 
@@ -183,20 +168,14 @@ def read_verdicts(
 ) -> NuggetCounts:
     """Return how many runs have each nugget, as a judge says (principals who may see the judgments)."""
     judged, counted = nuggets.count_nuggets(workspace, principal, collection, judge)
-    by_topic = {topic: [count._asdict() for count in counts] for topic, counts in counted.items()}
-    return NuggetCounts.model_validate({**show_judge(judged), "by_topic": by_topic})
+    return NuggetCounts.model_validate({**asdict(judged), "by_topic": counted}, from_attributes=True)
 
 
-@router.get("/answers/{judge}/agreement/{other}", responses=documented(JudgmentsHidden))
-def compare_judges(
-    collection: CollectionName,
-    judge: Judge,
-    other: Annotated[str, Path(description="The judge with whom the first one is compared")],
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-) -> JudgesAgreement:
-    """Return how two judges agree on the nuggets that both have judged, by importance (principals who may see the
-    judgments).
+@router.delete(
+    "/answers/{judge}", status_code=204, response_class=Response, responses=documented(Forbidden, HeldByRelease)
+)
+def delete_verdicts(collection: CollectionName, judge: Judge, workspace: WorkspaceDep, principal: PrincipalDep) -> None:
+    """Delete all that a judge says of answers, with the scores that follow (organisers). Jobs about it keep their
+    results.
     """
-    rows = nuggets.compare_judges(workspace, principal, collection, judge, other)
-    return JudgesAgreement.model_validate({"judge": judge, "other": other, "items": [row._asdict() for row in rows]})
+    nuggets.delete_verdicts(workspace, principal, collection, judge)

@@ -177,6 +177,7 @@ class ReleaseFolder:
         named = [(f"data/qrels/{it['judgments']}-{it['version']}.txt", it["sha256"]) for it in document["judgments"]]
         matrices = document.get("score_matrices", ())
         named += [(f"data/score-matrices/{it['name']}-{it['version']}.csv", it["csv_sha256"]) for it in matrices]
+        named += [(f"data/nuggets/{it['version']}.jsonl", it["sha256"]) for it in document.get("nuggets", ())]
         # The systems of a collection of scores have no files.
         for run in document["runs"] if document["settings"].get("kind") != "scores" else ():
             named.append((f"data/runs/{run['name']}.txt", run["sha256"]))

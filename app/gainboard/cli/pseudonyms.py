@@ -9,7 +9,7 @@ import secrets
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -21,6 +21,7 @@ from gainboard.cli.printing import printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.errors import BadSetting
 from gainboard.exhibits import csv_line
+from gainboard.trec.nuggets import Verdicts
 
 if TYPE_CHECKING:
     from gainboard.client.gainboard import LocalGainboard
@@ -115,10 +116,15 @@ def _load(gainboard: LocalGainboard, folder: Path, document: Mapping[str, Any], 
         path = f"data/score-matrices/{matrix['name']}-{matrix['version']}.csv"
         files[path] = content = "".join(_with_runs(folder / path, pseudonyms.runs)).encode()
         sha256 = hashlib.sha256(content).hexdigest()
-        matrices.append({**matrix, "sha256": sha256, "csv_sha256": sha256})
+        made = {**matrix, "sha256": sha256, "csv_sha256": sha256}
+        if said := matrix.get("verdicts"):
+            made["verdicts"] = asdict(Verdicts(**said).renamed(pseudonyms.runs))
+        matrices.append(made)
     settings = {key: document["settings"][key] for key in SETTINGS}
     settings |= {"name": document["release"]["collection"], "uuid": str(uuid4())}
     made = document_of(settings, document["judgments"], runs, matrices, document["topic_groups"])
+    made["nuggets"] = document.get("nuggets", [])
+    files |= {path: folder / path for path in (f"data/nuggets/{it['version']}.jsonl" for it in made["nuggets"])}
     with tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
         gainboard.import_release(
             pack_files({**files, DOCUMENT: json.dumps(made).encode()}, Path(temporary) / "release")

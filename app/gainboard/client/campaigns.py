@@ -14,7 +14,6 @@ from gainboard.api.models.common import Page
 from gainboard.api.models.judgments import (
     ImpactAnswer,
     JudgeAnswer,
-    JudgesAgreement,
     JudgmentSetAnswer,
     NuggetCounts,
     NuggetsAnswer,
@@ -401,10 +400,9 @@ class AnswerCalls:
         return read_model(NuggetCounts, Request("GET", of_collection(collection, "answers", judge)))
 
     @call
-    def judges_agreement(self, collection: str, judge: str, other: str) -> Call[JudgesAgreement]:
-        """Return how two judges agree on the nuggets that both have judged, by importance."""
-        path = of_collection(collection, "answers", judge, "agreement", other)
-        return read_model(JudgesAgreement, Request("GET", path))
+    def delete_verdicts(self, collection: str, judge: str) -> Call[None]:
+        """Delete all that a judge says of answers, with the scores that follow (organisers)."""
+        return delete(of_collection(collection, "answers", judge))
 
 
 class TopicGroupCalls:

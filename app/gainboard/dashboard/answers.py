@@ -1,17 +1,19 @@
-"""`/c/{collection}/answers`: how many runs have each nugget of a topic, and how two judges agree."""
+"""`/c/{collection}/answers`: how many runs have each nugget of a topic, and how alike judges are."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Response
 from typing_extensions import TypedDict
 
+from gainboard.analyses.answer_agreement import AnswerAgreement
 from gainboard.api.queries import asked_by
 from gainboard.dashboard.rendering import page_of, pages
 from gainboard.dashboard.sessions import PlaceDep
 from gainboard.evaluation.judgments import nuggets
-from gainboard.evaluation.judgments.nuggets import JudgedNugget
+from gainboard.jobs.access import JobsWanted, list_jobs
+from gainboard.jobs.results import read_back
 from gainboard.notation.queries import Said
 from gainboard.vocabulary import OFFICIAL
 
@@ -22,7 +24,6 @@ class AnswersQuery(TypedDict, total=False):
     """The query of the page."""
 
     judge: Annotated[str | None, Said(description="The judge whose verdicts are counted")]
-    against: Annotated[str | None, Said(description="The judge with whom the first one is compared")]
 
 
 @router.get("/c/{collection}/answers")
@@ -33,21 +34,15 @@ def show_answers(place: PlaceDep, asked: Annotated[AnswersQuery, asked_by(Answer
     # An address may name a judge that is not there, which is an error; without one, the official judge comes first.
     judge = asked.get("judge") or (OFFICIAL if OFFICIAL in judges or not judges else judges[0])
     judged, counted = nuggets.count_nuggets(*read, judge) if judges or asked.get("judge") else (None, {})
-    other = asked.get("against")
-    return page_of(
-        place,
-        "answers.html",
-        "Answers",
-        "judgments",
-        judges=judges,
-        judge=judge,
-        judged=judged,
-        topics={topic: sorted(of_topic, key=_by_runs) for topic, of_topic in counted.items()},
-        against=other,
-        agreement=nuggets.compare_judges(*read, judge, other) if other else [],
-    )
-
-
-def _by_runs(nugget: JudgedNugget) -> tuple[int, int, str]:
-    """Return what sorts nuggets: those that nobody has come first, and equal ones by text."""
-    return nugget.full, nugget.partial, nugget.text
+    wanted = JobsWanted(place.name, AnswerAgreement.name, "succeeded")
+    seen = list_jobs(place.workspace, place.principal, wanted, None, 1)
+    topics = {topic: sorted(of, key=lambda it: (it.full, it.partial, it.text)) for topic, of in counted.items()}
+    compared = [(found.work.id, read_back(place.workspace, found.work).verdict()) for found in seen]
+    values: dict[str, Any] = {
+        "judges": judges,
+        "judge": judge,
+        "judged": judged,
+        "topics": topics,
+        "compared": compared,
+    }
+    return page_of(place, "answers.html", "Answers", "judgments", **values)

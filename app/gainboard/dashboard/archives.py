@@ -56,7 +56,7 @@ from gainboard.jobs.results import content, read_back
 from gainboard.jobs.verification import depended_on, report_depended_on
 from gainboard.notation.queries import ArchiveQuery
 from gainboard.notation.texts import order_topics
-from gainboard.store import blobs, files, jobs, reports, runs, score_matrices
+from gainboard.store import blobs, files, jobs, nuggets, reports, runs, score_matrices
 from gainboard.store.job_records import StoredJob, StoredReport
 from gainboard.store.records import Collection, Release
 
@@ -166,6 +166,11 @@ class Archive:
             run_paths.add(file.path)
             yield file
         yield from self._matrices()
+        with database.reading() as tx:
+            versions = nuggets.page(tx, self._collection.id, drafts=False)
+            files = {version.version: nuggets.content_of(tx, version.id) for version in versions}
+        for frozen in document.get("nuggets", ()):
+            yield ArchivedFile(nuggets_path(frozen), [files[frozen["version"]]])
         yield ArchivedFile("data/scores.csv", _scores(document))
         yield ArchivedFile("data/boards.csv", _boards(document))
         for number, board in enumerate(document["boards"], start=1):
@@ -358,6 +363,11 @@ def metadata_path(run: Mapping[str, Any]) -> str:
 def matrix_path(matrix: Mapping[str, Any]) -> str:
     """Return where the scores of a score matrix are in the folder."""
     return f"data/score-matrices/{matrix['name']}-{matrix['version']}.csv"
+
+
+def nuggets_path(version: Mapping[str, Any]) -> str:
+    """Return where the file of a version of the nuggets is in the folder."""
+    return f"data/nuggets/{version['version']}.jsonl"
 
 
 def _scores(document: Mapping[str, Any]) -> Iterator[bytes]:

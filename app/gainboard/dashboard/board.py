@@ -446,8 +446,7 @@ def show_card(place: PlaceDep) -> Response:
     values["teams"] = list_teams(place.workspace, place.principal, place.name, None, MOST_COUNTED)[1]
     if place.view.sees_free_scores:
         with suppress(NoQrels):
-            official = Question(official_metrics(place.view.collection)[:1])
-            board = leaderboard(place.workspace, place.sender, place.name, official, None)
+            board = leaderboard(place.workspace, place.sender, place.name, Question(), None)
             if board.rows:
                 values |= {"board": board, "metric": short_labels([board.by])[board.by]}
     return page_of(place, "card.html", place.title, **values)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends, Path, Response
 from pydantic import ValidationError
 
+from gainboard.analyses.answer_agreement import AnswerAgreement
 from gainboard.analyses.job_kinds import QUESTIONS, AnyKind, every_kind, find_kind, schema_of
 from gainboard.analyses.report_kinds import every_report_kind, find_report_kind
 from gainboard.api.job_answers import JobContext, read_context
@@ -87,6 +88,9 @@ def _fields(kind: AnyKind, place: Place) -> list[Field]:
     required, values = schema.get("required", ()), {}
     if "metrics" in required and place.view.collection.has_scores_alone:
         values["metrics"] = list_choices(place.workspace, place.view).uploaded_metrics
+    elif kind.name == AnswerAgreement.name:
+        uploaded = list_choices(place.workspace, place.view).uploaded_metrics
+        values["metrics"] = [metric for metric in uploaded if metric.startswith("nuggets:vital_strict")]
     elif "metrics" in required:
         bound, label_by_expression = bind(place.view.collection, Question())
         # An analysis that varies the gains compares nothing under a metric without gains.

@@ -17,7 +17,7 @@ from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.collection_settings import OF_COLLECTION, OF_JUDGED, TIMES, Policy, Quotas
 from gainboard.evaluation.judgments.versions import judged_topics, select
 from gainboard.evaluation.releases.releases import held_collection
-from gainboard.evaluation.scoring.binding import is_custom
+from gainboard.evaluation.scoring.binding import is_custom, matrix_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.notation.texts import is_slug
@@ -256,7 +256,7 @@ def check(values: Mapping[str, Any]) -> None:
     if values.get("kind") == "scores":
         # They may be named before their scores are there.
         for position, name in enumerate(values.get("metrics") or ()):
-            if not is_slug(name.removeprefix("custom:")):
+            if not is_slug(name.removeprefix("custom:")) and not matrix_of(name):
                 message = f"{name!r} is not the name of a score matrix, such as accuracy."
                 raise InvalidRequest.at(f"body.metrics.{position}", "bad-name", message)
     else:
@@ -274,8 +274,13 @@ def check(values: Mapping[str, Any]) -> None:
 def _check_metrics(expressions: Sequence[str], scale: Scale, gains: str, location: str) -> None:
     """Raise InvalidRequest for an expression that names no metric of this collection."""
     for position, expression in enumerate(expressions):
+        if matrix_of(expression) and location == "body.metrics":  # it may be named before anybody has judged answers
+            continue
         if is_custom(expression):
-            message = f"{expression} is stored, not computed from judgments, so it is no setting. Name it in a request."
+            message = (
+                f"{expression} is stored, and no preset or official metric. Name it in a request; official may be "
+                "metrics of answers, such as nuggets:vital_strict."
+            )
             raise InvalidRequest.at(f"{location}.{position}", "uploaded-scores", message)
         try:
             for metric in expand([expression], scale.highest_level):

@@ -32,6 +32,7 @@ from gainboard.store import (
     collections,
     job_records,
     jobs,
+    nuggets,
     qrels,
     records,
     releases,
@@ -51,6 +52,7 @@ OF_VERSION = (
     *("judgments", "version", "sha256", "columns", "topics", "judged", "relevant", "per_level", "order_by"),
     *("ignore_identical_ids", "created_at", "published_at"),
 )
+OF_NUGGETS = ("version", "sha256", "topics", "nuggets", "strays", "created_at", "published_at")
 OF_RUN = (
     *("name", "team", "tag", "description", "type", "pooled", "priority", "sha256", "topic_count", "retrieved"),
     "created_at",
@@ -91,9 +93,6 @@ def freeze(
     with workspace.database.reading() as tx:
         now = workspace.now()
         collection = _open(tx, principal, name, now).collection
-        if not collection.has_scores_alone:
-            why = "A release holds boards that anybody can compute again."
-            binding.refuse_custom(list(wanted.metrics), "body.metrics", why)
         number = releases.last_number(tx, collection.id) + 1
         held = _select_rows(tx, collection)
         frozen = _describe_rows(tx, collection, held)
@@ -211,6 +210,8 @@ def _describe_rows(tx: Transaction, collection: records.Collection, held: Held) 
     beside = runs.metadata_hashes(tx, collection.id)
     rare = {"queries": collections.find_queries(tx, collection.id), "sample_of": collection.sample_of}
     rare["kind"] = "scores" if collection.has_scores_alone else None
+    of_answers = nuggets.page(tx, collection.id, drafts=False, limit=MOST)
+    published = [{name: getattr(version, name) for name in OF_NUGGETS} for version in of_answers]
     # Left out where they say nothing, so that earlier versions can import what they know.
     settings = {name: getattr(collection, name) for name in SETTINGS} | {k: v for k, v in rare.items() if v}
     return {
@@ -222,6 +223,7 @@ def _describe_rows(tx: Transaction, collection: records.Collection, held: Held) 
             for run in held.runs
         ],
         "score_matrices": [matrix_as_json(tx, matrix) for matrix in held.matrices],
+        **({"nuggets": published} if published else {}),
         "topic_groups": {group.name: group.topics for group in collections.page_groups(tx, collection.id)},
         "results": [
             {

@@ -22,6 +22,7 @@ from gainboard.errors import (
     CollectionExists,
     Conflict,
     DatabaseBusy,
+    FaultyFile,
     GainboardError,
     InvalidRequest,
     NotFound,
@@ -30,11 +31,13 @@ from gainboard.evaluation import audit, collections
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.judgments import qrels
+from gainboard.evaluation.judgments.nuggets import MOST_BYTES, follows
 from gainboard.evaluation.judgments.publication import after_all
 from gainboard.evaluation.judgments.topic_groups import put_group
 from gainboard.evaluation.releases.document import (
     Archived,
     FrozenJudgments,
+    FrozenNuggets,
     FrozenScores,
 )
 from gainboard.evaluation.runs import run_properties, runs
@@ -44,12 +47,13 @@ from gainboard.evaluation.runs.runs import RunDetails
 from gainboard.evaluation.scoring.systems import add_systems, publish_topics, read_topics_file
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs import folder_results
-from gainboard.store import blobs, imports, jobs, records, releases, reports, score_matrices
+from gainboard.store import blobs, imports, jobs, nuggets, records, releases, reports, score_matrices
 from gainboard.store import collections as stored_collections
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.database import Transaction
 from gainboard.trec.bodies import compress
+from gainboard.trec.nuggets import Verdicts, read_nuggets
 from gainboard.vocabulary import OFFICIAL, RunOrder
 
 NO_LOG = hashlib.sha256().hexdigest()
@@ -277,6 +281,7 @@ class Importing:
         log = self.folder.read_log(document)
         by_version = sorted(self.document.score_matrices, key=lambda matrix: (matrix.name, matrix.version))
         matrices = [(matrix, *self.folder.read_score_matrix(matrix)) for matrix in by_version]
+        nuggets_files = [(version, self._read_nuggets(version)) for version in self.document.nuggets]
         results = list(folder_results.read_results(self.folder, self.require_client, self.left_out))
         with ExitStack() as stack:
             contents = [
@@ -294,6 +299,9 @@ class Importing:
             stored = {run.name: run for run in stored_runs.page(tx, collection.id)}
             for run in self.document.runs:
                 imports.set_arrival(tx, stored[run.name].id, folder_results.time_of(run.created_at))
+            for version, file in nuggets_files:
+                times = {at: folder_results.time_of(getattr(version, at)) for at in ("created_at", "published_at")}
+                nuggets.add(tx, collection.id, file, **version.model_dump() | times)
             matrix_ids = [self._add_matrix(tx, collection, *matrix) for matrix in matrices]
             self._refuse_name(tx)
             changed = stored_collections.change(
@@ -321,6 +329,16 @@ class Importing:
             audit.record(tx, self.principal, "collection-imported", frozen.name, changed, **details)
         return changed, release
 
+    def _read_nuggets(self, frozen: FrozenNuggets) -> bytes:
+        path = f"data/nuggets/{frozen.version}.jsonl"
+        content = self.folder.read(path, MOST_BYTES)
+        folder_results.require_same(path, hashlib.sha256(content).hexdigest(), frozen.sha256)
+        try:
+            read_nuggets([content], NO_LIMITS, stray="count")
+        except FaultyFile as error:
+            raise folder_results.unusable(f"{path} is no file of nuggets: {error.message}") from error
+        return content
+
     def _add_matrix(
         self,
         tx: Transaction,
@@ -332,9 +350,15 @@ class Importing:
     ) -> int:
         """Add a version of a score matrix, and return its id."""
         same = ("name", "direction", "low", "high", "missing", "filled", "dropped", "sha256")
+        verdicts = Verdicts(**frozen.verdicts.model_dump()) if frozen.verdicts else None
+        if verdicts and not follows(frozen.name, names, topics, scores, verdicts):
+            raise folder_results.unusable(
+                f"the scores of {frozen.name} {frozen.version} do not follow from its verdicts"
+            )
         stored = score_matrices.add(
             tx,
             scores,
+            verdicts,
             collection_id=collection.id,
             **{name: getattr(frozen, name) for name in same},
             runs=names,

@@ -155,13 +155,17 @@ def specify(workspace: Workspace, tx: Transaction, view: View, kind: Kind, param
     stored = runs.page(tx, collection.id, team_id=view.only_team)
     candidates = of_type(settled.selection().candidates(stored, collection.name), settled.only_type())
     shown: Mapping[str, Any] = settled.shown()
+    is_named = isinstance(settled.selection(), NamedRuns)
     if not collection.has_scores_alone and not all(map(binding.custom_labels, shown.get("metrics") or [None])):
         # Something is computed from rankings. Runs that have answers alone are no part of it unless they are named.
-        if isinstance(settled.selection(), NamedRuns):
+        if is_named:
             binding.require_rankings(candidates, "body.params.runs")
         candidates = [run for run in candidates if run.has_ranking]
-    for label in binding.custom_labels(shown):
-        binding.require_scores_of(custom.resolve(label), candidates, "body.params.runs")
+    for metric in map(custom.resolve, binding.custom_labels(shown)):
+        if kind.takes_common_runs and not is_named:
+            lacking = set(metric.without_scores(candidates))
+            candidates = [run for run in candidates if run.name not in lacking]
+        binding.require_scores_of(metric, candidates, "body.params.runs")
     return JobSpec(workspace, kind, settled, narrow_data(collection, version, others, candidates, settled), custom)
 
 

@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 NUGGET_METRICS: Final = ("vital_strict", "vital", "weighted_strict", "weighted", "all_strict", "all")
 """The metrics of nuggets; the first one is that of TREC RAG."""
 SUPPORT_METRICS: Final = ("precision", "recall")
+METRICS_OF_ANSWERS: Final = {"nuggets": NUGGET_METRICS, "support": SUPPORT_METRICS}
 _WORTH: Final = np.array([0.0, 0.5, 1.0, 0.0])
 _STRICT_WORTH: Final = np.array([0.0, 0.0, 1.0, 0.0])
 _VITAL, _OKAY = 0, 1
@@ -25,19 +26,17 @@ def score_nuggets(importance: Mapping[str, str], answers: Sequence[Mapping[str, 
     """Return the scores of each metric, float64 [runs, topics], of answers to the topics of `importance`.
 
     `importance` has a digit for each nugget of a topic (0 vital, 1 okay, 2 neither), and an answer the digit of its
-    verdict. A topic that a run does not answer is 0. `vital` is the mean worth of the vital nuggets, and 0 without any;
-    `all` is that of all nuggets; `weighted` counts an okay nugget half, and one that is neither not at all. `strict`
-    gives nothing for a partial verdict (Pradeep et al., The great nugget recall, SIGIR 2025).
+    verdict, or an empty text where the run has no answer, which is 0. A topic that was not judged is NaN. `vital` is
+    the mean worth of the vital nuggets, and 0 without any; `all` is that of all nuggets; `weighted` counts an okay
+    nugget half, and one that is neither not at all. `strict` gives nothing for a partial verdict (Pradeep et al., The
+    great nugget recall, SIGIR 2025).
     """
-    sizes = [len(digits) for digits in importance.values()]
-    starts = np.cumsum([0, *sizes[:-1]])
+    sizes = np.array([len(digits) for digits in importance.values()], np.intp)
+    starts = np.cumsum(sizes) - sizes
     kind = _digits("".join(importance.values()))
-    verdicts = np.array(
-        [
-            _digits("".join(run.get(topic, "0" * size) for topic, size in zip(importance, sizes, strict=True)))
-            for run in answers
-        ]
-    ).reshape(len(answers), len(kind))
+    texts = ["".join(of_run.get(t) or "0" * len(kinds) for t, kinds in importance.items()) for of_run in answers]
+    verdicts = _digits("".join(texts)).reshape(len(answers), len(kind))
+    unjudged = np.array([[topic not in of_run for topic in importance] for of_run in answers], np.bool_)
     is_vital, is_okay = kind == _VITAL, kind == _OKAY
     weights = {"vital": is_vital * 1.0, "weighted": is_vital + 0.5 * is_okay, "all": np.ones(len(kind))}
     scores = {}
@@ -47,7 +46,7 @@ def score_nuggets(importance: Mapping[str, str], answers: Sequence[Mapping[str, 
         # All terms are multiples of 1/4, so the sums are exact in any order.
         most = np.add.reduceat(weight, starts)
         total = np.add.reduceat(worth * weight, starts, axis=1)
-        scores[name] = np.where(most > 0, total / np.where(most > 0, most, 1.0), 0.0)
+        scores[name] = np.where(unjudged, np.nan, np.where(most > 0, total / np.where(most > 0, most, 1.0), 0.0))
     return scores
 
 
@@ -56,15 +55,18 @@ def score_support(topics: Sequence[str], answers: Sequence[Mapping[str, Sequence
 
     A sentence has a digit for each citation with a verdict. `precision` is the mean worth of all citations of the
     answer, `recall` the mean over its sentences of their best citation, and 0 for a sentence without any (Thakur et
-    al., Support evaluation for the TREC 2024 RAG track, SIGIR 2025). A topic without a citation is 0.
+    al., Support evaluation for the TREC 2024 RAG track, SIGIR 2025). Both are 0 without a citation, and NaN for a topic
+    that was not judged.
     """
-    scores = {name: np.zeros((len(answers), len(topics))) for name in SUPPORT_METRICS}
-    for row, run in enumerate(answers):
+    scores = {name: np.full((len(answers), len(topics)), np.nan) for name in SUPPORT_METRICS}
+    for row, of_run in enumerate(answers):
         for column, topic in enumerate(topics):
-            sentences = [_WORTH[_digits(digits)] for digits in run.get(topic, ())]
-            if citations := sum(map(len, sentences)):
-                scores["precision"][row, column] = sum(worth.sum() for worth in sentences) / citations
-                scores["recall"][row, column] = sum(worth.max(initial=0.0) for worth in sentences) / len(sentences)
+            if topic in of_run:
+                sentences = [_WORTH[_digits(digits)] for digits in of_run[topic]]
+                citations = sum(map(len, sentences))
+                best = sum(worth.max(initial=0.0) for worth in sentences)
+                scores["precision"][row, column] = sum(worth.sum() for worth in sentences) / max(citations, 1)
+                scores["recall"][row, column] = best / max(len(sentences), 1)
     return scores
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from textwrap import shorten
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from pydantic import ConfigDict, StringConstraints, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Connection, Executable, Table, select
 from typing_extensions import TypedDict
 
@@ -31,7 +31,6 @@ from gainboard.store.records import (
     TeamRecord,
     Token,
     TopicGroup,
-    Verdicts,
 )
 from gainboard.vocabulary import Columns
 
@@ -47,7 +46,6 @@ RECORDS: Mapping[Table, type[Any]] = {
     tables.judgment_sets: JudgmentSet,
     tables.qrels: Qrels,
     tables.nuggets: NuggetsVersion,
-    tables.verdicts: Verdicts,
     tables.runs: Run,
     tables.releases: Release,
     tables.jobs: StoredJob,
@@ -67,9 +65,6 @@ _PLAIN = (str, str | None, int, int | None, bool)
 """The types of which every stored value is: columns of texts and numbers convert what they get."""
 _USUAL: tuple[Any, ...] = (None, {}, [], "", 0, False, LONG_AGO)
 _HIDDEN: Mapping[str, Any] = {"phase": "hidden", "public": False, "releases_at": None, "released_at": None}
-
-
-_Digits = Annotated[str, StringConstraints(pattern="^[0-3]*$")]
 
 
 class _Warning(TypedDict):
@@ -93,11 +88,9 @@ class _LeftOut(TypedDict):
 
 
 _NARROWER: Mapping[str, Callable[[Any], object]] = {
-    "assigned": TypeAdapter(dict[str, _Digits]).validate_python,
     "columns": TypeAdapter(Columns).validate_python,
     "exhibits": TypeAdapter(_Exhibits | None).validate_python,
     "left_out": TypeAdapter(list[_LeftOut]).validate_python,
-    "support": TypeAdapter(dict[str, list[_Digits]]).validate_python,
     "warnings": TypeAdapter(list[_Warning]).validate_python,
 }
 """The members that readers of these JSON columns need; the annotations of the records allow any."""

@@ -1,29 +1,26 @@
-"""Stored versions of nuggets, and what judges say of the answers of runs. Whoever changes one locks the collection."""
+"""Stored versions of nuggets. Whoever changes one locks the collection."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import func, insert, select, update
 
 from gainboard.store.damage import columns_of, find_record, get_record, list_records
 from gainboard.store.database import Transaction
-from gainboard.store.records import NuggetsVersion, Verdicts
+from gainboard.store.records import NuggetsVersion
 from gainboard.store.tables import nuggets as table
-from gainboard.store.tables import runs, verdicts
 from gainboard.trec.bodies import compress, decompress
 
 _RECORD = columns_of(NuggetsVersion, table)
-_VERDICTS = columns_of(Verdicts, verdicts, run=runs.c.name)
 
 
 def add(tx: Transaction, collection_id: int, content: bytes, **values: Any) -> NuggetsVersion:
-    """Add the next version, with its file."""
+    """Add a version with its file: the next one, unless it has a number."""
     last = tx.execute(select(func.max(table.c.version)).where(table.c.collection_id == collection_id)).scalar() or 0
-    query = insert(table).values(collection_id=collection_id, version=last + 1, content=compress(content), **values)
-    return get_record(tx, NuggetsVersion, query.returning(*_RECORD))
+    row = {"collection_id": collection_id, "version": last + 1, "content": compress(content), **values}
+    return get_record(tx, NuggetsVersion, insert(table).values(row).returning(*_RECORD))
 
 
 def page(
@@ -54,19 +51,3 @@ def change(tx: Transaction, nuggets_id: int, **times: datetime) -> NuggetsVersio
     """Return the version, published or discarded at this time."""
     query = update(table).where(table.c.id == nuggets_id).values(**times)
     return get_record(tx, NuggetsVersion, query.returning(*_RECORD))
-
-
-def put_verdicts(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
-    """Store what judges say of runs in place of what they said before."""
-    for row in rows:
-        tx.execute(delete(verdicts).where(verdicts.c.run_id == row["run_id"], verdicts.c.judge == row["judge"]))
-    tx.execute(insert(verdicts), list(rows))
-
-
-def list_verdicts(tx: Transaction, collection_id: int, judge: str | None = None) -> list[Verdicts]:
-    """Return what a judge, or each judge, says of the runs that were not withdrawn, by judge and name of the run."""
-    live = runs.c.collection_id == collection_id, runs.c.withdrawn_at.is_(None)
-    query = select(*_VERDICTS).join_from(verdicts, runs, verdicts.c.run_id == runs.c.id).where(*live)
-    if judge is not None:
-        query = query.where(verdicts.c.judge == judge)
-    return list_records(tx, Verdicts, query.order_by(verdicts.c.judge, runs.c.name))

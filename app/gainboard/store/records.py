@@ -107,22 +107,6 @@ class NuggetsVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
-    """The verdicts of a judge on the answers of a run: digits by topic, as `trec/nuggets.py` reads them."""
-
-    run_id: int
-    run: str
-    judge: str
-    nuggets_id: int | None
-    assigned: dict[str, str]
-    support: dict[str, list[str]]
-    sample: bool
-    """True if topics without a verdict were not judged."""
-    sha256: str
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class Collection:
     """A test collection: its scale, its defaults, and who may see what."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +18,8 @@ from gainboard.store.damage import columns_of, read_row
 from gainboard.store.database import Transaction
 from gainboard.store.records import ScoreMatrix
 from gainboard.store.tables import score_matrices as table
+from gainboard.trec.bodies import ZstdError, compress, decompress
+from gainboard.trec.nuggets import Verdicts
 
 Floats = NDArray[np.float64]
 _KEPT = columns_of(ScoreMatrix, table)
@@ -27,12 +30,14 @@ def _record(row: Row[Any]) -> ScoreMatrix:
     return replace(read, runs=tuple(read.runs), topics=tuple(read.topics), dropped=tuple(read.dropped))
 
 
-def add(tx: Transaction, scores: Floats, **values: Any) -> ScoreMatrix:
-    """Add the next version of a matrix: `scores` float64 [runs, topics]."""
+def add(tx: Transaction, scores: Floats, verdicts: Verdicts | None, **values: Any) -> ScoreMatrix:
+    """Add the next version of a matrix: `scores` float64 [runs, topics], and the verdicts that they follow from."""
     of_matrix = (table.c.collection_id == values["collection_id"]) & (table.c.name == values["name"])
     last = tx.execute(select(func.max(table.c.version)).where(of_matrix)).scalar() or 0
     packed = pack({"scores": np.ascontiguousarray(scores).ravel()})
-    query = insert(table).values(**values, version=last + 1, scores=packed).returning(*_KEPT)
+    evidence = None if verdicts is None else compress(json.dumps(asdict(verdicts)).encode())
+    values |= {"version": last + 1, "scores": packed, "verdicts": evidence}
+    query = insert(table).values(values).returning(*_KEPT)
     return _record(tx.execute(query).one())
 
 
@@ -88,6 +93,15 @@ def scores_of(tx: Transaction, matrix: ScoreMatrix) -> Floats:
         what = ", ".join(map(str, matrix.damage)) or f"{scores.size} scores for {runs} runs and {topics} topics"
         raise RowDamaged(f"The score matrix {matrix.name!r} cannot be read: {what}. Delete it, and upload it again.")
     return scores.reshape(runs, topics)
+
+
+def verdicts_of(tx: Transaction, matrix: ScoreMatrix) -> Verdicts | None:
+    """Return the verdicts that the scores of a version follow from; None if they do not follow from any."""
+    packed = tx.execute(select(table.c.verdicts).where(table.c.id == matrix.id)).scalar_one()
+    try:
+        return None if packed is None else Verdicts(**json.loads(decompress(packed)))
+    except (ZstdError, ValueError, TypeError) as error:
+        raise RowDamaged(f"The verdicts of {matrix.metric} cannot be read. Delete the judge, and send them.") from error
 
 
 def delete(tx: Transaction, matrices: Sequence[ScoreMatrix], now: datetime) -> None:

@@ -153,6 +153,7 @@ score_matrices = Table(  # a version never changes, so jobs may refer to it
     Column("runs", JSON, nullable=False),
     Column("topics", JSON, nullable=False),
     Column("scores", LargeBinary, nullable=False),  # runs x topics, packed
+    Column("verdicts", LargeBinary),  # what the scores of answers follow from, compressed JSON; null for all others
     Column("created_at", UtcTime, nullable=False),
     Column("deleted_at", UtcTime),
     UniqueConstraint("collection_id", "name", "version"),
@@ -317,19 +318,6 @@ judged_runs = Table(
     Column("unjudged", Integer, nullable=False),
     Column("topics_missing", Integer, nullable=False),
     Column("topics_unknown", Integer, nullable=False),
-)
-
-verdicts = Table(  # what a judge says of the answers of a run
-    "verdicts",
-    metadata,
-    Column("run_id", ForeignKey("runs.id"), primary_key=True),
-    Column("judge", Name, primary_key=True),
-    Column("nuggets_id", ForeignKey("nuggets.id")),  # the version whose nuggets are assigned; null: none are
-    Column("assigned", JSON, nullable=False),  # by topic: a digit for each nugget, in the order of the version
-    Column("support", JSON, nullable=False),  # by topic: the digits of the citations of each sentence
-    Column("sample", Boolean, nullable=False),  # topics without a verdict were not judged; otherwise they score 0
-    Column("sha256", String(64), nullable=False),  # of the file
-    Column("created_at", UtcTime, nullable=False),
 )
 
 idempotency_keys = Table(

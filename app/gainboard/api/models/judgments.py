@@ -205,23 +205,3 @@ class NuggetCounts(JudgeAnswer):
     """A judge, with the number of runs that have each nugget, by topic."""
 
     by_topic: dict[str, list[NuggetCount]]
-
-
-class AgreementOnNuggets(Model):
-    """The agreement of two judges on nuggets of an importance. Figures are null where they are undefined."""
-
-    importance: Literal["vital", "okay", "all"]
-    nuggets: int = Field(description="Nuggets of answers on which both have a verdict")
-    confusion: list[list[int]] = Field(description="A row for each verdict of the first judge: not, partly and fully")
-    agreement: float | None = Field(description="The share of equal verdicts")
-    kappa: float | None = Field(description="Cohen's kappa")
-    kappa_linear: float | None = Field(description="The same with linear weights")
-    alpha: float | None = Field(description="Krippendorff's alpha for ordinal values")
-
-
-class JudgesAgreement(Model):
-    """The agreement of two judges of answers, by importance of the nuggets."""
-
-    judge: str
-    other: str
-    items: list[AgreementOnNuggets]

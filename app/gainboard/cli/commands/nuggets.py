@@ -117,15 +117,9 @@ def counts(at: OneCollection, *, judge: Judge = OFFICIAL, format: Format = "tabl
     print_rows(("topic", "importance", "full", "partial", "none", "nugget"), rows, format)
 
 
-@command("print how two judges agree", Example("gainboard nuggets agreement official people -c web"))
-def agreement(
-    at: OneCollection,
-    judge: Annotated[str, Argument("a judge")],
-    other: Annotated[str, Argument("another judge")],
-    *,
-    format: Format = "table",
-) -> None:
-    """Print how two judges agree on the nuggets that both have judged in the same answers, by importance."""
-    columns = ("importance", "nuggets", "agreement", "kappa", "kappa_linear", "alpha")
+@command("delete what a judge says")
+def delete(at: OneCollection, judge: Annotated[str, Argument("its name")]) -> None:
+    """Delete all that a judge says of answers, with the scores that follow (organisers)."""
     with at.connect() as gainboard:
-        print_many(gainboard.judges_agreement(at.collection, judge, other).items, columns, format)
+        gainboard.delete_verdicts(at.collection, judge)
+    print(f"{judge}: deleted")

@@ -1,13 +1,14 @@
-"""Nuggets of a collection, and what judges say of the answers of runs; the scores that follow become score matrices."""
+"""Nuggets of a collection, and what judges say of the answers of runs; the scores that follow become score matrices.
+
+The first matrix of a judge has the verdicts that it follows from. So each version, also in a release, keeps its own.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,15 +22,16 @@ from gainboard.evaluation.judgments.versions import known_topics
 from gainboard.evaluation.runs.intake import Body, Intake, read_by
 from gainboard.evaluation.runs.run_files import NO_LIMITS
 from gainboard.evaluation.scoring.binding import name_of_answers
+from gainboard.evaluation.scoring.score_files import score_verdicts
+from gainboard.evaluation.scoring.score_matrices import delete_matrices
 from gainboard.evaluation.scoring.systems import ensure_runs, follow_matrices
 from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics.answers import NUGGET_METRICS, SUPPORT_METRICS, Floats, score_nuggets, score_support
-from gainboard.statistics.judging import cohen_kappa, coincidences, krippendorff_alpha
-from gainboard.store import collections, nuggets, score_matrices
+from gainboard.metrics.answers import METRICS_OF_ANSWERS
+from gainboard.store import collections, nuggets, runs, score_matrices
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, NuggetsVersion, Verdicts
-from gainboard.trec.nuggets import ASSIGNMENTS, IMPORTANCE, NuggetSet, read_nuggets, read_verdicts
-from gainboard.vocabulary import LEAVE_OUT, Stray, metric_of_matrix
+from gainboard.store.records import Collection, NuggetsVersion
+from gainboard.trec.nuggets import IMPORTANCE, Nuggets, Verdicts, read_nuggets, read_verdicts
+from gainboard.vocabulary import LEAVE_OUT, Stray, judge_of_matrix, metric_of_matrix
 
 MOST_BYTES: Final = 64 << 20
 """The largest file of nuggets, which is read again with every file of verdicts."""
@@ -42,7 +44,7 @@ class SeenNuggets:
     version: NuggetsVersion
     in_use: bool
     unfit: Sequence[str] = ()
-    """A sentence for each run and judge with verdicts on nuggets that are no longer there, or without new ones."""
+    """A sentence for each run and judge whose verdicts lack some of the nuggets."""
     created: bool = False
 
 
@@ -66,16 +68,9 @@ def put_nuggets(
         newest, now = nuggets.find_newest(tx, view.collection.id), workspace.now()
         if newest and newest.sha256 == intake.sha256:
             return SeenNuggets(newest, in_use=True)
-        stored = nuggets.add(
-            tx,
-            view.collection.id,
-            bytes(content),
-            sha256=intake.sha256,
-            topics=len(file.texts),
-            nuggets=sum(map(len, file.importance.values())),
-            strays=file.strays,
-            created_at=now,
-        )
+        counts = {"topics": len(file.nuggets), "nuggets": sum(map(len, file.nuggets.values())), "strays": file.strays}
+        values = {"sha256": intake.sha256, "created_at": now, **counts}
+        stored = nuggets.add(tx, view.collection.id, bytes(content), **values)
         if draft:
             audit.record(tx, principal, "nuggets-drafted", str(stored.version), view.collection, sha256=stored.sha256)
             return SeenNuggets(stored, in_use=False, created=True)
@@ -99,9 +94,17 @@ def _publish(
     later = last.published_at + timedelta(microseconds=1) if last and last.published_at else now
     published = nuggets.change(tx, version.id, published_at=max(now, later))
     audit.record(tx, principal, "nuggets-published", str(version.version), collection, sha256=version.sha256)
-    unfit: list[str] = []
-    for judge, _ in groupby(nuggets.list_verdicts(tx, collection.id), key=lambda verdicts: verdicts.judge):
-        unfit += store_scores(tx, collection, judge, published, now)
+    current, unfit = nuggets_of(tx, version.id), list[str]()
+    for judge in _judges(tx, collection):
+        if (before := verdicts_of(tx, collection, "nuggets", judge)).runs:
+            verdicts = before.over(current)
+            _store_scores(tx, collection, "nuggets", judge, verdicts, version.sha256, now)
+            for run, of_run in verdicts.runs.items():
+                if lost := len(of_run.keys() & current.keys() - verdicts.of_run(run).keys()):
+                    unfit.append(
+                        f"{lost} topics of the answers of {run!r} have no score by {judge!r}: some of their nuggets "
+                        "have no verdict. Judge the answers by the new nuggets."
+                    )
     collections.touch(tx, collection.id)
     return SeenNuggets(published, in_use=True, unfit=unfit)
 
@@ -139,27 +142,26 @@ def _require(tx: Transaction, view: View, version: int) -> NuggetsVersion:
     raise NotFound(f"{view.collection.name!r} has no version {version} of its nuggets, or this token may not see it.")
 
 
+def nuggets_of(tx: Transaction, nuggets_id: int) -> Nuggets:
+    """Return the nuggets of a stored version. Stray labels were admitted, or refused, when it came."""
+    return read_nuggets([nuggets.content_of(tx, nuggets_id)], NO_LIMITS, stray="count").nuggets
+
+
 @dataclass(frozen=True)
 class JudgedAnswers:
-    """The verdicts of a judge on the answers of all runs, and of the file that came last its new runs and strays."""
+    """What a judge has judged, and of the file that came last its new runs and strays."""
 
     judge: str
-    verdicts: Sequence[Verdicts]
+    runs: int
     topics: int
-    """The number of topics of the nuggets in use; 0 without nuggets."""
+    """The number of topics of the nuggets; 0 without nuggets."""
+    unanswered: Mapping[str, int]
+    """The number of these topics without assigned nuggets, of each run that lacks any."""
+    sample: bool
+    metrics: Sequence[str]
     new_runs: Sequence[str] = ()
     strays: int = 0
     created: bool = False
-
-    @property
-    def metrics(self) -> list[str]:
-        """The metrics that follow, as expressions."""
-        names: list[tuple[str, str]] = []
-        if any(verdicts.nuggets_id is not None for verdicts in self.verdicts):
-            names += [("nuggets", metric) for metric in NUGGET_METRICS]
-        if any(verdicts.support for verdicts in self.verdicts):
-            names += [("support", metric) for metric in SUPPORT_METRICS]
-        return [metric_of_matrix(name_of_answers(*name, self.judge)) for name in names]
 
 
 def put_verdicts(
@@ -180,126 +182,110 @@ def put_verdicts(
     """
     with organising(workspace, principal, name) as (tx, view):
         newest = nuggets.find_newest(tx, view.collection.id)
-        current = nuggets_of(tx, newest.id) if newest else None
+        current = nuggets_of(tx, newest.id) if newest else {}
         topics = known_topics(workspace, tx, view.collection)
     with Intake(body, workspace.limits) as intake:
-        reading = partial(read_by, read_verdicts, limits=workspace.limits, nuggets=current, topics=topics, stray=stray)
-        file = intake.read(reading)
+        said: dict[str, Any] = {"nuggets": current, "topics": topics, "stray": stray, "sample": sample}
+        file = intake.read(partial(read_by, read_verdicts, limits=workspace.limits, **said))
     with changing(workspace, principal, name) as (tx, view):
-        collection, now = view.collection, workspace.now()
+        collection, now, created = view.collection, workspace.now(), False
         if nuggets.find_newest(tx, collection.id) != newest:
             raise Conflict("The nuggets were changed while the file was read. Send the file again.")
-        ids, new_runs = ensure_runs(tx, collection, file.runs, now, team)
-        before = {verdicts.run_id: verdicts for verdicts in nuggets.list_verdicts(tx, collection.id, judge)}
-        rows, same = [], {"sample": sample, "sha256": intake.sha256}
-        for system, run_id in ids.items():
-            earlier = before.get(run_id)
-            parts: dict[str, Any] = {"nuggets_id": None, "assigned": {}, "support": {}}
-            parts |= {part: getattr(earlier, part) for part in parts} if earlier else {}
-            if system in file.nuggets and newest:
-                parts |= {"nuggets_id": newest.id, "assigned": file.nuggets[system]}
-            if system in file.support:
-                parts["support"] = file.support[system]
-            if not earlier or any(getattr(earlier, part) != value for part, value in (parts | same).items()):
-                rows.append({"run_id": run_id, "judge": judge, "created_at": now, **parts, **same})
-        if rows:
-            nuggets.put_verdicts(tx, rows)
-            store_scores(tx, collection, judge, newest, now)
+        systems = list(dict.fromkeys((*file.nuggets.runs, *file.support.runs)))
+        names, new_runs = ensure_runs(tx, collection, systems, now, team)
+        for family in METRICS_OF_ANSWERS:
+            if (newer := getattr(file, family)).runs:
+                verdicts = verdicts_of(tx, collection, family, judge).updated(newer.renamed(names))
+                created |= _store_scores(tx, collection, family, judge, verdicts, intake.sha256, now)
+        if created:
             collections.touch(tx, collection.id)
-            details = {"sha256": intake.sha256, "bytes": intake.size, "runs": len(ids), "sample": sample}
+            details = {"sha256": intake.sha256, "bytes": intake.size, "runs": len(systems), "sample": sample}
             audit.record(tx, principal, "answers-judged", judge, collection, **details)
-        every = nuggets.list_verdicts(tx, collection.id, judge)
-        return JudgedAnswers(judge, every, newest.topics if newest else 0, new_runs, file.strays, created=bool(rows))
+        judged = _describe_judge(tx, collection, judge)
+        return replace(judged, new_runs=new_runs, strays=file.strays, created=created)
 
 
-class AnswerScores(NamedTuple):
-    """The scores of a family of metrics of answers, by metric: float64 [runs, topics], if they were judged there."""
+def delete_verdicts(workspace: Workspace, principal: Principal, name: str, judge: str) -> None:
+    """Delete all that a judge says, with the scores that follow (organisers). Jobs about them keep their results.
 
-    family: str
-    verdicts: Sequence[Verdicts]
-    topics: Sequence[str]
-    by_metric: Mapping[str, Floats]
-    unjudged: NDArray[np.bool_]
-    """Nothing was judged here, because the judge has a sample of the topics alone, or has judged other nuggets.
-    Elsewhere, a run that does not answer a topic has 0."""
-
-
-def score_verdicts(
-    tx: Transaction, every: Sequence[Verdicts], version: NuggetsVersion | None
-) -> tuple[list[AnswerScores], list[str]]:
-    """Return the scores that follow from the verdicts of a judge, and a sentence for each run of which some do not
-    fit.
+    Raise NotFound for a judge without verdicts, and HeldByRelease if a release has them.
     """
-    scores, unfit = list[AnswerScores](), list[str]()
-    assigned = [verdicts for verdicts in every if verdicts.nuggets_id is not None]
-    if version and assigned:
-        current, answers, unjudged = nuggets_of(tx, version.id), list[dict[str, str]](), list[list[bool]]()
-        for verdicts, (earlier, fitting, lacking) in zip(assigned, refit(tx, current, assigned), strict=True):
-            if lost := sum(topic in current.texts for topic in verdicts.assigned) - len(fitting):
-                unfit.append(
-                    f"{lost} topics of the answers of {verdicts.run!r} have no score by {verdicts.judge!r}: {lacking} "
-                    "nuggets have no verdict. Judge the answers by the new nuggets."
-                )
-            answers.append(fitting)
-            # A topic that came with a later version was not there to be answered, so it is not 0.
-            judged = verdicts.assigned if verdicts.sample else earlier.texts
-            unjudged.append([t not in fitting and (t in verdicts.assigned or t not in judged) for t in current.texts])
-        by_metric = score_nuggets(current.importance, answers)
-        scores.append(AnswerScores("nuggets", assigned, list(current.texts), by_metric, np.array(unjudged)))
-    if cited := [verdicts for verdicts in every if verdicts.support]:
-        topics = sorted({topic for verdicts in cited for topic in verdicts.support}, key=str.encode)
-        unjudged = [[verdicts.sample and topic not in verdicts.support for topic in topics] for verdicts in cited]
-        by_metric = score_support(topics, [verdicts.support for verdicts in cited])
-        scores.append(AnswerScores("support", cited, topics, by_metric, np.array(unjudged)))
-    return scores, unfit
+    with changing(workspace, principal, name) as (tx, view):
+        _require_judge(tx, view, judge)
+        every = [name_of_answers(*of, judge) for of in _families()]
+        delete_matrices(tx, principal, view.collection, every, workspace.now(), "answers-deleted", judge)
 
 
-def store_scores(
-    tx: Transaction, collection: Collection, judge: str, version: NuggetsVersion | None, now: datetime
-) -> list[str]:
-    """Store the scores that follow from what a judge says, as the next versions of its score matrices.
+def verdicts_of(tx: Transaction, collection: Collection, family: str, judge: str) -> Verdicts:
+    """Return what a judge says of nuggets or of citations, of the runs that were not withdrawn."""
+    first = name_of_answers(family, METRICS_OF_ANSWERS[family][0], judge)
+    matrix = score_matrices.find_newest(tx, collection.id, first)
+    verdicts = score_matrices.verdicts_of(tx, matrix) if matrix else None
+    if matrix is None or verdicts is None:
+        return Verdicts()
+    # A run that came later has only the name of the run that was judged, which was withdrawn.
+    live = [run.name for run in runs.page(tx, collection.id) if run.created_at <= matrix.created_at]
+    return verdicts.renamed({name: name for name in live})
 
-    Scores that stay the same make no version. Return a sentence for each run of which verdicts do not fit.
+
+def _store_scores(
+    tx: Transaction,
+    collection: Collection,
+    family: str,
+    judge: str,
+    verdicts: Verdicts,
+    sha256: str,
+    now: datetime,
+) -> bool:
+    """Store verdicts with the scores that follow, as the next versions of the judge's score matrices of a family.
+
+    Return False if the newest versions have the same already, or if there is no score.
     """
-    families, unfit = score_verdicts(tx, nuggets.list_verdicts(tx, collection.id, judge), version)
-    for family, verdicts, topics, by_metric, unjudged in families:
-        names = [of_run.run for of_run in verdicts]
-        kept = np.flatnonzero(~unjudged.all(axis=0)).tolist()
-        columns, missing = [topics[column] for column in kept], int(unjudged[:, kept].sum())
-        for metric, table in by_metric.items() if kept else ():
-            scores = np.where(unjudged, np.nan, table)[:, kept]
-            matrix = name_of_answers(family, metric, judge)
-            last = score_matrices.find_newest(tx, collection.id, matrix)
-            if last and score_matrices.has_scores(tx, last, names, columns, scores):
-                continue
-            score_matrices.add(
-                tx,
-                scores,
-                collection_id=collection.id,
-                name=matrix,
-                **{"direction": "up", "low": 0.0, "high": 1.0, "missing": LEAVE_OUT if missing else None},
-                filled=missing,
-                dropped=[topic for topic in topics if topic not in set(columns)],
-                sha256=max(verdicts, key=lambda of_run: of_run.created_at).sha256,
-                runs=names,
-                topics=columns,
-                created_at=now,
-            )
+    (topics, by_metric), names = score_verdicts(family, verdicts), list(verdicts.runs)
+    tables = {name_of_answers(family, metric, judge): table for metric, table in by_metric.items()}
+    missing = int(np.isnan(next(iter(tables.values()))).sum())
+    newest = [score_matrices.find_newest(tx, collection.id, matrix) for matrix in tables]
+    is_same = verdicts == verdicts_of(tx, collection, family, judge) and all(
+        last and score_matrices.has_scores(tx, last, names, topics, table)
+        for last, table in zip(newest, tables.values(), strict=True)
+    )
+    if is_same or not topics:
+        return False
+    values = {
+        **{"collection_id": collection.id, "direction": "up", "low": 0.0, "high": 1.0, "sha256": sha256},
+        **{"missing": LEAVE_OUT if missing else None, "filled": missing, "runs": names, "topics": topics},
+        **{"dropped": [topic for topic in verdicts.topics if topic not in set(topics)], "created_at": now},
+    }
+    for number, (matrix, table) in enumerate(tables.items()):
+        score_matrices.add(tx, table, None if number else verdicts, name=matrix, **values)
     if collection.has_scores_alone:
         follow_matrices(tx, collection, {}, now)
-    return unfit
+    return True
 
 
-def refit(
-    tx: Transaction, current: NuggetSet, assigned: Sequence[Verdicts]
-) -> Iterator[tuple[NuggetSet, dict[str, str], int]]:
-    """Yield for each run the nuggets that were judged, its verdicts as those of the current nuggets, and how many of
-    these have none.
+def follows(
+    matrix: str, names: Sequence[str], topics: Sequence[str], scores: NDArray[np.float64], verdicts: Verdicts
+) -> bool:
+    """Return whether the scores of a score matrix, float64 [runs, topics], follow from the verdicts with it.
+
+    Both may be of a stranger.
     """
-    earlier = {key: nuggets_of(tx, key) for key in {verdicts.nuggets_id for verdicts in assigned} if key is not None}
-    for verdicts in assigned:
-        judged = earlier[verdicts.nuggets_id] if verdicts.nuggets_id else NuggetSet({}, {})
-        yield judged, *current.refit(judged, verdicts.assigned)
+    family, metric, *_ = f"{matrix}----".split("--")
+    try:
+        judged, by_metric = score_verdicts(family, verdicts)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return False
+    is_same = (judged, list(verdicts.runs)) == (topics, names) and metric in by_metric
+    return is_same and np.array_equal(by_metric[metric], scores, equal_nan=True)
+
+
+def _families() -> list[tuple[str, str]]:
+    return [(family, metric) for family, metrics in METRICS_OF_ANSWERS.items() for metric in metrics]
+
+
+def _judges(tx: Transaction, collection: Collection) -> list[str]:
+    stored = score_matrices.list_names(tx, collection.id, 1_000_000)
+    return sorted({judge for name in stored if (judge := judge_of_matrix(name))})
 
 
 class JudgedNugget(NamedTuple):
@@ -312,16 +298,32 @@ class JudgedNugget(NamedTuple):
     none: int
 
 
-def _fitted(tx: Transaction, view: View, judge: str) -> tuple[NuggetSet, list[Verdicts], list[dict[str, str]]]:
-    """Return the nuggets in use, and the verdicts of a judge, also as digits of these nuggets by topic for each run.
+def list_judges(workspace: Workspace, principal: Principal, name: str) -> list[JudgedAnswers]:
+    """Return what each judge has judged, by name, for principals who may see the judgments."""
+    with reading_judgments(workspace, principal, name) as (tx, view):
+        every = [_describe_judge(tx, view.collection, judge) for judge in _judges(tx, view.collection)]
+        return [judged for judged in every if judged.runs]
 
-    Raise NotFound for a judge without verdicts.
-    """
-    every, newest = nuggets.list_verdicts(tx, view.collection.id, judge), nuggets.find_newest(tx, view.collection.id)
-    if not every:
+
+def _describe_judge(tx: Transaction, collection: Collection, judge: str) -> JudgedAnswers:
+    by_family = {family: verdicts_of(tx, collection, family, judge) for family in METRICS_OF_ANSWERS}
+    assigned = by_family["nuggets"]
+    lacks = {run: sum(not of_run.get(topic) for topic in assigned.in_use) for run, of_run in assigned.runs.items()}
+    names = [name_of_answers(*of, judge) for of in _families() if by_family[of[0]].runs]
+    return JudgedAnswers(
+        judge,
+        runs=len({run for verdicts in by_family.values() for run in verdicts.runs}),
+        topics=len(assigned.in_use),
+        unanswered={run: count for run, count in lacks.items() if count},
+        sample=any(verdicts.sampled for verdicts in by_family.values()),
+        metrics=[metric_of_matrix(matrix) for matrix in names],
+    )
+
+
+def _require_judge(tx: Transaction, view: View, judge: str) -> JudgedAnswers:
+    if not (judged := _describe_judge(tx, view.collection, judge)).runs:
         raise NotFound(f"{view.collection.name!r} has no judge {judge!r} of answers, or this token may not see it.")
-    current = nuggets_of(tx, newest.id) if newest else NuggetSet({}, {})
-    return current, every, [fitting for _, fitting, _ in refit(tx, current, every)]
+    return judged
 
 
 def count_nuggets(
@@ -329,76 +331,14 @@ def count_nuggets(
 ) -> tuple[JudgedAnswers, dict[str, list[JudgedNugget]]]:
     """Return what a judge has judged, and how many runs have each nugget, by topic. Raise NotFound without any."""
     with reading_judgments(workspace, principal, name) as (tx, view):
-        current, every, fitted = _fitted(tx, view, judge)
-    labels, counted = {digit: label for label, digit in IMPORTANCE.items()}, {}
-    for topic, texts in current.texts.items():
-        digits = [of_run[topic] for of_run in fitted if topic in of_run]
-        columns = ["".join(column) for column in zip(*digits, strict=True)] or [""] * len(texts)
+        judged, verdicts = _require_judge(tx, view, judge), verdicts_of(tx, view.collection, "nuggets", judge)
+    labels, counted = {digit: label for label, digit in IMPORTANCE.items()}, dict[str, list[JudgedNugget]]()
+    answers = [verdicts.of_run(run) for run in verdicts.runs]
+    for topic, nuggets_of_topic in verdicts.in_use.items():
+        columns = zip(*(digits for of_run in answers if (digits := of_run.get(topic))), strict=True)
+        said = ["".join(column) for column in columns] or [""] * len(nuggets_of_topic)
         counted[topic] = [
-            JudgedNugget(
-                *(text, labels.get(kind, "other")), column.count("2"), column.count("1"), sum(map(column.count, "03"))
-            )
-            for text, kind, column in zip(texts, current.importance[topic], columns, strict=True)
+            JudgedNugget(text, labels.get(kind, "other"), of.count("2"), of.count("1"), sum(map(of.count, "03")))
+            for (text, kind), of in zip(nuggets_of_topic.items(), said, strict=True)
         ]
-    return JudgedAnswers(judge, every, len(current.texts)), counted
-
-
-class NuggetAgreement(NamedTuple):
-    """The verdicts of two judges on nuggets of an importance, or on `all`. Figures are None where they are undefined.
-
-    `confusion` has a row for each verdict of the first judge: not, partly and fully. `kappa` is Cohen's, `kappa_linear`
-    with weights, and `alpha` Krippendorff's for ordinal values.
-    """
-
-    importance: str
-    nuggets: int
-    confusion: list[list[int]]
-    agreement: float | None
-    kappa: float | None
-    kappa_linear: float | None
-    alpha: float | None
-
-
-def compare_judges(
-    workspace: Workspace, principal: Principal, name: str, judge: str, other: str
-) -> list[NuggetAgreement]:
-    """Return how two judges agree on the nuggets that both have judged in the answers of the same runs.
-
-    Labels that are none of the known ones are no verdicts. Raise NotFound for a judge without verdicts.
-    """
-    with reading_judgments(workspace, principal, name) as (tx, view):
-        of_judges: list[dict[tuple[str, str], str]] = []
-        for named in (judge, other):
-            current, every, fitted = _fitted(tx, view, named)
-            runs = zip(every, fitted, strict=True)
-            of_judges.append({(of_run.run, topic): digits for of_run, fits in runs for topic, digits in fits.items()})
-    both = [answer for answer in of_judges[0] if answer in of_judges[1]]
-    kinds = "".join(current.importance[topic] for _, topic in both)
-    texts = ["".join(by_answer[answer] for answer in both).encode() for by_answer in of_judges]
-    verdicts = np.array([np.frombuffer(text, np.uint8) - ord("0") for text in texts], np.int8)
-    levels, result = len(ASSIGNMENTS), []
-    for importance, digits in {**IMPORTANCE, "all": "".join({*kinds})}.items():
-        is_kind = np.array([kind in digits for kind in kinds], np.bool_) & (verdicts < levels).all(axis=0)
-        confusion = np.zeros((levels, levels), np.int64)
-        np.add.at(confusion, tuple(verdicts[:, is_kind]), 1)
-        table, total = confusion.astype(np.float64), int(confusion.sum())
-        alpha = krippendorff_alpha(coincidences(verdicts[:, is_kind].T, levels), "ordinal")
-        share = np.trace(table) / total if total else np.nan
-        exact = (float(figure) for figure in (share, cohen_kappa(table), cohen_kappa(table, "linear"), alpha))
-        figures = (None if math.isnan(figure) else figure for figure in exact)
-        result.append(NuggetAgreement(importance, total, confusion.tolist(), *figures))
-    return result
-
-
-def list_judges(workspace: Workspace, principal: Principal, name: str) -> list[JudgedAnswers]:
-    """Return what each judge has judged, by name, for principals who may see the judgments."""
-    with reading_judgments(workspace, principal, name) as (tx, view):
-        newest = nuggets.find_newest(tx, view.collection.id)
-        every = nuggets.list_verdicts(tx, view.collection.id)
-        by_judge = groupby(every, key=lambda verdicts: verdicts.judge)
-        return [JudgedAnswers(judge, list(rows), newest.topics if newest else 0) for judge, rows in by_judge]
-
-
-def nuggets_of(tx: Transaction, nuggets_id: int) -> NuggetSet:
-    """Return the nuggets of a stored version. Stray labels were admitted, or refused, when it came."""
-    return read_nuggets([nuggets.content_of(tx, nuggets_id)], NO_LIMITS, stray="count")
+    return judged, counted

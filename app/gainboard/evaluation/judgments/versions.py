@@ -23,7 +23,7 @@ from gainboard.notation.texts import is_slug
 from gainboard.store import blobs, collections, jobs, qrels, score_matrices, snapshots, tokens
 from gainboard.store.database import Transaction, machine_of
 from gainboard.store.records import Collection, Qrels, VersionName
-from gainboard.vocabulary import OFFICIAL, Action
+from gainboard.vocabulary import OFFICIAL, Action, metric_of_matrix
 
 JUDGED_TOPICS: WorkspaceCache[int, JudgedTopics] = WorkspaceCache(64)
 """Topics and counts, by the id of the version."""
@@ -298,7 +298,7 @@ def list_choices(workspace: Workspace, view: visibility.View) -> Choices:
             return Choices(groups)
         uploaded = score_matrices.list_names(tx, here, MOST_UPLOADED_OFFERED)
         sets = qrels.list_sets_in_use(tx, here, hidden=view.organises)
-    return Choices(groups, sets, [f"custom:{name}" for name in uploaded])
+    return Choices(groups, sets, [metric_of_matrix(name) for name in uploaded])
 
 
 def release(workspace: Workspace, principal: Principal, name: str, judgments: str, *, is_released: bool) -> SeenSet:

@@ -49,6 +49,7 @@ Id = Annotated[str, StringConstraints(max_length=4096)]
 """An id of a topic, or a tag, as files have them."""
 Label = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 Said = Annotated[str, StringConstraints(max_length=10_000)]
+Digits = Annotated[str, StringConstraints(pattern="^[0-3-]*$", max_length=MOST)]
 Params = Annotated[dict[str, JsonValue], Field(max_length=100)]
 Doi = Annotated[str, StringConstraints(pattern=DOI_PATTERN, max_length=256)]
 Ids = Annotated[list[Id], Field(max_length=100_000)]
@@ -153,6 +154,32 @@ class FrozenRun(Frozen):
     )
 
 
+class FrozenNuggets(Frozen):
+    """A published version of the nuggets, whose file is in the folder."""
+
+    version: Number
+    sha256: Hash
+    topics: Count
+    nuggets: Count
+    strays: Count
+    created_at: Stamp
+    published_at: Stamp
+
+
+class FrozenVerdicts(Frozen):
+    """What a judge says of answers, by run and topic: a digit for each of the topic's nuggets, or the digits of the
+    citations of each sentence (0 not, 1 partly, 2 fully, 3 another label, - no verdict); empty without an answer.
+    """
+
+    runs: Annotated[
+        dict[Slug, dict[Id, Digits | Annotated[list[Digits], Field(max_length=MOST)]]], Field(max_length=MOST)
+    ]
+    nuggets: dict[Id, dict[Said, Literal["0", "1", "2", "-"]]] = Field(
+        description="By topic and text: 0 vital, 1 okay, 2 another importance, - no longer in use"
+    )
+    sampled: Annotated[list[Slug], Field(max_length=MOST)] = Field(description="Runs that were judged on some topics")
+
+
 class FrozenMatrix(Frozen):
     """A version of a score matrix. Its scores are in a CSV file, with a row for each run."""
 
@@ -166,6 +193,7 @@ class FrozenMatrix(Frozen):
     dropped: Ids = Field(description="The topics that were left out because of missing scores")
     sha256: Hash = Field(description="SHA-256 of the file that was uploaded, which may have had another form")
     csv_sha256: Hash = Field(description="SHA-256 of the CSV file")
+    verdicts: FrozenVerdicts | None = Field(None, description="What the scores of answers follow from")
 
 
 class FrozenScores(FrozenMatrix):
@@ -295,6 +323,7 @@ class Archived(Frozen):
     score_matrices: Annotated[list[FrozenScores], Field(max_length=MOST)] = Field(
         [], description="The uploaded scores of metrics `custom:NAME`"
     )
+    nuggets: Annotated[list[FrozenNuggets], Field(max_length=MOST)] = Field([], description="In `data/nuggets`")
     topic_groups: Annotated[dict[Slug, Ids], Field(max_length=200)]
     results: Annotated[list[FrozenResult], Field(max_length=MOST)]
     reports: Annotated[list[FrozenReport], Field(max_length=MOST)]

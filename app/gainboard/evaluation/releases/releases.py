@@ -22,6 +22,7 @@ from gainboard.store import blobs, qrels, releases, runs
 from gainboard.store.audit import canonical
 from gainboard.store.database import Transaction
 from gainboard.store.records import AuditEntry, Collection, Release, Run, VersionName
+from gainboard.vocabulary import judge_of_matrix
 
 SECONDS_A_BYTE: Final = 1e-7
 """Roughly the time that it takes to parse a document and to show it."""
@@ -190,6 +191,9 @@ def history(entries: Iterable[AuditEntry], document: Mapping[str, Any]) -> Itera
         held.add(("qrels-published", VersionName(item["judgments"], item["version"]).subject, item["sha256"]))
     for item in document.get("score_matrices", ()):
         held.add(("score-matrix-uploaded", f"{item['name']} {item['version']}", item["sha256"]))
+        held.add(("answers-judged", judge_of_matrix(item["name"]), item["sha256"]))
+    for item in document.get("nuggets", ()):
+        held.add(("nuggets-published", str(item["version"]), item["sha256"]))
     for entry in entries:
         sha256, is_frozen = entry.details.get("sha256"), entry.action == "release-frozen"
         if isinstance(sha256, str) and (is_frozen or (entry.action, entry.subject, sha256) in held):

@@ -30,6 +30,7 @@ from gainboard.metrics import (
     score_all,
     translate,
 )
+from gainboard.metrics.answers import METRICS_OF_ANSWERS
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings
 from gainboard.vocabulary import OF_ANSWERS, OFFICIAL, Direction
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from gainboard.evaluation.workspace import Workspace
     from gainboard.store.database import Transaction
     from gainboard.store.records import Collection, Run, ScoreMatrix
+    from gainboard.trec.nuggets import Verdicts
 
 Floats = NDArray[np.float64]
 PREFIX: Final = "custom:"
@@ -47,6 +49,7 @@ _FORM_OF_ANSWERS = re.compile(
     rf"({'|'.join(OF_ANSWERS)}):([a-z_]+)"
     r"(?:\((?:judge=([A-Za-z0-9][A-Za-z0-9._-]*))?(?:,? ?version=([1-9][0-9]{0,8}))?\))?"
 )
+FIRST_OF_ANSWERS: Final = "nuggets:vital_strict(judge=model)"
 _FORM = re.compile(r"custom:([A-Za-z0-9][A-Za-z0-9._-]{0,127})(?:\(version=([1-9][0-9]{0,8})\))?")
 
 
@@ -117,6 +120,19 @@ class CustomMetric(UploadedMetric):
             stored = np.pad(stored, ((0, 1), (0, 1)), constant_values=np.nan)
         return np.ascontiguousarray(stored[np.ix_(rows, columns)])
 
+    def verdicts(self, workspace: Workspace) -> Verdicts:
+        """Return what the judge of the metric says of answers: of `nuggets:vital_strict` and `support:precision` alone.
+
+        `scores` has the scores that follow. Raise BadExpression for others, whose scores come without verdicts.
+        """
+        from gainboard.store import score_matrices  # noqa: PLC0415 (with SQLAlchemy)
+
+        with workspace.database.reading() as tx:
+            verdicts = score_matrices.verdicts_of(tx, self.matrix)
+        if verdicts is None:
+            raise BadExpression(f"{self.label} has no verdicts. Name a judge by its first metric: {FIRST_OF_ANSWERS}.")
+        return verdicts
+
     def undefined(self, topics: Sequence[str]) -> NDArray[np.bool_]:
         """Return which of the topics the matrix does not have: [topics]."""
         return np.array([topic not in self._column for topic in topics], np.bool_)
@@ -171,9 +187,13 @@ class CustomMetrics:
         if not self.names:
             raise NoQrels(f"{self.collection!r} has no scores yet. Upload a score matrix.")
         # An official metric may be named before its scores are there.
-        there = [name for name in official if name.removeprefix(PREFIX) in self.names]
+        there = [name for name in official if (matrix_of(name) or name.removeprefix(PREFIX)) in self.names]
         # The first metric ranks: of answers, that of TREC.
         return there or sorted(self.names, key=lambda name: not name.startswith("nuggets--vital_strict"))
+
+    def available(self, official: Sequence[str]) -> list[str]:
+        """Return the official metrics without those of answers whose scores are not there."""
+        return [name for name in official if not is_custom(name) or matrix_of(name) in self.names]
 
     def bind(self, expression: str, scale: Scale, defaults: Mapping[str, str] = {}) -> BoundMetric:
         """Return the metric of our expression, or of uploaded scores. Raise what `resolve` of `metrics` raises."""
@@ -191,12 +211,11 @@ class CustomMetrics:
 
     def resolve(self, expression: str) -> CustomMetric:
         """Return the metric of an expression `custom:NAME`, or of a label with a version. Raise BadExpression."""
-        of_answers = _FORM_OF_ANSWERS.fullmatch(expression)
-        match = of_answers or _FORM.fullmatch(expression)
+        match = _FORM_OF_ANSWERS.fullmatch(expression) or _FORM.fullmatch(expression)
         if match is None:
-            example = "nuggets:vital_strict(judge=model)" if not expression.startswith(PREFIX) else "custom:nuggets"
+            example = FIRST_OF_ANSWERS if not expression.startswith(PREFIX) else "custom:nuggets"
             raise BadExpression(f"{expression[:80]!r} is not the name of uploaded scores. Write it as {example}")
-        name = name_of_answers(match[1], match[2], match[3] or OFFICIAL) if of_answers else match[1]
+        name = match[1] if expression.startswith(PREFIX) else matrix_of(expression)
         version = int(match[match.re.groups]) if match[match.re.groups] else None
         for matrix in reversed(self.stored):
             is_wanted = matrix.deleted_at is None if version is None else matrix.version == version
@@ -213,6 +232,14 @@ NO_CUSTOM: Final = CustomMetrics()
 def is_custom(expression: str) -> bool:
     """Return whether an expression means uploaded scores, or scores of answers, which follow from uploaded verdicts."""
     return expression.startswith((PREFIX, *(f"{family}:" for family in OF_ANSWERS)))
+
+
+def matrix_of(expression: str) -> str | None:
+    """Return the name of the score matrix of a metric of answers; None for another expression."""
+    match = _FORM_OF_ANSWERS.fullmatch(expression)
+    if match is None or match[2] not in METRICS_OF_ANSWERS[match[1]]:
+        return None
+    return name_of_answers(match[1], match[2], match[3] or OFFICIAL)
 
 
 def name_of_answers(family: str, metric: str, judge: str) -> str:

@@ -30,6 +30,8 @@ from gainboard.evaluation.scoring.binding import (
     customs_of,
     in_our_names,
     in_ours,
+    is_custom,
+    names_custom,
     refuse_custom,
     scale_of,
     undefined,
@@ -141,7 +143,9 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         if question.topics is not None:
             view.require_free_scores()  # before anything is said of metrics, versions or groups
         question.admit(view)
-        custom = custom_metrics(tx, view, [*question.metrics, *question.also])
+        # Official metrics of answers are left out for whoever may not see the judgments, and are no error.
+        official = official_metrics(view.collection) if view.sees_judgments else ()
+        custom = custom_metrics(tx, view, [*question.metrics, *question.also, *official])
         bound, label_by_expression = bind(view.collection, question, list_presets(view), custom)
         if question.qrels != NEWEST:
             require_newest(tx, view, stored)
@@ -216,7 +220,7 @@ def bind(
         named = question.metrics or custom.defaults(official_metrics(collection))
         expressions = {expression: expression for expression in (*named, *question.also)}
     else:
-        named = question.metrics or presets or official_metrics(collection) or DEFAULT_METRICS
+        named = question.metrics or presets or custom.available(official_metrics(collection)) or DEFAULT_METRICS
         names = question.names if question.metrics else "gainboard"
         expressions = in_our_names(named, names, collection.highest_level)
         expressions |= {expression: in_ours(expression, question.names) for expression in question.also}
@@ -240,11 +244,12 @@ def origin_of(scores: StoredScores) -> Origin | None:
 
     While judgments are hidden, scores count against a budget, so each one must pass the code that counts. Only
     organisers see drafts, and discarding a draft does not change the revision. Not everyone sees other judgment sets,
-    and uploaded scores ask for more than to see every score.
+    and uploaded scores ask for more than to see every score: so do official metrics of answers.
     """
     if scores.disclosure is not None or scores.qrels.published_at is None:
         return None
-    if scores.qrels.judgments != OFFICIAL or customs_of(scores.metrics):
+    official = list(official_metrics(scores.collection))
+    if scores.qrels.judgments != OFFICIAL or customs_of(scores.metrics) or names_custom(official):
         return None
     return Origin(scores.collection)
 
@@ -334,7 +339,8 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
 
 def _points(collection: Collection, grid: Grid) -> list[Point]:
     """Return the distinct metrics in the order of the request, then of the values, the last parameter fastest."""
-    expressions = expand(grid.metrics or collection.metrics or DEFAULT_METRICS, collection.highest_level)
+    official = [expression for expression in collection.metrics or () if not is_custom(expression)]
+    expressions = expand(grid.metrics or official or DEFAULT_METRICS, collection.highest_level)
     if (count := len(expressions) * prod(map(len, grid.values.values()))) > MOST_POINTS:
         message = (
             f"{len(expressions)} metrics under all combinations are {count:,} points, but one sweep may have at most "

@@ -23,10 +23,10 @@ from gainboard.metrics.answers import score_nuggets, score_support
 from gainboard.notation.sources import run_files
 from gainboard.trec import decompress_body
 from gainboard.trec.findings import Faults, quoted
-from gainboard.trec.nuggets import read_nuggets, read_verdicts
+from gainboard.trec.nuggets import Verdicts, read_nuggets, read_verdicts
 from gainboard.trec.score_formats import MOST_CELLS, NAMES
 from gainboard.trec.score_matrices import ScoresFile, read_scores
-from gainboard.vocabulary import Direction, Stray
+from gainboard.vocabulary import OF_ANSWERS, Direction, Stray
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
@@ -86,35 +86,49 @@ def _read_all(sources: Any, read: Callable[[Iterator[bytes], str], T]) -> list[t
 
 def _score_answers(nuggets: Any, answers: Any, stray: Stray, sample: bool) -> ScoresFile:
     """Return the scores of answers by files of verdicts. A topic with nuggets that a run does not answer is 0."""
-    sets = _read_all(nuggets, lambda chunks, _: read_nuggets(chunks, NO_LIMITS, stray=stray))
+    sets = _read_all(nuggets, lambda chunks, _: read_nuggets(chunks, NO_LIMITS, stray=stray).nuggets)
     if len(sets) != 1:
         raise BadInput(f"There are {len(sets)} files of nuggets. Name one, with the nuggets of all topics.")
-    ((_, of_topics),) = sets
-    assigned, cited, notes = dict[str, dict[str, str]](), dict[str, dict[str, list[str]]](), list[str]()
-    for name, file in _read_all(answers, lambda chunks, _: read_verdicts(chunks, NO_LIMITS, of_topics, stray=stray)):
-        both: list[tuple[dict[str, Any], dict[str, Any]]] = [(assigned, file.nuggets), (cited, file.support)]
-        for every, of_file in both:
-            for run, verdicts in of_file.items():
-                if twice := every.setdefault(run, {}).keys() & verdicts.keys():
+    ((_, topics),) = sets
+    notes, merged = (
+        list[str](),
+        {family: Verdicts(nuggets=topics if family == "nuggets" else {}) for family in OF_ANSWERS},
+    )
+    files = _read_all(answers, lambda chunks, _: read_verdicts(chunks, NO_LIMITS, topics, stray=stray, sample=True))
+    for name, file in files:
+        for family, verdicts in merged.items():
+            runs = dict(verdicts.runs)
+            for run, of_run in getattr(file, family).runs.items():
+                if twice := runs.setdefault(run, {}).keys() & of_run.keys():
                     raise BadInput(f"Topic {min(twice)!r} of run {run!r} is in {name} and in another file. Keep one.")
-                every[run].update(verdicts)
+                runs[run] = {**runs[run], **of_run}
+            merged[family] = replace(verdicts, runs=runs, sampled=[*runs] if sample else ())
         if file.strays:
             notes.append(f"{file.strays:,} labels of {name} are none of the known ones, and count as nothing")
-    for run, digits in assigned.items():
-        if lacks := len(of_topics.texts) - len(digits):
-            notes.append(f"{lacks:,} of {len(of_topics.texts):,} topics have no answer of {run}, which scores 0 there")
-    supported = sorted({topic for of_run in cited.values() for topic in of_run}, key=str.encode)
-    by_family: list[tuple[str, list[str], dict[str, Any], dict[str, Floats]]] = [
-        ("nuggets", [*of_topics.texts], assigned, score_nuggets(of_topics.importance, [*assigned.values()])),
-        ("support", supported, cited, score_support(supported, [*cited.values()])),
-    ]
-    files = []
-    for family, of_family, runs, by_metric in by_family:
-        unjudged = np.array([[sample and topic not in verdicts for topic in of_family] for verdicts in runs.values()])
-        tables = by_metric.items() if runs else ()
-        scores = {f"{family}:{metric}": np.where(unjudged, np.nan, table) for metric, table in tables}
-        files.append((family, ScoresFile([*runs], of_family, scores, notes)))
-    return _join(files)
+    for run, of_run in merged["nuggets"].runs.items():
+        if (lacks := len(topics) - len(of_run)) and not sample:
+            notes.append(f"{lacks:,} of {len(topics):,} topics have no answer of {run}, which scores 0 there")
+    if not sample:
+        every = {run: {**dict.fromkeys(topics, ""), **of_run} for run, of_run in merged["nuggets"].runs.items()}
+        merged["nuggets"] = replace(merged["nuggets"], runs=every)
+    scored = []
+    for family, verdicts in merged.items():
+        of_topics, by_metric = score_verdicts(family, verdicts)
+        scores = {f"{family}:{metric}": table for metric, table in by_metric.items() if verdicts.runs}
+        scored.append((family, ScoresFile([*verdicts.runs], of_topics, scores, notes)))
+    return _join(scored)
+
+
+def score_verdicts(family: str, verdicts: Verdicts) -> tuple[list[str], dict[str, Floats]]:
+    """Return the topics on which any run was judged, and the scores of each metric of a family by what a judge says:
+    float64 [runs, topics], NaN where nothing was judged.
+    """
+    answers = [verdicts.of_run(run) for run in verdicts.runs]
+    judged = {topic for of_run in answers for topic in of_run}
+    topics = [topic for topic in verdicts.topics if topic in judged]
+    if family == "support":
+        return topics, score_support(topics, answers)
+    return topics, score_nuggets({topic: "".join(verdicts.in_use[topic].values()) for topic in topics}, answers)
 
 
 def _name_sources(scores: Any) -> Iterator[tuple[str, Path | bytes]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -24,9 +25,9 @@ from gainboard.exhibits import csv_line
 from gainboard.notation.texts import is_slug, read_number
 from gainboard.store import collections, runs, score_matrices
 from gainboard.store.database import Transaction
-from gainboard.store.records import ScoreMatrix
+from gainboard.store.records import Collection, ScoreMatrix
 from gainboard.trec.score_matrices import Expected, Missing, read_score_matrix
-from gainboard.vocabulary import LEAVE_OUT, Direction, MatrixForm, is_of_answers
+from gainboard.vocabulary import LEAVE_OUT, Action, Direction, MatrixForm, is_of_answers
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,7 @@ def put_matrix(
 
     The bytes of the newest version under the same settings are no new version. Raise FaultyFile with all faults.
     """
-    if is_of_answers(matrix):
-        message = f"{matrix!r} is the name of the scores of answers, which follow from verdicts. Choose another name."
-        raise InvalidRequest.at("path.matrix", "reserved-name", message)
+    _refuse_answers(matrix)
     with organising(workspace, principal, name) as (tx, view):
         if view.collection.has_scores_alone and settings.missing is None:
             settings = replace(settings, missing=LEAVE_OUT)
@@ -107,6 +106,7 @@ def put_matrix(
         stored = score_matrices.add(
             tx,
             file.scores,
+            None,
             collection_id=collection.id,
             name=matrix,
             **statements,
@@ -156,14 +156,37 @@ def find_matrix(
 
 def delete_matrix(workspace: Workspace, principal: Principal, name: str, matrix: str) -> None:
     """Delete all versions of a matrix (organisers). Jobs about them keep their results."""
+    _refuse_answers(matrix)
     with changing(workspace, principal, name) as (tx, view):
-        versions = _require(tx, view, matrix)
-        held = held_matrix(tx, principal, view.collection, matrix)
-        score_matrices.delete(tx, versions, workspace.now())
-        if view.collection.has_scores_alone:
-            follow_matrices(tx, view.collection, {}, workspace.now())
-        collections.touch(tx, view.collection.id)
-        audit.record(tx, principal, "score-matrix-deleted", matrix, view.collection, versions=len(versions), **held)
+        _require(tx, view, matrix)
+        delete_matrices(tx, principal, view.collection, [matrix], workspace.now(), "score-matrix-deleted", matrix)
+
+
+def delete_matrices(
+    tx: Transaction,
+    principal: Principal,
+    collection: Collection,
+    matrices: Sequence[str],
+    now: datetime,
+    action: Action,
+    subject: str,
+) -> None:
+    """Delete all versions of some matrices. Raise HeldByRelease if a release has any of them."""
+    held = {key: value for name in matrices for key, value in held_matrix(tx, principal, collection, name).items()}
+    versions = [version for name in matrices for version in score_matrices.list_versions(tx, collection.id, name)]
+    score_matrices.delete(tx, versions, now)
+    if collection.has_scores_alone:
+        follow_matrices(tx, collection, {}, now)
+    collections.touch(tx, collection.id)
+    audit.record(tx, principal, action, subject, collection, versions=len(versions), **held)
+
+
+def _refuse_answers(matrix: str) -> None:
+    if is_of_answers(matrix):
+        message = (
+            f"{matrix!r} has the scores of answers, which follow from verdicts. Send or delete those of the judge."
+        )
+        raise InvalidRequest.at("path.matrix", "reserved-name", message)
 
 
 def _require(tx: Transaction, view: View, matrix: str) -> list[ScoreMatrix]:
@@ -184,9 +207,12 @@ def csv_of_matrix(matrix: ScoreMatrix, scores: NDArray[np.float64]) -> Iterator[
 def matrix_as_json(tx: Transaction, matrix: ScoreMatrix) -> dict[str, Any]:
     """Return what a release or result says of a matrix.
 
-    The scores are in a CSV file under its SHA-256. The uploaded file is not kept, and may have had another form.
+    The scores are in a CSV file under its SHA-256. The uploaded file is not kept, and may have had another form. Those
+    of answers come with the verdicts that they follow from.
     """
     named = ("name", "version", "direction", "low", "high", "missing", "filled", "dropped", "sha256", "created_at")
     text = "".join(csv_of_matrix(matrix, score_matrices.scores_of(tx, matrix)))
     fields = {name: getattr(matrix, name) for name in named} | {"dropped": list(matrix.dropped)}
-    return fields | {"csv_sha256": hashlib.sha256(text.encode()).hexdigest()}
+    verdicts = score_matrices.verdicts_of(tx, matrix)
+    said = {"verdicts": asdict(verdicts)} if verdicts else {}
+    return fields | {"csv_sha256": hashlib.sha256(text.encode()).hexdigest()} | said

@@ -69,8 +69,8 @@ def follow_matrices(tx: Transaction, collection: Collection, systems: Mapping[st
 
 def ensure_runs(
     tx: Transaction, collection: Collection, systems: Sequence[str], now: datetime, team: str | None
-) -> tuple[dict[str, int], list[str]]:
-    """Return the id of the run of each system, and the names of those that are new, which have no ranking.
+) -> tuple[dict[str, str], list[str]]:
+    """Return the name of the run of each system, and the names of those that are new, which have no ranking.
 
     A run with a ranking is found by its name alone, because several may have the same tag.
     """
@@ -79,8 +79,7 @@ def ensure_runs(
     known = {run.name for run in live}
     new = {run: system for system, run in names.items() if run not in known}
     add_systems(tx, collection, new, now, team)
-    ids = {run.name: run.id for run in runs.page(tx, collection.id)}
-    return {system: ids[run] for system, run in names.items()}, sorted(new)
+    return names, sorted(new)
 
 
 def add_systems(
