@@ -144,7 +144,8 @@ def test_a_release_keeps_systems_and_replicates(shared, tmp_path):
     address = f"{campaign.path}/releases/1/archive"
     packed = campaign.organiser.get(address).raise_for_status().content
     with serving(new_settings(tmp_path)) as other:
-        other.organiser.post("/v1/imports", content=packed, headers=TAR).raise_for_status()
+        made = other.organiser.post("/v1/imports", content=packed, headers=TAR)
+        assert made.status_code == 201, made.text
         board = other.organiser.get(f"{campaign.path}/leaderboard", params={"metric": "RR"}).json()
         assert other.organiser.get(address).content == packed
     assert board["rows"] == campaign.board(metric="RR")["rows"]
