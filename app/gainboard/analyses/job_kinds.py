@@ -155,6 +155,9 @@ class Analysis(ABC, Generic[P, R]):
     takes_common_runs: ClassVar[bool] = False
     """True for a kind that is about the runs that have scores under all of its uploaded metrics, unless runs are
     named."""
+    by_replicate: ClassVar[bool] = False
+    """True for a kind that reads rankings: each replicate of a system is a run. To others a system is one run, with the
+    means of its replicates (`Matrices.replicates` has the scores of each)."""
     is_change: ClassVar[bool] = False
     is_offered: ClassVar[bool] = True
     """False for a kind that is in no list, because it is asked for at an address of its own."""
@@ -225,7 +228,7 @@ class Change(Analysis[P, R]):
     the parts could not, because it sees what has been stored in the meantime. Only organisers may ask for it.
     """
 
-    is_change = True
+    is_change = by_replicate = True
 
     @classmethod
     @abstractmethod

@@ -223,6 +223,7 @@ def columns_of(asked: BoardOptions) -> dict[str, Any]:
         "standard": standard_of(asked.get("standardise"), asked.get("reference", ())),
         "best_per_team": asked.get("best_per_team", False),
         "corrected_by": asked.get("corrected_by"),
+        "resample": asked.get("resample") or "topics",
     }
 
 
@@ -258,6 +259,7 @@ def _show(board: Board, top: int | None) -> dict[str, Any]:
                 },
                 "rank_set": row.rank_set,
                 "uncorrected": dict(zip(labels, row.uncorrected, strict=True)) if board.corrected else {},
+                **({"replicates": row.replicates} if row.replicates else {}),
             }
             for row in board.rows[:top]
         ],

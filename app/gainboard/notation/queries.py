@@ -331,6 +331,10 @@ class BoardOptions(RankingOptions, total=False):
             metavar="SET",
         ),
     ]
+    resample: Annotated[
+        Literal["topics", "topics+replicates"] | None,
+        Said(description="What intervals and groups draw anew of systems with replicates", default="topics"),
+    ]
 
 
 class LeaderboardOptions(BoardOptions, total=False):
@@ -617,6 +621,13 @@ class RunUploadQuery(TypedDict, total=False):
             most=MOST_PRIORITY,
             metavar="N",
         ),
+    ]
+    system: Annotated[
+        str | None,
+        Said(description="The system of which the run is a replicate, such as one seed", pattern=SLUG_PATTERN),
+    ]
+    replicate: Annotated[
+        str | None, Said(description="What tells the run from other replicates, such as a seed", pattern=SLUG_PATTERN)
     ]
 
 

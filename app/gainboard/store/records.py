@@ -281,6 +281,10 @@ class Run:
     pooled: bool
     priority: int | None
     """Its place among the runs of its team, from 1: those with a low number go into pools first."""
+    system: str | None
+    """The system of which it is a replicate, such as one seed; None if it is the only run of its system."""
+    replicate: str | None
+    """What tells it from the system's other replicates, such as a seed."""
     sha256: str
     topic_count: int
     retrieved: int

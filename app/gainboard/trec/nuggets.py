@@ -51,6 +51,9 @@ class Verdicts:
     runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     nuggets: Nuggets = field(default_factory=dict)
     sampled: Sequence[str] = ()
+    systems: Mapping[str, str] = field(default_factory=dict)
+    """The system of each run that is a replicate. Where another one of its system has an answer, an answer that it
+    lacks is no failure, as generations are rarely of one number on all topics: nothing is said of it."""
 
     @cached_property
     def in_use(self) -> Nuggets:
@@ -64,16 +67,26 @@ class Verdicts:
         cited = {topic for of_run in self.runs.values() for topic in of_run}
         return list(self.in_use) if self.nuggets else sorted(cited, key=str.encode)
 
+    @cached_property
+    def answered(self) -> set[tuple[str, str]]:
+        """The systems with replicates, and the topics that any of these answers."""
+        replicates = ((system, self.runs.get(run, {})) for run, system in self.systems.items())
+        return {(system, topic) for system, of_run in replicates for topic, verdict in of_run.items() if verdict}
+
     def of_run(self, run: str) -> dict[str, Any]:
         """Return what counts of the verdicts on a run: without former nuggets, and topics where any lacks a verdict."""
+        system = self.systems.get(run)
         if not self.nuggets:
-            return {**({} if run in self.sampled else dict.fromkeys(self.topics, ())), **self.runs[run]}
+            empty = (
+                [] if run in self.sampled else [topic for topic in self.topics if (system, topic) not in self.answered]
+            )
+            return {**dict.fromkeys(empty, ()), **self.runs[run]}
         counting = {}
         for topic in self.in_use.keys() & self.runs[run].keys():
             digits, kinds = self.runs[run][topic], self.nuggets[topic].values()
             if digits:
                 digits = "".join(digit for kind, digit in zip(kinds, digits, strict=True) if kind != FORMER)
-            if NOT_ASKED not in digits:
+            if NOT_ASKED not in digits and (digits or (system, topic) not in self.answered):
                 counting[topic] = digits
         return counting
 
@@ -119,6 +132,8 @@ class VerdictsFile(NamedTuple):
     nuggets: Verdicts
     support: Verdicts
     strays: int
+    replicates: Mapping[str, tuple[str, str]]
+    """The system and the replicate of each run that is one, such as one of several generations: `SYSTEM@REPLICATE`."""
 
 
 def read_nuggets(
@@ -147,9 +162,13 @@ def read_verdicts(
     has no answer; in a `sample`, it was not judged. Raise FaultyFile with all faults.
     """
     file = _File(Faults(limits.faults), stray)
+    replicates = dict[str, tuple[str, str]]()
     assigned, cited = dict[str, dict[str, str]](), dict[str, dict[str, list[str]]]()
     for record in file.lines(chunks, limits):
         is_support, run = "nuggets" not in record, record.get("run_id")
+        if isinstance(run, str) and (replicate := record.get("replicate")) not in (None, ""):
+            run, system = f"{run}@{replicate}", run
+            replicates[run] = system, str(replicate)
         if not is_support and not nuggets:
             file.fault("unknown-nugget", "there are no nuggets that this line could assign. Publish them first")
         elif not isinstance(run, str) or not run:
@@ -161,7 +180,7 @@ def read_verdicts(
             assigned.setdefault(run, every)[topic] = file.assignments(nuggets[topic])
     file.raise_faults("The file has no verdicts. A line has those on a run's answer to a topic")
     of_nuggets = Verdicts(assigned, nuggets if assigned else {}, [*assigned] if sample else ())
-    return VerdictsFile(of_nuggets, Verdicts(cited, sampled=[*cited] if sample else ()), file.strays)
+    return VerdictsFile(of_nuggets, Verdicts(cited, sampled=[*cited] if sample else ()), file.strays, replicates)
 
 
 @dataclass

@@ -192,7 +192,7 @@ def put_verdicts(
         if nuggets.find_newest(tx, collection.id) != newest:
             raise Conflict("The nuggets were changed while the file was read. Send the file again.")
         systems = list(dict.fromkeys((*file.nuggets.runs, *file.support.runs)))
-        names, new_runs = ensure_runs(tx, collection, systems, now, team)
+        names, new_runs = ensure_runs(tx, collection, systems, file.replicates, now, team)
         for family in METRICS_OF_ANSWERS:
             if (newer := getattr(file, family)).runs:
                 verdicts = verdicts_of(tx, collection, family, judge).updated(newer.renamed(names))
@@ -241,6 +241,8 @@ def _store_scores(
 
     Return False if the newest versions have the same already, or if there is no score.
     """
+    systems = {run.name: run.system for run in runs.page(tx, collection.id) if run.system and run.name in verdicts.runs}
+    verdicts = replace(verdicts, systems=systems)
     (topics, by_metric), names = score_verdicts(family, verdicts), list(verdicts.runs)
     tables = {name_of_answers(family, metric, judge): table for metric, table in by_metric.items()}
     missing = int(np.isnan(next(iter(tables.values()))).sum())

@@ -149,6 +149,8 @@ class FrozenRun(Frozen):
     retrieved: Count
     created_at: Stamp
     late: bool
+    system: Slug | None = None
+    replicate: Slug | None = None
     metadata_sha256: Hash | None = Field(
         None, description="SHA-256 of the file of ir_metadata beside it, if there is one"
     )
@@ -178,6 +180,7 @@ class FrozenVerdicts(Frozen):
         description="By topic and text: 0 vital, 1 okay, 2 another importance, - no longer in use"
     )
     sampled: Annotated[list[Slug], Field(max_length=MOST)] = Field(description="Runs that were judged on some topics")
+    systems: dict[Slug, Slug] = Field({}, max_length=MOST, description="The system of each run that is a replicate")
 
 
 class FrozenMatrix(Frozen):

@@ -19,7 +19,7 @@ from gainboard.evaluation.access.visibility import View, changing, organising, r
 from gainboard.evaluation.judgments.versions import known_topics
 from gainboard.evaluation.releases.releases import held_matrix
 from gainboard.evaluation.runs.intake import Body, Intake, read_by
-from gainboard.evaluation.scoring.systems import follow_matrices, name_systems, require_names
+from gainboard.evaluation.scoring.systems import describe_runs, follow_matrices, require_names, rows_of_runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import csv_line
 from gainboard.notation.texts import is_slug, read_number
@@ -93,12 +93,10 @@ def put_matrix(
     missing = None if settings.missing == "refuse" else settings.missing
     statements = {"direction": settings.direction, "low": settings.low, "high": settings.high, "missing": missing}
     with changing(workspace, principal, name) as (tx, view):
-        collection, now, systems = view.collection, workspace.now(), dict[str, str]()
-        if collection.has_scores_alone:
-            live = runs.page(tx, collection.id)
-            names = name_systems(live, file.runs)
-            systems = {name: system for system, name in names.items()}
-            file = replace(file, runs=[names[system] for system in file.runs])
+        collection, now, live = view.collection, workspace.now(), runs.page(tx, view.collection.id)
+        names, systems = describe_runs(live, file.runs, file.replicates)
+        names = names if collection.has_scores_alone else rows_of_runs(live)
+        file = replace(file, runs=[names[system] for system in file.runs])
         last = score_matrices.find_newest(tx, collection.id, matrix)
         says_the_same = all(getattr(last, name) == value for name, value in statements.items()) if last else False
         if last and says_the_same and score_matrices.has_scores(tx, last, file.runs, file.topics, file.scores):
@@ -131,7 +129,7 @@ def _expected_matrix(
     limits = (settings.low, settings.high, settings.checked(), settings.measure, settings.run)
     if view.collection.has_scores_alone:
         return Expected(None, None, *limits, matrix)
-    names = frozenset(run.name for run in runs.page(tx, view.collection.id))
+    names = frozenset(rows_of_runs(runs.page(tx, view.collection.id)))
     return Expected(names, known_topics(workspace, tx, view.collection), *limits)
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,7 +52,41 @@ def name_systems(live: Sequence[Run], systems: Iterable[str]) -> dict[str, str]:
     return {system: names[system] for system in systems}
 
 
-def follow_matrices(tx: Transaction, collection: Collection, systems: Mapping[str, str], now: datetime) -> None:
+class SystemName(NamedTuple):
+    """The own name of a system or of a replicate, which may have any characters; and of a replicate, its system."""
+
+    own: str
+    system: str | None = None
+    replicate: str | None = None
+
+
+def rows_of_runs(live: Sequence[Run]) -> dict[str, str]:
+    """Return the name of each run by the row of a file that is about it: its name, or `SYSTEM@REPLICATE`."""
+    return {run.name: run.name for run in live} | {
+        f"{run.system}@{run.replicate}": run.name for run in live if run.system
+    }
+
+
+def describe_runs(
+    live: Sequence[Run], rows: Iterable[str], replicates: Mapping[str, tuple[str, str]]
+) -> tuple[dict[str, str], dict[str, SystemName]]:
+    """Return the name of the run of each row of a file, and what is stored of such runs, by name.
+
+    `replicates` has the system and the replicate of each row that is one, as the file says them.
+    """
+    names = name_systems(live, rows)
+    stored = [(run, run.tag.removesuffix(f"@{run.replicate}"), run.system or run.name) for run in live]
+    known = [replace(run, tag=own, name=name) for run, own, name in stored]
+    systems = name_systems(known, [system for system, _ in replicates.values()])
+    described = {name: SystemName(row) for row, name in names.items()}
+    for row, (system, replicate) in replicates.items():
+        if row in names:
+            slug = without_signs(replicate)[:_MOST_CHARACTERS] or "1"
+            described[names[row]] = SystemName(row, systems[system], slug)
+    return names, described
+
+
+def follow_matrices(tx: Transaction, collection: Collection, systems: Mapping[str, SystemName], now: datetime) -> None:
     """Make runs and topics those of the newest versions of all matrices, in a transaction that has locked these.
 
     `systems` maps the name of each run that may be new to the system's own name.
@@ -68,35 +103,46 @@ def follow_matrices(tx: Transaction, collection: Collection, systems: Mapping[st
 
 
 def ensure_runs(
-    tx: Transaction, collection: Collection, systems: Sequence[str], now: datetime, team: str | None
+    tx: Transaction,
+    collection: Collection,
+    systems: Sequence[str],
+    replicates: Mapping[str, tuple[str, str]],
+    now: datetime,
+    team: str | None,
 ) -> tuple[dict[str, str], list[str]]:
     """Return the name of the run of each system, and the names of those that are new, which have no ranking.
 
-    A run with a ranking is found by its name alone, because several may have the same tag.
+    A run with a ranking is found by its name alone, because several may have the same tag; a replicate also by its
+    system and what tells it. `replicates` are as in `describe_runs`.
     """
     live = runs.page(tx, collection.id)
-    names = name_systems([replace(run, tag=run.name) if run.has_ranking else run for run in live], systems)
-    known = {run.name for run in live}
-    new = {run: system for system, run in names.items() if run not in known}
+    ranked = rows_of_runs([run for run in live if run.has_ranking])
+    live = [replace(run, tag=run.name) if run.has_ranking else run for run in live]
+    names, described = describe_runs(live, [system for system in systems if system not in ranked], replicates)
+    new = {name: described[name] for name in sorted(described.keys() - {run.name for run in live})}
     add_systems(tx, collection, new, now, team)
-    return names, sorted(new)
+    return names | {system: ranked[system] for system in systems if system in ranked}, list(new)
 
 
 def add_systems(
-    tx: Transaction, collection: Collection, systems: Mapping[str, str], now: datetime, team: str | None = None
+    tx: Transaction, collection: Collection, systems: Mapping[str, SystemName], now: datetime, team: str | None = None
 ) -> None:
-    """Add a run for each system: `systems` maps the name of the run to the system's own. Without a team, each has one
-    that is named like it.
-    """
+    """Add a run for each system, by the name of the run. Without a team, each system has one that is named like it."""
     file = _content(b"")
     blobs.put(tx, file)
     names = sorted(systems)
-    of_team = teams.ensure_all(tx, collection.id, [team] if team else names, now)
+    teams_of = {name: team or systems[name].system or name for name in names}
+    of_team = teams.ensure_all(tx, collection.id, list(dict.fromkeys(teams_of.values())), now)
     same = {
         **{"collection_id": collection.id, "sha256": file.sha256, "created_at": now, "topics": pack_names(())},
         **{"topic_count": 0, "retrieved": 0, "warnings": [], "pooled": False},
     }
-    runs.add_all(tx, [{**same, "name": name, "tag": systems[name], "team_id": of_team[team or name]} for name in names])
+    rows = []
+    for name in names:
+        own, system, replicate = systems[name]
+        of_run = {"name": name, "tag": own, "system": system, "replicate": replicate}
+        rows.append({**same, **of_run, "team_id": of_team[teams_of[name]]})
+    runs.add_all(tx, rows)
 
 
 def publish_topics(tx: Transaction, collection: Collection, topics: Sequence[str], now: datetime) -> Qrels:
