@@ -5,6 +5,7 @@ Fisher's randomisation test flips the signs of a pair's differences, Tukey's HSD
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
@@ -24,6 +25,7 @@ from gainboard.statistics.means import (
     pieces,
     residual_effects,
     round_scores,
+    unit_of,
 )
 from gainboard.statistics.multiple_comparisons import NEAR
 from gainboard.statistics.significance import (
@@ -43,6 +45,28 @@ MOST_EXACT = 200
 def t_levels(differences: Floats) -> Floats:
     """Return two-sided levels of the paired t-test on `differences` [pairs, topics]: float64 [pairs]."""
     return _levels_of_t(differences.mean(axis=1), differences.std(axis=1, ddof=1), differences.shape[1])
+
+
+def reproduced_levels(original: Floats, reproduced: Floats, is_paired: bool) -> tuple[float, float, float]:
+    """Return the root mean square error, its share of the largest one, and the level of Student's t-test: by topic, or
+    unpaired, where errors are NaN.
+
+    Both are float64 [topics], at least two; equally many if they are paired. The largest error is that of the
+    reproduction which misses each original score by the most. It is known of scores in [0, 1] only, else the share is
+    NaN (Breuer et al., SIGIR 2020).
+    """
+    topics, others, unit = len(original), len(reproduced), unit_of(np.append(original, reproduced))
+    if not is_paired:
+        freedom = topics + others - 2
+        squares = topics * original.var() + others * reproduced.var()
+        # As in the paired test, of one difference that has as many topics as there are degrees of freedom, and one.
+        spread = math.sqrt(squares / freedom * (1 / topics + 1 / others) * (freedom + 1))
+        difference = original.mean() - reproduced.mean()
+        return np.nan, np.nan, float(_levels_of_t(difference / unit, np.asarray(spread / unit), freedom + 1))
+    error = math.sqrt(np.square(original - reproduced).mean())
+    is_bounded = original.min() >= 0 and original.max() <= 1
+    largest = math.sqrt(np.square(np.maximum(original, 1 - original)).mean()) if is_bounded else np.nan
+    return error, error / largest, float(t_levels((reproduced - original)[np.newaxis] / unit)[0])
 
 
 def deciding_topics(differences: Floats, alpha: float) -> Indices:

@@ -284,3 +284,17 @@ def tost_levels(differences: Floats, margin: float) -> Floats:
     certain[np.abs(differences).max(axis=1) <= TINY] = np.nan
     levels: Floats = np.where(spread > TINY, np.maximum(above, below), certain)
     return levels
+
+
+def reproduced_effect(advanced: tuple[float, float], baseline: tuple[float, float]) -> tuple[float, float]:
+    """Return the effect ratio and the delta relative improvement, from the original and the reproduced mean of two runs.
+
+    The first is the reproduced improvement divided by the original one, and the second the original relative one minus
+    the reproduced one (Breuer et al., How to measure the reproducibility of system-oriented IR experiments, SIGIR
+    2020). A number is NaN where the divisor is 0.
+    """
+    gain, gain_again = (better - worse for better, worse in zip(advanced, baseline, strict=True))
+    ratio = gain_again / gain if abs(gain) > TINY else np.nan
+    if min(map(abs, baseline)) <= TINY:
+        return ratio, np.nan
+    return ratio, gain / baseline[0] - gain_again / baseline[1]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.statistics.draws import Floats
+from gainboard.statistics.draws import Floats, Indices
 from gainboard.statistics.means import TINY, pair_count, pair_indices, pieces
 
 MOST_TOPICS = 1_000_000
@@ -245,6 +245,67 @@ def variance_components(scores: Floats) -> VarianceComponents:
         high=high,
         dependability=_share(by_run, (by_topic + residual) / topics),
     )
+
+
+def replicate_components(scores: Floats, groups: Indices, counts: Floats) -> Floats:
+    """Return the variances of systems, topics, systems x topics and replicates, and the mean share: float64 [5, samples].
+
+    `scores` is float64 [rows, topics]: a row is a replicate of the system in `groups` (intp [rows], from 0). It may lack
+    topics (NaN), but each system has a score on each topic. `counts` float64 [topics, samples] says how often a sample
+    has a topic, all samples alike many. The layout is two-way, with replicates nested in its cells. The variance of
+    replicates is the pooled one within cells. The others are by the method of moments from the means of cells, each of
+    which varies by that of replicates, times the mean over cells of 1 / replicates: that is the mean share. So they are
+    unbiased for any numbers of replicates (unweighted means: Searle, Casella and McCulloch, Variance components, 1992,
+    chapter 4). An estimate may be negative. With one system, that of topics has its interaction in it, and the variances
+    of both others are NaN. All are NaN for a sample without two replicates of a cell.
+    """
+    is_scored, systems = ~np.isnan(scores), int(groups.max()) + 1
+    member = (groups == np.arange(systems)[:, np.newaxis]).astype(np.float64)
+    number = member @ is_scored
+    cells = member @ np.where(is_scored, scores, 0.0) / number
+    squares = np.where(is_scored, (scores - cells[groups]) ** 2, 0.0).sum(axis=0)
+    hard, topics = cells.mean(axis=0), counts.sum(axis=0)
+    mean_share = (1 / number).mean(axis=0) @ counts / topics
+    # Centred first, so that sums of squares lose no digits.
+    apart, hard = cells - hard, hard - hard.mean()
+    means = apart.mean(axis=1, keepdims=True)
+    moved = (rest := apart - means) @ counts / topics
+    with np.errstate(divide="ignore", invalid="ignore"):  # nothing to compare: 0 / 0
+        replicates = squares @ counts / ((is_scored.sum(axis=0) - systems) @ counts)
+        residual = ((rest**2).sum(axis=0) @ counts - topics * (moved**2).sum(axis=0)) / ((systems - 1) * (topics - 1))
+        by_system = ((means + moved) ** 2).sum(axis=0) / (systems - 1) - residual / topics
+    by_topic = (hard**2 @ counts - (hard @ counts) ** 2 / topics) / (topics - 1)
+    by_topic -= residual / systems if systems > 1 else replicates * mean_share
+    return np.array([by_system, by_topic, residual - replicates * mean_share, replicates, mean_share])
+
+
+def component_intervals(estimates: Floats, resampled: Floats, topics: int) -> Floats:
+    """Return the ends of the 95 % interval of each variance: float64 [2, ...] from estimates [...] of so many topics.
+
+    `resampled` float64 [..., samples] are the estimates of bootstrap samples. The interval is Student's on the scale of
+    logarithms, by their standard deviation over the samples. Variances are skewed, and percentiles alone hold the true
+    one less often. They are the ends, with 0 for negative ones, where an estimate is not positive.
+    """
+    # Importing SciPy takes longer than the rest of the server together.
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    is_positive = np.minimum(resampled.min(axis=-1), estimates) > 0
+    spread = np.log(np.where(is_positive[..., np.newaxis], resampled, 1.0)).std(axis=-1)
+    half = np.exp(float(stdtrit(topics - 1, 0.975)) * spread)
+    percentiles = np.maximum(np.nanpercentile(resampled, (2.5, 97.5), axis=-1), 0.0)
+    return np.where(is_positive, (estimates / half, estimates * half), percentiles)
+
+
+def replicated_widths(components: Floats, topics: int, times: float = 1) -> tuple[float, float]:
+    """Return the expected widths of the 95 % intervals of a system's mean and of a difference of two, by Student's t.
+
+    They are those of the average system with so many topics, and with so many `times` the replicates. `components` are
+    those of `replicate_components`, float64 [5]; negative ones are 0. The difference of one system alone is NaN.
+    """
+    _, by_topic, interaction, replicates, mean_share = np.maximum(components, 0.0).tolist()
+    noise = replicates * mean_share / times
+    shared = by_topic + (0.0 if math.isnan(interaction) else interaction) + noise
+    return interval_width(topics, shared, 0.05), interval_width(topics, 2 * (interaction + noise), 0.05)
 
 
 def _share(component: float, error: float) -> float:
