@@ -122,7 +122,7 @@ class GainVectors(Analysis[GainVectorsParams, GainVectorsResult]):
     name = "gain-vectors"
     title = "Gain by rank"
     question = "which-runs"
-    needs_judgments = True
+    needs_judgments = by_replicate = True
     summary = "How much each run gains down its ranking, as curves of CG, DCG, nCG and nDCG averaged over the topics."
 
     def __init__(self, matrices: Matrices, params: GainVectorsParams) -> None:

@@ -152,6 +152,10 @@ class Analysis(ABC, Generic[P, R]):
     """
     needs_judgments: ClassVar[bool] = False
     """True for a kind that looks at judgments or rankings, so that a collection of scores has none of its jobs."""
+    by_replicate: ClassVar[bool] = False
+    """True for a kind that reads rankings: each replicate of a system is then a run by itself. To the other kinds a
+    system is one run, whose scores are means of its replicates. `Matrices.replicates` has the scores of each.
+    """
     is_change: ClassVar[bool] = False
     is_offered: ClassVar[bool] = True
     """False for a kind that is in no list, because it is asked for at an address of its own."""
@@ -222,7 +226,7 @@ class Change(Analysis[P, R]):
     the parts could not, because it sees what has been stored in the meantime. Only organisers may ask for it.
     """
 
-    is_change = True
+    is_change = by_replicate = True
 
     @classmethod
     @abstractmethod

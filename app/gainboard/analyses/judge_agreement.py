@@ -315,7 +315,7 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
     name = "judge-agreement"
     title = "Agreement of judgment sets"
     question = "judges"
-    needs_judgments = True
+    needs_judgments = by_replicate = True
     summary = "Whether other judgments, of a second assessor or a language model, label alike and rank the runs alike."
     # 2: pairs have Benjamini and Hochberg's correction; 3: rank-biased overlap has a form for ties
     changes = 3

@@ -241,7 +241,7 @@ class LeaveOneTeamOut(Analysis[LeaveOneTeamOutParams, LeaveOneTeamOutResult]):
     name = "leave-one-team-out"
     title = "Fairness to new systems"
     question = "collection"
-    needs_judgments = True
+    needs_judgments = by_replicate = True
     summary = (
         "What each team would score, had its own documents not been judged: whether the pool is deep enough for others."
     )

@@ -299,7 +299,7 @@ class Pooling(Analysis[PoolParams, PoolResult]):
     question = "collection"
     needs_judgments = True
     summary = "Which documents people should judge, and what a deeper pool would cost."
-    about_runs_alone = True
+    about_runs_alone = by_replicate = True
 
     def __init__(self, matrices: Matrices, params: PoolParams) -> None:
         super().__init__(matrices, params)

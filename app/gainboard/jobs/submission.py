@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -83,7 +83,7 @@ class JobSpec:
     @cached_property
     def matrices(self) -> Matrices:
         """The matrices for the job's analysis. The first use may read runs, so it must be outside of transactions."""
-        return matrices_of(self.workspace, self.data, self.params, self.custom)
+        return matrices_of(self.workspace, self.data, self.params, self.custom, by_replicate=self.kind.by_replicate)
 
 
 def identity(
@@ -98,7 +98,8 @@ def identity(
     # Never in here: who asks, when, and what may change without changing a number, such as titles, phase, policy and
     # limits. Equal requests of two people would be two jobs, and a release would lose every result. Nor the numbers of
     # rows: a collection that is restored elsewhere keeps its uuid, not them.
-    files = [[run.name, run.team, run.sha256] for run in candidates]
+    rows = settled.selection().standing_alone(candidates)
+    files = [[run.name, run.team, run.sha256, *([run.system] if run.system else [])] for run in rows]
     judgments = [*_identify(version), *sorted(_identify(other) for other in others)]
     if kind.is_change:
         # If an old version is published again, organisers may want the order of the replaced one again.
@@ -319,20 +320,29 @@ def narrow_data(
 
 
 def matrices_of(
-    workspace: Workspace, data: JobData, settled: AnyParams, custom: binding.CustomMetrics = binding.NO_CUSTOM
+    workspace: Workspace,
+    data: JobData,
+    settled: AnyParams,
+    custom: binding.CustomMetrics = binding.NO_CUSTOM,
+    *,
+    by_replicate: bool = False,
 ) -> Matrices:
-    """Return the matrices for the request's analysis.
+    """Return the matrices for the request's analysis; with `by_replicate`, each replicate is a run by itself.
 
     This reads runs if identical ones are left out, so it must be outside of transactions.
     """
     drop, version = settled.leaves_out_identical(), data.version
-    left_out = identical_runs(workspace, data.collection, version.whole, data.candidates) if drop else {}
+    rows = settled.selection().standing_alone(data.candidates)
+    rows = [replace(run, system=None) for run in rows] if by_replicate else rows
+    # Equal replicates tell how much a system varies, so none of them is left out.
+    single = [run for run in rows if not run.system]
+    left_out = identical_runs(workspace, data.collection, version.whole, single) if drop else {}
     return Matrices(
         workspace,
         data.collection,
         version.qrels,
         version.topics,
-        [run for run in data.candidates if run.name not in left_out],
+        [run for run in rows if run.name not in left_out],
         settled.selection(),
         data.others,
         left_out,

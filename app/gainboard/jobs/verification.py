@@ -60,7 +60,7 @@ def open_analysis(
         custom = binding.stored_custom_metrics(tx, collection) if binding.names_custom(settled) else binding.NO_CUSTOM
         others = stored_versions(workspace, tx, collection, params.versions().values())
     data = submission.narrow_data(collection, main, others, candidates, params)
-    return kind(submission.matrices_of(workspace, data, params, custom), params)
+    return kind(submission.matrices_of(workspace, data, params, custom, by_replicate=kind.by_replicate), params)
 
 
 def build_result(job: StoredJob, analysis: Analysis[Any, Any], findings: Sequence[Arrays]) -> JobResult:
@@ -83,7 +83,8 @@ def build_result(job: StoredJob, analysis: Analysis[Any, Any], findings: Sequenc
     left_out = [{"run": name, "identical_to": kept} for name, kept in matrices.left_out.items()]
     dropped = {"runs_left_out": left_out} if job.params.get("drop_identical") else {}
     near = {"near_duplicates": near_duplicates(matrices)} if analysis.compares_pairs else {}
-    return kind.result_model.model_validate(head | chosen | uploaded | dropped | near | fields)
+    of_systems = {"replicates": matrices.replicate_names} if matrices.groups is not None else {}
+    return kind.result_model.model_validate(head | chosen | uploaded | dropped | near | of_systems | fields)
 
 
 def environment() -> str:

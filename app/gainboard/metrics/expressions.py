@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, ClassVar, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,7 @@ class BoundMetric:
     metric needs judgments by intent: it is averaged over intents, or defined by intent.
     """
 
+    is_uploaded: ClassVar[bool] = False
     formula: Formula
     settings: tuple[BoundSetting, ...]
     ignored: Sequence[str] = ()

@@ -618,6 +618,23 @@ class RunUploadQuery(TypedDict, total=False):
             metavar="N",
         ),
     ]
+    system: Annotated[
+        str | None,
+        Said(
+            description="The system of which the run is a replicate, such as one seed: a row of the board is the mean "
+            "of a system's replicates. By default, the run is the only one of its system",
+            pattern=SLUG_PATTERN,
+            metavar="SYSTEM",
+        ),
+    ]
+    replicate: Annotated[
+        str | None,
+        Said(
+            description="What tells the run from its system's other replicates, such as a seed",
+            pattern=SLUG_PATTERN,
+            metavar="REPLICATE",
+        ),
+    ]
 
 
 class QrelsUploadQuery(TypedDict, total=False):

@@ -135,6 +135,25 @@ def verdicts(means: Floats, asl: Floats, alpha: float) -> NDArray[np.int8]:
     return np.where(asl < alpha, np.sign(pair_differences(means)), 0).astype(np.int8)
 
 
+def collapse(table: Floats, groups: Indices | None) -> Floats:
+    """Return the scores of systems, each the mean of the replicates that are there: float64 [..., systems, topics].
+
+    `table` is float64 [..., rows, topics], NaN where a replicate has no score. `groups` is intp [rows]: the system of
+    each row, from 0 on and without gaps. A topic without any replicate of a system stays NaN. Each topic counts once in
+    a mean over topics, however many replicates it has, and to draw topics is to draw whole clusters of replicates.
+    `groups` is None if each row is a system: the answer is then the table itself.
+    """
+    if groups is None:
+        return table
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    ordered = table[..., order, :]
+    is_there = ~np.isnan(ordered)
+    count = np.add.reduceat(is_there, starts, axis=-2, dtype=np.intp)
+    sums = np.add.reduceat(np.where(is_there, ordered, 0.0), starts, axis=-2)
+    return np.divide(sums, count, out=np.full(sums.shape, np.nan), where=count > 0)
+
+
 def mean_intervals(scores: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
     """Return the lower and upper ends of Student's t interval for each run's mean score over topics.
 

@@ -242,6 +242,8 @@ class JudgmentSet:
     name: str
     created_at: datetime
     released_at: datetime | None
+    judge: str | None
+    """The judge of whose labels it is a replicate; None if it is the only set of its judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +299,10 @@ class Run:
     pooled: bool
     priority: int | None
     """Its place among the runs of its team, from 1: those with a low number go into pools first."""
+    system: str | None
+    """The system of which it is a replicate, such as one seed; None if it is the only run of its system."""
+    replicate: str | None
+    """What tells it from the system's other replicates, such as a seed."""
     sha256: str
     topic_count: int
     retrieved: int

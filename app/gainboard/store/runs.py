@@ -18,6 +18,7 @@ from sqlalchemy import (
     func,
     insert,
     literal,
+    or_,
     select,
     update,
 )
@@ -89,14 +90,22 @@ def taken(name: str) -> RunExists:
     )
 
 
+def is_of_another_team(tx: Transaction, collection_id: int, system: str, team: str) -> bool:
+    """Return whether a live run of another team has this name, or is a replicate of a system that has it."""
+    here = (table.c.collection_id == collection_id, table.c.withdrawn_at.is_(None), teams.c.name != team)
+    named = or_(table.c.name == system, table.c.system == system)
+    return tx.execute(select(table.c.id).join(teams).where(*here, named).limit(1)).first() is not None
+
+
 def find(tx: Transaction, collection_id: int, name: str) -> Run | None:
     """Return the live run with this name."""
     return find_record(tx, Run, _select().where(table.c.collection_id == collection_id, table.c.name == name))
 
 
-def find_same(tx: Transaction, collection_id: int, team: str, sha256: str) -> Run | None:
-    """Return the team's live run with exactly this content."""
-    return find_record(tx, Run, _SAME, {"collection_id": collection_id, "team": team, "sha256": sha256})
+def find_same(tx: Transaction, collection_id: int, team: str, sha256: str, replicate: str | None = None) -> Run | None:
+    """Return the team's first live run with exactly this content. Two replicates of a system may have the same."""
+    same = list_records(tx, Run, _SAME, {"collection_id": collection_id, "team": team, "sha256": sha256})
+    return next((run for run in same if replicate in (None, run.replicate)), None)
 
 
 def page(

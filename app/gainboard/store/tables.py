@@ -240,6 +240,7 @@ judgment_sets = Table(  # sets of judgments beside the official one
     Column("name", Name, primary_key=True),
     Column("created_at", UtcTime, nullable=False),
     Column("released_at", UtcTime),  # null: only organisers see it
+    Column("judge", Name),  # of whose labels it is a replicate; null: of its own
 )
 
 qrels = Table(
@@ -287,6 +288,9 @@ runs = Table(
     Column("withdrawn_at", UtcTime),
     Column("pruned_at", UtcTime),  # when the content of the withdrawn run was deleted
     Column("priority", Integer),  # among the runs of its team, from 1
+    Column("system", Name),  # of which it is a replicate; null: of its own, called like it
+    Column("replicate", Name),
+    Index("ix_runs_system", "collection_id", "system"),
     # Withdrawn runs keep their rows, and their names may be used again.
     Index(
         "uq_runs_live_name",

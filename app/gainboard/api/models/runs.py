@@ -26,6 +26,14 @@ class RunAnswer(Model):
         None,
         description="Place among the runs of its team, from 1: a pool may take the first runs of each team",
     )
+    system: str | None = Field(
+        None, description="The system of which the run is a replicate", exclude_if=lambda system: system is None
+    )
+    replicate: str | None = Field(
+        None,
+        description="What tells the run from its system's other replicates",
+        exclude_if=lambda replicate: replicate is None,
+    )
     topics: int
     retrieved: int = Field(description="Number of documents, after truncation to the collection's depth")
     unjudged_share: float | None

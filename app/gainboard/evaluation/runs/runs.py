@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import partial
 
@@ -41,6 +41,8 @@ class RunDetails:
     type: str | None = None
     pooled: bool = True
     priority: int | None = None
+    system: str | None = None
+    replicate: str | None = None
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ def _store(
     collection = view.collection
     # A repeated file is answered before window and quotas are checked: it stores nothing, so it may come at any time.
     newest = qrels.find(tx, collection.id)
-    if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
+    if same := runs.find_same(tx, collection.id, team, upload.intake.sha256, details.replicate):
         return _already(upload.warned(describe(workspace, tx, view, same, newest)), details)
     if not view.organises:
         upload_quota.require_window(view, arrived)
@@ -204,6 +206,9 @@ def _store(
     if (newest and newest.id) != (upload.newest and upload.newest.id) or collection.order != upload.order:
         return None
     name = details.name or name_from_tag(upload.file.tag)
+    for system in {name, details.system or name}:
+        if runs.is_of_another_team(tx, collection.id, system, team):
+            raise runs.taken(system)
     blobs.put(tx, content)
     now = workspace.now()
     run = runs.add(
@@ -218,6 +223,8 @@ def _store(
         type=details.type,
         pooled=details.pooled,
         priority=details.priority,
+        system=details.system,
+        replicate=details.replicate,
         sha256=upload.intake.sha256,
         topics=pack_names(upload.file.topics),
         topic_count=len(upload.file.topics),
@@ -235,7 +242,7 @@ def _store(
 def _already(same: SeenRun, details: RunDetails) -> SeenRun:
     """Return the run that the same file created earlier, with a warning if this request asked for something else."""
     run = same.run
-    kept = RunDetails(run.team, run.name, run.description, run.type, run.pooled, run.priority)
+    kept = RunDetails(**{field.name: getattr(run, field.name) for field in fields(RunDetails)})
     wanted = replace(details, team=run.team, name=details.name or run.name)
     if wanted == kept:
         return same

@@ -64,6 +64,8 @@ def _no_formula(rankings: BinaryRankings) -> Value:
 class UploadedMetric(BoundMetric):
     """A metric whose scores were computed elsewhere."""
 
+    is_uploaded = True
+
     def __init__(self, name: str, label: str, direction: Direction) -> None:
         self.direction = direction
         self.metric = _Uploaded(

@@ -16,7 +16,7 @@ from gainboard.evaluation.judgments.versions import JudgedVersion, index_of
 from gainboard.evaluation.runs.join import JudgedTopics, narrow
 from gainboard.evaluation.scoring.binding import NO_CUSTOM, CustomMetrics, customs_of, scale_of, undefined
 from gainboard.evaluation.scoring.scorer import Slice, judged_runs, judged_slices, score_runs
-from gainboard.evaluation.scoring.selection import Means, Selection
+from gainboard.evaluation.scoring.selection import Means, Selection, systems_of
 from gainboard.evaluation.workspace import LRUCache, Workspace
 from gainboard.metrics import BoundMetric, CurvesOfRun, JudgedRun, JudgedRuns, Judgments, mean_of, score_all
 from gainboard.statistics.judging import UNJUDGED
@@ -50,13 +50,15 @@ class Matrices:
         self.workspace = workspace
         self.collection = collection
         self.qrels = version
-        self.candidates = candidates
+        self.rows = candidates
+        self.candidates, self.groups = systems_of(candidates)
+        """The systems, and the system of each of the `rows`, which are their replicates; None if there are none."""
         self.left_out = left_out
         """Maps each run that is no candidate to the candidate to which it is identical, by name."""
         self.custom = custom
         self.chosen = chosen
         """The choice of topics, which are the only ones in `judged` and in `others`; None for all topics."""
-        self.run_count = selection.count(candidates)
+        self.run_count = selection.count(self.candidates)
         self.topics = judged.topics
         self.judgments = judged.judgments
         self._judged = judged
@@ -64,7 +66,9 @@ class Matrices:
         self._selection = selection
         self._others = others
         self._under: dict[VersionName, Matrices] = {}
-        self._tables: LRUCache[str, Floats] = LRUCache(KEPT_BYTES, lambda table: table.nbytes)
+        self._tables: LRUCache[str, tuple[Floats | None, Floats]] = LRUCache(
+            KEPT_BYTES, lambda tables: sum(table.nbytes for table in tables if table is not None)
+        )
 
     def under(self, version: VersionName) -> Matrices:
         """Return the same runs, chosen under this version, over another one of the given versions."""
@@ -82,7 +86,7 @@ class Matrices:
 
             other, same = self._others[version], _SameRuns(self.run_count, places)
             self._under[version] = Matrices(
-                self.workspace, self.collection, other.qrels, other.topics, self.candidates, same, custom=self.custom
+                self.workspace, self.collection, other.qrels, other.topics, self.rows, same, custom=self.custom
             )
         return self._under[version]
 
@@ -122,12 +126,39 @@ class Matrices:
     def marks(self, upto: int | None = None) -> NDArray[np.uint64]:
         """Return a number for each ranking, equal if all metrics score the rankings alike: uint64 [runs, topics].
 
-        With `upto`, only so many ranks count. It is 0 for a topic without a relevant document retrieved.
+        With `upto`, only so many ranks count. It is 0 for a topic without a relevant document retrieved. That of a
+        system is the sum over its replicates, modulo 2**64.
         """
-        table = np.empty((self.run_count, len(self.topics)), np.uint64)
-        for part in self._slices(self.runs):
-            table[part.positions] = part.runs.marks(upto)[part.places]
+        rows, groups = self._rows_of_chosen()
+        table = np.zeros((self.run_count, len(self.topics)), np.uint64)
+        for part in self._slices([self.rows[row] for row in rows]):
+            np.add.at(table, groups[part.positions], part.runs.marks(upto)[part.places])
         return table
+
+    def replicates(self, label: str) -> tuple[Floats, NDArray[np.intp]]:
+        """Return the scores of all replicates of the selected systems, as `collapse` takes them: float64 [rows, topics]
+        and intp [rows], the system of each row among `runs`. A system without replicates has one row.
+
+        Scores are NaN where a replicate has none, or the metric is undefined, and are negated as in `scores`.
+        """
+        rows, groups = self._rows_of_chosen()
+        of_rows, of_systems = self._scored(label)
+        return (of_systems if of_rows is None else of_rows)[rows], groups
+
+    @property
+    def replicate_names(self) -> dict[str, list[str]]:
+        """The names of the replicates of each selected system."""
+        names: dict[str, list[str]] = {run.name: [] for run in self.runs}
+        for row, system in zip(*self._rows_of_chosen(), strict=True):
+            names[self.runs[system].name].append(self.rows[row].name)
+        return names
+
+    def _rows_of_chosen(self) -> tuple[list[int], NDArray[np.intp]]:
+        """Return the rows of the selected systems in their order, and the system of each."""
+        groups = np.arange(len(self.rows)) if self.groups is None else self.groups
+        rows = [np.flatnonzero(groups == place) for place in self._places]
+        numbers = np.repeat(np.arange(len(rows)), [len(some) for some in rows])
+        return [int(row) for some in rows for row in some], numbers
 
     def judged_runs(self) -> Iterator[JudgedRun]:
         """Yield the selected runs, joined with the version."""
@@ -151,11 +182,17 @@ class Matrices:
         return mean_of(self.metric(label), self._all_scores(label))
 
     def _all_scores(self, label: str) -> Floats:
-        def score() -> Floats:
+        return self._scored(label)[1]
+
+    def _scored(self, label: str) -> tuple[Floats | None, Floats]:
+        """Return the scores of all replicates, None if there are none, and those of all systems."""
+
+        def score() -> tuple[Floats | None, Floats]:
             metric = self.metric(label)
-            arrays = score_runs(self.workspace, self.collection, self._version, self.candidates, [metric])
-            table: Floats = arrays.by_topic[0]
-            return -table if metric.is_reversed else table
+            of_rows = score_runs(self.workspace, self.collection, self._version, self.rows, [metric])
+            arrays, sign = of_rows.collapsed([metric], self.groups), -1.0 if metric.is_reversed else 1.0
+            table: Floats = -arrays.by_topic[0] if metric.is_reversed else arrays.by_topic[0]
+            return None if arrays.rows is None else sign * arrays.rows[0], table
 
         return self._tables.get(label, score)
 

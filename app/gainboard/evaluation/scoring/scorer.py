@@ -249,6 +249,7 @@ def score_runs(
     topics = version.topics
     scores = np.empty((len(bound), len(chosen), len(topics.topics)))
     missing = np.zeros(len(chosen), np.int64)
+    lacks = np.zeros(scores.shape[1:], np.bool_) if any(run.system for run in chosen) else None
     uploaded = customs_of(bound)
     for row, metric in uploaded:
         may_take_long()
@@ -269,7 +270,10 @@ def score_runs(
             scores[np.ix_(rows, part.positions)] = score_all(formulas, part.runs, part.places)
         else:
             scores[:, part.positions] = score_all(bound, part.runs, part.places)
-        missing[part.positions] = part.runs.missing[part.places].sum(axis=1)
+        of_part = part.runs.missing[part.places]
+        missing[part.positions] = of_part.sum(axis=1)
+        if lacks is not None:
+            lacks[part.positions] = of_part
     if without := [place for place, run in enumerate(chosen) if not run.has_ranking]:
         # A run with answers alone retrieves nothing, but it has not failed to: it has no score, and not 0.
         scores[np.ix_(rows, without)], missing[without] = np.nan, 0
@@ -280,7 +284,7 @@ def score_runs(
             nowhere[row] = metric.undefined(topics.topics)  # some runs may have no score at all
     else:
         nowhere = undefined(bound, topics)
-    return ScoreArrays(scores, mean_all(bound, scores), nowhere, missing)
+    return ScoreArrays(scores, mean_all(bound, scores), nowhere, missing, lacks)
 
 
 def mean_scores(

@@ -17,6 +17,7 @@ from gainboard.notation.texts import why_left_out
 from gainboard.vocabulary import round_score
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 _TOPICS_NAMED = 10
 
 
@@ -34,6 +35,31 @@ class ScoreArrays:
     means: Floats
     undefined: NDArray[np.bool_]
     topics_missing: NDArray[np.int64]
+    lacks: NDArray[np.bool_] | None = None
+    """The topics that each run lacks, bool [runs, topics], where some run is a replicate."""
+    rows: Floats | None = None
+    """The scores of replicates, float64 [metrics, rows, topics], whose means `by_topic` has; None without replicates."""
+    groups: Indices | None = None
+    """The system of each row, as `collapse` takes it."""
+
+    def collapsed(self, metrics: Sequence[BoundMetric], groups: Indices | None) -> ScoreArrays:
+        """Return the scores of systems, whose replicates are the runs of these arrays.
+
+        A topic that a replicate lacks, but not every replicate of its system, has no score of this replicate, where a
+        run without replicates scores 0. Query variants and generations are rarely of one number on all topics.
+        """
+        if groups is None:
+            return self
+        from gainboard.statistics.means import collapse  # noqa: PLC0415 (see above)
+
+        rows, missing = self.by_topic, self.topics_missing
+        if self.lacks is not None:
+            nowhere = collapse(self.lacks.astype(np.float64), groups) == 1
+            is_computed = np.array([not metric.is_uploaded for metric in metrics])[:, np.newaxis, np.newaxis]
+            rows = np.where(is_computed & self.lacks & ~nowhere[groups], np.nan, rows)
+            missing = np.count_nonzero(nowhere, axis=1)
+        by_topic = collapse(rows, groups)
+        return ScoreArrays(by_topic, mean_all(metrics, by_topic), self.undefined, missing, rows=rows, groups=groups)
 
     @property
     def nbytes(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -45,6 +45,10 @@ class Selection:
         """Return the indexes of the chosen runs among the candidates, in the order of the answer."""
         return list(range(len(candidates)))
 
+    def standing_alone(self, chosen: Sequence[Run]) -> list[Run]:
+        """Return the runs; a replicate that is named, and not its system, without its system."""
+        return list(chosen)
+
 
 @dataclass(frozen=True, slots=True)
 class AllRuns(Selection):
@@ -53,12 +57,22 @@ class AllRuns(Selection):
 
 @dataclass(frozen=True, slots=True)
 class NamedRuns(Selection):
-    """Runs given by name, in the order of the names."""
+    """Runs given by name, in the order of the names. The name of a system stands for all its replicates."""
 
     names: tuple[str, ...]
 
     def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
-        return _named(stored, self.names, collection)
+        of_system: dict[str, list[str]] = {run.system: [] for run in stored if run.system}
+        for run in stored if of_system else ():
+            if (system := run.system or run.name) in of_system:
+                of_system[system].append(run.name)
+        members = [member for name in self.names for member in of_system.get(name, [name])]
+        return self.standing_alone(_named(stored, members, collection))
+
+    def standing_alone(self, chosen: Sequence[Run]) -> list[Run]:
+        named = set(self.names)
+        is_alone = [run.system is not None and run.name in named and run.system not in named for run in chosen]
+        return [replace(run, system=None) if alone else run for run, alone in zip(chosen, is_alone, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +161,21 @@ def _best_first(candidates: Sequence[Run], means: NDArray[np.float64]) -> list[i
     return [place for _, place in rank_by_mean([run.name for run in candidates], means)]
 
 
+def systems_of(chosen: Sequence[Run]) -> tuple[list[Run], NDArray[np.intp] | None]:
+    """Return a record of each system, and the system of each run as `collapse` takes it, in the order of first runs.
+
+    A record is the system's first run under the system's name. Without replicates, these are the runs, and None.
+    """
+    if not any(run.system for run in chosen):
+        return list(chosen), None
+    # Teams are part of it, so that a run of another team that came before is never one of a system's replicates.
+    keys = [(run.team_id, run.system or run.name) for run in chosen]
+    number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    groups = np.array([number[key] for key in keys], np.intp)
+    first = np.unique(groups, return_index=True)[1].tolist()
+    return [replace(chosen[row], name=keys[row][1]) for row in first], groups
+
+
 def visible_runs(
     workspace: Workspace, tx: Transaction, view: View, names: Sequence[str] | None, late: LateShown = "include"
 ) -> list[Run]:
@@ -157,5 +186,5 @@ def visible_runs(
     collection = view.collection
     stored = STORED_RUNS.of(workspace).get((collection.id, collection.revision), lambda: runs.page(tx, collection.id))
     visible = [run for run in stored if view.sees_run(run)]
-    named = visible if names is None else _named(visible, names, collection.name)
+    named = visible if names is None else NamedRuns(tuple(names)).candidates(visible, collection.name)
     return named if late == "include" else [run for run in named if not collection.is_late(run)]
