@@ -9,6 +9,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,26 +48,30 @@ def t_levels(differences: Floats) -> Floats:
     return _levels_of_t(differences.mean(axis=1), differences.std(axis=1, ddof=1), differences.shape[1])
 
 
-def reproduced_levels(original: Floats, reproduced: Floats, is_paired: bool) -> tuple[float, float, float]:
-    """Return the root mean square error, its share of the largest one, and the level of Student's t-test: by topic, or
-    unpaired, where errors are NaN.
+def reproduced_scores(original: Floats, reproduced: Floats, is_paired: bool) -> dict[str, Any]:
+    """Return what is left of scores, float64 [topics] each, by name; NaN where it is undefined.
 
-    Both are float64 [topics], at least two; equally many if they are paired. The largest error is that of the
-    reproduction which misses each original score by the most. It is known of scores in [0, 1] only, else the share is
-    NaN (Breuer et al., SIGIR 2020).
+    `means` are both means, and `change` is their difference as a share of the original one. `rmse` is the root mean
+    square error by topic, if they are paired, and `nrmse` its share of the error of scores at the farther end of [0, 1]
+    (Breuer et al., SIGIR 2020). `asl` is the level of Student's t-test, paired or not.
     """
-    topics, others, unit = len(original), len(reproduced), unit_of(np.append(original, reproduced))
-    if not is_paired:
-        freedom = topics + others - 2
-        squares = topics * original.var() + others * reproduced.var()
-        # As in the paired test, of one difference that has as many topics as there are degrees of freedom, and one.
-        spread = math.sqrt(squares / freedom * (1 / topics + 1 / others) * (freedom + 1))
-        difference = original.mean() - reproduced.mean()
-        return np.nan, np.nan, float(_levels_of_t(difference / unit, np.asarray(spread / unit), freedom + 1))
-    error = math.sqrt(np.square(original - reproduced).mean())
-    is_bounded = original.min() >= 0 and original.max() <= 1
-    largest = math.sqrt(np.square(np.maximum(original, 1 - original)).mean()) if is_bounded else np.nan
-    return error, error / largest, float(t_levels((reproduced - original)[np.newaxis] / unit)[0])
+    if min(topics := (len(original), len(reproduced))) < 2:
+        return {"means": (np.nan, np.nan)} | dict.fromkeys(("change", "rmse", "nrmse", "asl"), np.nan)
+    mean, again = float(original.mean()), float(reproduced.mean())
+    unit, error, largest = unit_of(np.append(original, reproduced)), np.nan, np.nan
+    if is_paired:
+        error = math.sqrt(np.square(original - reproduced).mean())
+        if original.min() >= 0 and original.max() <= 1:
+            largest = math.sqrt(np.square(np.maximum(original, 1 - original)).mean())
+        asl = t_levels((reproduced - original)[np.newaxis] / unit)[0]
+    else:
+        squares = topics[0] * original.var() + topics[1] * reproduced.var()
+        # As of one sample of n differences, which has as many degrees of freedom.
+        n = sum(topics) - 1
+        spread = np.sqrt(squares / (n - 1) * (1 / topics[0] + 1 / topics[1]) * n)
+        asl = _levels_of_t(np.asarray(again - mean) / unit, spread / unit, n)
+    change = (again - mean) / abs(mean) if abs(mean) > TINY * unit else np.nan
+    return {"means": (mean, again), "change": change, "rmse": error, "nrmse": error / largest, "asl": float(asl)}
 
 
 def deciding_topics(differences: Floats, alpha: float) -> Indices:

@@ -306,11 +306,11 @@ def tost_levels(differences: Floats, margin: float) -> Floats:
 
 
 def reproduced_effect(advanced: tuple[float, float], baseline: tuple[float, float]) -> tuple[float, float]:
-    """Return the effect ratio and the delta relative improvement, from the original and the reproduced mean of two runs.
+    """Return the effect ratio and the delta relative improvement, from the original and the reproduced mean of each.
 
-    The first is the reproduced improvement divided by the original one, and the second the original relative one minus
-    the reproduced one (Breuer et al., How to measure the reproducibility of system-oriented IR experiments, SIGIR
-    2020). A number is NaN where the divisor is 0.
+    The ratio is the reproduced improvement divided by the original one. The other number is the original improvement as
+    a share of the baseline, minus the reproduced one (Breuer et al., How to measure the reproducibility of
+    system-oriented IR experiments, SIGIR 2020). A number is NaN where the divisor is 0.
     """
     gain, gain_again = (better - worse for better, worse in zip(advanced, baseline, strict=True))
     ratio = gain_again / gain if abs(gain) > TINY else np.nan

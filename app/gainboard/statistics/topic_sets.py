@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats, Indices
-from gainboard.statistics.means import TINY, pair_count, pair_indices, pieces
+from gainboard.statistics.means import TINY, collapse, pair_count, pair_indices, pieces
 
 MOST_TOPICS = 1_000_000
 """The most topics of a design. Nobody judges more."""
@@ -248,29 +248,26 @@ def variance_components(scores: Floats) -> VarianceComponents:
 
 
 def replicate_components(scores: Floats, groups: Indices, counts: Floats) -> Floats:
-    """Return the variances of systems, topics, systems x topics and replicates, and the mean share: float64 [5, samples].
+    """Return the variances of systems, topics, systems x topics and replicates, and the mean share: [5, samples].
 
-    `scores` is float64 [rows, topics]: a row is a replicate of the system in `groups` (intp [rows], from 0). It may lack
-    topics (NaN), but each system has a score on each topic. `counts` float64 [topics, samples] says how often a sample
-    has a topic, all samples alike many. The layout is two-way, with replicates nested in its cells. The variance of
-    replicates is the pooled one within cells. The others are by the method of moments from the means of cells, each of
-    which varies by that of replicates, times the mean over cells of 1 / replicates: that is the mean share. So they are
-    unbiased for any numbers of replicates (unweighted means: Searle, Casella and McCulloch, Variance components, 1992,
-    chapter 4). An estimate may be negative. With one system, that of topics has its interaction in it, and the variances
-    of both others are NaN. All are NaN for a sample without two replicates of a cell.
+    `scores` [rows, topics] and `groups` are as `collapse` takes them. `counts` float64 [topics, samples] says how often
+    a sample has a topic. That of replicates is pooled within the cells of systems x topics. The others are by the
+    method of moments from the means of cells, which vary by it times 1 / replicates: the mean over cells is the mean
+    share. So all are unbiased for unequal numbers (unweighted means: Searle, Casella and McCulloch, Variance
+    components, 1992, chapter 4), and may be negative. With one system, that of topics contains its interaction, and
+    both others are NaN. All are NaN in a sample without replicates.
     """
     is_scored, systems = ~np.isnan(scores), int(groups.max()) + 1
     member = (groups == np.arange(systems)[:, np.newaxis]).astype(np.float64)
-    number = member @ is_scored
-    cells = member @ np.where(is_scored, scores, 0.0) / number
+    number, cells = member @ is_scored, collapse(scores, groups)
     squares = np.where(is_scored, (scores - cells[groups]) ** 2, 0.0).sum(axis=0)
-    hard, topics = cells.mean(axis=0), counts.sum(axis=0)
-    mean_share = (1 / number).mean(axis=0) @ counts / topics
     # Centred first, so that sums of squares lose no digits.
-    apart, hard = cells - hard, hard - hard.mean()
+    apart, hard = cells - cells.mean(axis=0), cells.mean(axis=0) - cells.mean()
     means = apart.mean(axis=1, keepdims=True)
+    topics = counts.sum(axis=0)
     moved = (rest := apart - means) @ counts / topics
-    with np.errstate(divide="ignore", invalid="ignore"):  # nothing to compare: 0 / 0
+    mean_share = (1 / number).mean(axis=0) @ counts / topics
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 where nothing is there to compare
         replicates = squares @ counts / ((is_scored.sum(axis=0) - systems) @ counts)
         residual = ((rest**2).sum(axis=0) @ counts - topics * (moved**2).sum(axis=0)) / ((systems - 1) * (topics - 1))
         by_system = ((means + moved) ** 2).sum(axis=0) / (systems - 1) - residual / topics
@@ -280,32 +277,33 @@ def replicate_components(scores: Floats, groups: Indices, counts: Floats) -> Flo
 
 
 def component_intervals(estimates: Floats, resampled: Floats, topics: int) -> Floats:
-    """Return the ends of the 95 % interval of each variance: float64 [2, ...] from estimates [...] of so many topics.
+    """Return the ends of 95 % intervals of variances, float64 [2, components], by bootstrap samples of so many topics.
 
-    `resampled` float64 [..., samples] are the estimates of bootstrap samples. The interval is Student's on the scale of
-    logarithms, by their standard deviation over the samples. Variances are skewed, and percentiles alone hold the true
-    one less often. They are the ends, with 0 for negative ones, where an estimate is not positive.
+    From `estimates` [components] and those of samples, `resampled` [components, samples]. Percentiles hold variances,
+    which are skewed, too rarely. So the interval is Student's on the scale of logarithms, by their spread over samples;
+    where an estimate is not positive, it is the percentiles, with 0 for negative ones.
     """
     # Importing SciPy takes longer than the rest of the server together.
     from scipy.special import stdtrit  # noqa: PLC0415
 
-    is_positive = np.minimum(resampled.min(axis=-1), estimates) > 0
-    spread = np.log(np.where(is_positive[..., np.newaxis], resampled, 1.0)).std(axis=-1)
-    half = np.exp(float(stdtrit(topics - 1, 0.975)) * spread)
-    percentiles = np.maximum(np.nanpercentile(resampled, (2.5, 97.5), axis=-1), 0.0)
-    return np.where(is_positive, (estimates / half, estimates * half), percentiles)
+    is_positive = np.minimum(resampled.min(axis=1), estimates) > 0
+    spread = np.log(np.where(is_positive[:, np.newaxis], resampled, 1.0)).std(axis=1)
+    factor = np.exp(float(stdtrit(topics - 1, 0.975)) * spread)
+    percentiles = np.maximum(np.percentile(resampled, (2.5, 97.5), axis=1), 0.0)
+    return np.where(is_positive, (estimates / factor, estimates * factor), percentiles)
 
 
-def replicated_widths(components: Floats, topics: int, times: float = 1) -> tuple[float, float]:
-    """Return the expected widths of the 95 % intervals of a system's mean and of a difference of two, by Student's t.
-
-    They are those of the average system with so many topics, and with so many `times` the replicates. `components` are
-    those of `replicate_components`, float64 [5]; negative ones are 0. The difference of one system alone is NaN.
+def replicated_widths(components: Floats, topics: int) -> tuple[list[float], ...]:
+    """Return the expected widths of Student's 95 % intervals of a system's mean, and of the difference of two: each as
+    it is, with twice the topics, and with twice the replicates. `components` float64 [5] are of `replicate_components`.
     """
     _, by_topic, interaction, replicates, mean_share = np.maximum(components, 0.0).tolist()
-    noise = replicates * mean_share / times
-    shared = by_topic + (0.0 if math.isnan(interaction) else interaction) + noise
-    return interval_width(topics, shared, 0.05), interval_width(topics, 2 * (interaction + noise), 0.05)
+    noise = replicates * mean_share
+    designs = ((topics, noise), (2 * topics, noise), (topics, noise / 2))
+    # That of topics contains its interaction where there is one system alone.
+    own = by_topic + (0.0 if math.isnan(interaction) else interaction)
+    means = [interval_width(number, own + left, 0.05) for number, left in designs]
+    return means, [interval_width(number, 2 * (interaction + left), 0.05) for number, left in designs]
 
 
 def _share(component: float, error: float) -> float:

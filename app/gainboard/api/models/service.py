@@ -191,6 +191,11 @@ class DesignRequest(JsonBody):
     difference_variance: float | None = Field(
         None, description="Variance of the differences of two runs by topic; twice `variance` if that is given"
     )
+    noise: float | None = Field(
+        None,
+        description="Variance of replicates within a system and topic, as a job of kind `noise` reports it, divided by "
+        "their number. The other variance is then that of means without this noise",
+    )
     runs: int | None = Field(None, description="Number of runs that are compared; two by default with `detect`")
     alpha: float = Field(0.05, description="Significance level")
     power: float | None = Field(

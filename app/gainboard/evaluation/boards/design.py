@@ -44,7 +44,13 @@ OPTIONAL: dict[DesignMethod, tuple[str, ...]] = {
 POWER = 0.8
 MOST_RUNS, MOST_FREEDOM = 10_000, 10**9
 _SIZES, _VARIANCES = (1e-6, 1e6), (1e-12, 1e12)
-_RANGES = {"difference": _SIZES, "width": _SIZES, "variance": _VARIANCES, "difference_variance": _VARIANCES}
+_RANGES = {
+    "difference": _SIZES,
+    "width": _SIZES,
+    "variance": _VARIANCES,
+    "difference_variance": _VARIANCES,
+    "noise": _VARIANCES,
+}
 _RANGES |= {"correlation": (0.0, 1.0)}
 _LEAST_TOPICS = {"interval": LEAST_TRUSTED + LEAST_OTHERS, "detect": LEAST_DETECTING}
 _EXAMPLES = {"difference": "0.1", "width": "0.2", "runs": "10", "topics": "50"}
@@ -80,6 +86,7 @@ class DesignQuestion:
     width: float | None = None
     variance: float | None = None
     difference_variance: float | None = None
+    noise: float | None = None
     runs: int | None = None
     alpha: float = 0.05
     power: float | None = None
@@ -185,7 +192,7 @@ def _variance(question: DesignQuestion) -> float:
     """Return the variance that the method takes. That of a paired difference is twice that of scores (Sakai 2016)."""
     of_scores, of_differences = question.variance, question.difference_variance
     if question.method == "anova":
-        if of_differences is not None:
+        if of_differences is not None or question.noise is not None:
             message = "The method anova takes the variance of scores within runs. Give `variance` instead."
             raise _refuse("difference_variance", "not-used", message)
         if of_scores is None:
@@ -194,7 +201,8 @@ def _variance(question: DesignQuestion) -> float:
     if (of_scores is None) == (of_differences is None):
         message = "Give one of `variance`, of scores within runs, and `difference_variance`, of two runs' differences."
         raise _refuse("variance", "missing" if of_scores is None else "ambiguous", message)
-    return of_differences if of_scores is None else 2 * of_scores  # type: ignore[return-value]
+    # Both runs vary with their replicates.
+    return (of_differences or 2 * (of_scores or 0.0)) + 2 * (question.noise or 0.0)
 
 
 def _refuse(name: str, code: str, message: str) -> InvalidRequest:
