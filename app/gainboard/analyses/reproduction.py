@@ -40,15 +40,14 @@ class ReproductionParams(MetricsParams):
     are scored under other judgments, such as those of a later snapshot. Another collection is a judgment set of this
     one, with runs on its topics, or its scores are uploaded, and the metric is `custom:NAME`.
 
-    `effect_ratio` is mean(a' - b') / mean(a - b): 1 is perfect, and 0 or less says that no improvement is left.
-    `delta_relative_improvement` is (mean a - mean b) / mean b minus the same of a' and b': 0 is perfect. `change` is
-    (mean a' - mean a) / mean a. Between snapshots, this is LongEval's change of a system, and the delta relative
-    improvement is its change relative to the pivot b. `rmse` is the root of mean (a - a')^2, and `nrmse` its share of
-    the largest one that scores in [0, 1] allow (Breuer et al., SIGIR 2020).
+    `effect_ratio` is mean(a' - b') / mean(a - b), and 1 is perfect. `delta_relative_improvement` is (mean a - mean b) /
+    mean b minus the same of a' and b', and 0 is perfect. `change` is (mean a' - mean a) / mean a. Between snapshots,
+    this is LongEval's change of a system, and the delta relative improvement that relative to the pivot b. `rmse` is
+    the root of mean (a - a')^2, and `nrmse` its share of the largest one in [0, 1] (Breuer et al., SIGIR 2020).
 
-    If a run has scores on the same topics on both sides, these are compared topic by topic, with the paired t-test;
-    `topics` may choose them. If not, there is no error by topic, and Student's test is unpaired. A small level says
-    that scores differ; a large one does not say that they are alike.
+    A run with scores on the same topics on both sides is compared topic by topic, with the paired t-test; `topics` may
+    choose them. On other topics there is no error, and Student's test is unpaired. A small level says that scores
+    differ; a large one does not say that they are alike.
     """
 
     pairs: Annotated[list[ReproducedPair], Field(min_length=1, max_length=100)] = Field(

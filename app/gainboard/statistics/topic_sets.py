@@ -255,7 +255,7 @@ def replicate_components(scores: Floats, groups: Indices, counts: Floats) -> Flo
     method of moments from the means of cells, which vary by it times 1 / replicates: the mean over cells is the mean
     share. So all are unbiased for unequal numbers (unweighted means: Searle, Casella and McCulloch, Variance
     components, 1992, chapter 4), and may be negative. With one system, that of topics contains its interaction, and
-    both others are NaN. All are NaN in a sample without replicates.
+    both others are NaN. Replicates and interaction are NaN in a sample without replicates.
     """
     is_scored, systems = ~np.isnan(scores), int(groups.max()) + 1
     member = (groups == np.arange(systems)[:, np.newaxis]).astype(np.float64)

@@ -55,8 +55,8 @@ class Compared:
     noise: Annotated[
         float | None,
         Option(
-            "the variance of replicates and their number, as a job of kind noise reports it; the other variance is then "
-            "that without replicates",
+            "the variance of replicates and their number, as a job of kind noise reports it; the other variance is "
+            "then that without replicates",
             metavar="V/REPLICATES",
             read=_read_noise,
         ),
