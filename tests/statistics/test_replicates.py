@@ -19,7 +19,7 @@ def test_a_systems_score_is_the_mean_of_the_replicates_that_are_there():
     systems = collapse(table, GROUPS)
     for system in range(3):
         for topic in range(table.shape[1]):
-            there = [x for x in table[GROUPS == system, topic].tolist() if x == x]
+            there = [x for x in table[system == GROUPS, topic].tolist() if x == x]
             expected = sum(there) / len(there) if there else np.nan
             np.testing.assert_allclose(systems[system, topic], expected, rtol=1e-15)
     assert np.argwhere(np.isnan(systems)).tolist() == [[2, 2]]

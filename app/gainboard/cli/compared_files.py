@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Self
 from gainboard.cli.command import Argument, Option
 from gainboard.cli.files import RUN_FILES, Reading, open_counted, short_names, unpacked
 from gainboard.cli.loading import ScoreFiles
-from gainboard.cli.options import STANDARD_INPUT
+from gainboard.cli.options import REPLICATES, STANDARD_INPUT
 from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, format_table
 from gainboard.cli.scored_files import FilesToScore, ScoredFile, ScoredFiles, list_refused, named_for_paper
@@ -54,6 +54,7 @@ class FilesToCompare(FilesToScore):
         Argument("run files or folders of them; with --scores, systems", metavar="RUN_FILE"),
         RUN_FILES,
     ] = ()
+    replicates: Annotated[str | None, REPLICATES] = None
     of_scores: ScoreFiles
 
     def with_systems(self) -> Self:

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, cast
 
 from gainboard.cli.command import Option, Told, refuse
 from gainboard.cli.connecting import OneCollection, tell_of_refusal
-from gainboard.cli.options import read_version
+from gainboard.cli.options import REPLICATES, read_version
 from gainboard.cli.printing import fault_lines, list_faults, printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
 from gainboard.errors import BadInput, BadSetting, FaultyFile, TooLarge
-from gainboard.notation.sources import NamedRun, Source, as_qrels, name_runs, run_name
+from gainboard.notation.sources import NamedRun, Source, as_qrels, name_runs, run_name, split_replicate
 from gainboard.notation.texts import read_number, without_signs
 from gainboard.vocabulary import OFFICIAL, Direction, Stray
 
@@ -58,7 +58,7 @@ _scores = partial(Option, group="scores that were computed elsewhere")
 def _read_columns(text: str) -> Mapping[str, str]:
     """Read `system=NAME,topic=NAME`, for argparse."""
     pairs = [pair.split("=", 1) for pair in text.split(",")]
-    if any(len(pair) < 2 or pair[0] not in ("system", "topic", "metric", "value") for pair in pairs):
+    if any(len(pair) < 2 or pair[0] not in ("system", "topic", "metric", "value", "replicate") for pair in pairs):
         refuse(f"{text!r} does not name columns. Write for example system=model,topic=question,value=accuracy")
     return dict(pairs)
 
@@ -93,7 +93,7 @@ class ScoreFiles:
     score_columns: Annotated[
         Mapping[str, str] | None,
         _scores(
-            "the columns of a CSV: system=NAME,topic=NAME,metric=NAME,value=NAME (default: by their names)",
+            "the columns of a CSV: system=NAME,topic=NAME,metric=NAME,value=NAME,replicate=NAME (default: by name)",
             metavar="COLUMNS",
             read=_read_columns,
         ),
@@ -156,8 +156,12 @@ class ScoreFiles:
         with LocalGainboard(data, for_browsers=for_browsers) as gainboard:
             gainboard.create_collection(collection, kind="scores")
             for name, table in zip(names, file.scores.values(), strict=True):
-                rows = zip(file.systems, table.tolist(), strict=True)
-                lines = [csv_line(("system", *file.topics)), *(csv_line((system, *row)) for system, row in rows)]
+                names_of_rows = [file.replicates.get(system, (system, "")) for system in file.systems]
+                rows = zip(names_of_rows, table.tolist(), strict=True)
+                lines = [
+                    csv_line(("system", "replicate", *file.topics)),
+                    *(csv_line((*name, *row)) for name, row in rows),
+                ]
                 text = "".join(lines).encode()
                 gainboard.put_score_matrix(collection, name, text, direction=self.direction, missing=missing)
             yield gainboard
@@ -169,6 +173,7 @@ class CampaignOrFiles(OneCollection):
 
     qrels: Annotated[str | None, QRELS] = None
     runs: Annotated[Sequence[str], RUNS] = ()
+    replicates: Annotated[str | None, REPLICATES] = None
     of_scores: ScoreFiles = field(default_factory=ScoreFiles)
     corrected_by: str | None = None
     """A file of judgments on some of the topics, which becomes another judgment set (see `set_name`)."""
@@ -207,7 +212,8 @@ class CampaignOrFiles(OneCollection):
             return
         if self.qrels is None:
             raise BadSetting("Give both --qrels and --runs, or neither: then a collection of a server is meant.")
-        with loaded(self.collection, self.qrels, self.runs, trusted=self.corrected_by) as gainboard:
+        files = (self.collection, self.qrels, self.runs)
+        with loaded(*files, trusted=self.corrected_by, sign=self.replicates) as gainboard:
             yield gainboard
 
 
@@ -220,6 +226,7 @@ def loaded(
     *,
     trusted: str | None = None,
     for_browsers: bool = False,
+    sign: str | None = None,
 ) -> Iterator[LocalGainboard]:
     """Start a service with a collection of these files, and end it. Its database is temporary, or in the folder `data`.
 
@@ -233,6 +240,10 @@ def loaded(
 
     with tempfile.TemporaryDirectory(prefix="gainboard-") as unpacked:
         named = _find_runs(runs, Path(unpacked))
+        for number, run in enumerate(named):
+            system, replicate = split_replicate(run.name, sign)
+            team = system if run.team == run.name else run.team
+            named[number] = replace(run, team=team, system=system, replicate=replicate) if replicate else run
         judgments = as_qrels(qrels)  # a dataset's are read once
         for file in ([Path(judgments)] if isinstance(judgments, str) else []) + [
             cast(Path, run.table) for run in named
@@ -315,7 +326,10 @@ def _find_runs(names: Sequence[str], unpacked: Path) -> list[NamedRun]:
         files = {row.file for row in rows}
         listed = name_runs([{row.name or run_name(Path(row.file)): Path(row.file)} for row in rows])
         runs = [run for run in runs if str(run.table) not in files]
-        runs += [replace(run, team=row.team or run.team) for run, row in zip(listed, rows, strict=True)]
+        runs += [
+            replace(run, team=row.team or row.system or run.team, system=row.system, replicate=row.replicate)
+            for run, row in zip(listed, rows, strict=True)
+        ]
     if not runs:
         raise BadSetting("No run is named. Name files, folders or archives of runs.")
     return runs

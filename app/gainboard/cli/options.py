@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from gainboard.cli.command import Option, Several, count, parameter_options, refuse
 from gainboard.errors import BadSetting
@@ -125,5 +125,6 @@ def metric_option(default: str) -> Option:
 
 
 Metrics = Annotated[Sequence[str], metric_option("those of the collection")]
+REPLICATES: Final = Option("with @, runs named bm25@1 and bm25@2 are replicates of the system bm25", metavar="SIGN")
 TOOL = Option("the tool whose names -m uses: each means what that tool computes (default: gainboard)")
 Defaults = Annotated[Mapping[str, str], Several(partial(parameter_options, several=False))]

@@ -36,7 +36,7 @@ from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable, rank_by
 from gainboard.evaluation.scoring.ties import RunTies, TiedScores, as_json, refuse_by_intent, tied_scores
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, notes_on_names, score_all
-from gainboard.notation.sources import as_utf8
+from gainboard.notation.sources import as_utf8, split_replicate
 from gainboard.notation.texts import order_topics, warning_lines
 from gainboard.trec import FileWarning, QrelsFile
 from gainboard.vocabulary import TiesAsked
@@ -74,6 +74,8 @@ class ScoredFile(NamedTuple):
     means: Floats
     ties: tuple[RunTies, TiedScores] | None = None
     """The ties, and scores under other orders of them, if these are asked for."""
+    lacks: NDArray[np.bool_] | None = None
+    """Whether it lacks a topic: [topics]."""
 
 
 class RefusedFile(NamedTuple):
@@ -104,8 +106,8 @@ class FileScoring:
         assert file.joined is not None
         runs = JudgedRuns.of([file.joined.run], self.index.topics.judgments)
         scores = score_all(self.metrics, runs)[:, 0]
-        missing = int(np.count_nonzero(runs.missing))
-        return ScoredFile(file.tag, warnings, missing, scores, mean_all(self.metrics, scores), ties)
+        missing, means = int(np.count_nonzero(runs.missing)), mean_all(self.metrics, scores)
+        return ScoredFile(file.tag, warnings, missing, scores, means, ties, runs.missing[0])
 
     def _read(self, name: str, count: Count) -> tuple[RunFile, tuple[RunTies, TiedScores] | None]:
         if self.ties is None:
@@ -183,6 +185,19 @@ class ScoredFiles(ScoreTable):
             refused=refused,
             per_topic=per_topic,
         )
+
+    def by_system(self, sign: str | None) -> ScoredFiles:
+        """Return the scores of systems, whose replicates the runs are, by the sign in their names."""
+        if sign is None:
+            return self
+        systems = [split_replicate(name, sign)[0] for name in self.names]
+        names = list(dict.fromkeys(systems))
+        lacks = np.array([run.lacks for run in self.runs], np.bool_)
+        groups = np.array([names.index(system) for system in systems], np.intp)
+        arrays = replace(self.arrays, lacks=lacks).collapsed(self.metrics, groups)
+        columns = (arrays.topics_missing.tolist(), arrays.by_topic.swapaxes(0, 1), arrays.means.T)
+        runs = [ScoredFile(name, (), *values) for name, *values in zip(names, *columns, strict=True)]
+        return replace(self, names=names, files=names, arrays=arrays, runs=runs)
 
     def best_first(self, label: str) -> ScoredFiles:
         """Return the same with the runs sorted by their means under one of the metrics, equal means by name."""

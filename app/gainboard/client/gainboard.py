@@ -34,6 +34,7 @@ from gainboard.client.instance import InstanceCalls
 from gainboard.client.jobs import AsyncJob, AsyncReport, Job, Report, WorkCalls
 from gainboard.client.runs import RunCalls, ScoreCalls
 from gainboard.errors import BadInput
+from gainboard.notation.queries import RunUploadQuery
 from gainboard.notation.sources import NamedRun, Source, Table, as_qrels, as_run, name_runs
 
 TIMEOUT = 120.0
@@ -145,7 +146,8 @@ class LocalGainboard(Gainboard):
 
         def submit(run: NamedRun) -> str | Problem | BadInput | OSError:
             try:
-                return self.submit(collection, as_run(run.table, run.name), team=run.team, name=run.name).name
+                of = RunUploadQuery(team=run.team, name=run.name, system=run.system, replicate=run.replicate)
+                return self.submit(collection, as_run(run.table, run.name), **of).name
             except (Problem, BadInput, OSError) as error:
                 return error
 

@@ -138,7 +138,8 @@ class Folder:
             (_, *topics), *rows = csv.reader(io.StringIO(body.decode(), newline=""), strict=True)
             names = [row[0] for row in rows]
             # A score may be missing where the matrix says so.
-            gap = {"": math.nan} if frozen.missing == LEAVE_OUT else {}
+            has_gaps = frozen.missing == LEAVE_OUT or any(run.system for run in self.document.runs)
+            gap = {"": math.nan} if has_gaps else {}
             scores = np.array([[gap.get(cell) or read_number(cell) for cell in row[1:]] for row in rows], np.float64)
         except (ValueError, csv.Error, IndexError) as error:
             raise unusable(f"{path} is no score matrix: {error}") from error
@@ -315,7 +316,8 @@ def read_results(
             frozen.version,
             frozen.engine_version,
         )
-        if said != named or not set(read.runs) <= set(frozen.runs):
+        members = {run for some in (read.replicates or {}).values() for run in some} or set(read.runs)
+        if said != named or not members <= set(frozen.runs):
             raise unusable(f"{path} is about something else than {DOCUMENT} says")
         yield FolderResult(frozen, kind, body, read, folder.read_pairs(frozen.id, read))
 

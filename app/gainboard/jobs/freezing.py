@@ -219,6 +219,7 @@ def _describe_rows(tx: Transaction, collection: records.Collection, held: Held) 
         "runs": [
             {name: getattr(run, name) for name in OF_RUN}
             | {"late": collection.is_late(run), "metadata_sha256": beside.get(run.id)}
+            | ({"system": run.system, "replicate": run.replicate} if run.system else {})
             for run in held.runs
         ],
         "score_matrices": [matrix_as_json(tx, matrix) for matrix in held.matrices],

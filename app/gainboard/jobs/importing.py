@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from tempfile import SpooledTemporaryFile, TemporaryFile
 from typing import Any, BinaryIO, cast
@@ -35,13 +35,14 @@ from gainboard.evaluation.judgments.topic_groups import put_group
 from gainboard.evaluation.releases.document import (
     Archived,
     FrozenJudgments,
+    FrozenRun,
     FrozenScores,
 )
 from gainboard.evaluation.runs import run_properties, runs
 from gainboard.evaluation.runs.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.runs.run_files import NO_LIMITS
 from gainboard.evaluation.runs.runs import RunDetails
-from gainboard.evaluation.scoring.systems import add_systems, publish_topics, read_topics_file
+from gainboard.evaluation.scoring.systems import Replicates, add_systems, publish_topics, read_topics_file
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs import folder_results
 from gainboard.store import blobs, imports, jobs, records, releases, reports, score_matrices
@@ -203,8 +204,7 @@ class Importing:
         settings = self.document.settings
         if collection.has_scores_alone:
             with self.workspace.database.writing() as tx:
-                systems = {run.name: run.tag for run in self.document.runs}
-                add_systems(tx, collection, systems, self.workspace.now())
+                add_systems(tx, collection, *_systems(self.document.runs), self.workspace.now())
             self._put_groups(collection)
             return
         with self.workspace.database.writing() as tx:
@@ -214,9 +214,9 @@ class Importing:
             self.require_client()
             if run.sha256 == records.NO_RANKING:  # it has answers alone, whose scores are in matrices
                 with self.workspace.database.writing() as tx:
-                    add_systems(tx, collection, {run.name: run.tag}, self.workspace.now(), run.team)
+                    add_systems(tx, collection, *_systems([run]), self.workspace.now(), run.team)
                 continue
-            details = RunDetails(run.team, run.name, run.description, run.type, run.pooled, run.priority)
+            details = RunDetails(**{field.name: getattr(run, field.name) for field in fields(RunDetails)})
             path, beside = f"data/runs/{run.name}.txt", f"data/runs/{run.name}.ir_metadata.yml"
             with self._opened(path) as file:
                 stored_run = runs.submit(self.workspace, self.importer, collection.name, Body(file), details).run
@@ -367,3 +367,10 @@ class Importing:
             if judgments != OFFICIAL:
                 imports.set_released(tx, collection.id, judgments, folder_results.time_of(in_order[0].published_at))
         return by_name
+
+
+def _systems(frozen: Sequence[FrozenRun]) -> tuple[dict[str, str], Replicates]:
+    """Return what `add_systems` takes of the runs without a file."""
+    return {run.name: run.tag for run in frozen}, {
+        run.name: (run.system, run.replicate) for run in frozen if run.system is not None
+    }

@@ -48,6 +48,8 @@ class NamedRun:
     name: str
     team: str
     table: Table
+    system: str | None = None
+    replicate: str | None = None
 
 
 def name_runs(sources: Iterable[Any]) -> list[NamedRun]:
@@ -119,6 +121,15 @@ def run_name(path: Path) -> str:
     """Return the name of a run's file without folders and suffixes."""
     name = path.name.removesuffix(".gz").removesuffix(".zst")
     return name.removesuffix(".txt").removesuffix(".run")
+
+
+def split_replicate(name: str, sign: str | None) -> tuple[str, str | None]:
+    """Return the system and the replicate of a run that is named `SYSTEM@REPLICATE`; `sign` is what stands for `@`.
+
+    A name without the sign, or with nothing beside it, is that of a system.
+    """
+    system, _, replicate = name.rpartition(sign) if sign else ("", "", "")
+    return (system, replicate) if system and replicate else (name, None)
 
 
 def find_described_run(path: Path) -> str | None:

@@ -151,7 +151,8 @@ def collapse(table: Floats, groups: Indices | None) -> Floats:
     is_there = ~np.isnan(ordered)
     count = np.add.reduceat(is_there, starts, axis=-2, dtype=np.intp)
     sums = np.add.reduceat(np.where(is_there, ordered, 0.0), starts, axis=-2)
-    return np.divide(sums, count, out=np.full(sums.shape, np.nan), where=count > 0)
+    means: Floats = np.divide(sums, count, out=np.full(sums.shape, np.nan), where=count > 0)
+    return means
 
 
 def mean_intervals(scores: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:

@@ -47,6 +47,7 @@ NAMES: Final[Mapping[str, Sequence[str]]] = {
     ),
     "metric": ("metric", "measure"),
     "value": ("value", "score", "main_score"),
+    "replicate": ("replicate",),
 }
 """The names of columns in files of scores, the surest first, and what the columns have."""
 _NUMBERED: Final = re.compile(r"(.*?[^0-9])[0-9]+")
@@ -69,10 +70,18 @@ class ScoreGrid:
     def __init__(self, faults: Faults, name: str | None, measure: str | None) -> None:
         self.faults, self.notes, self.name, self.measure = faults, list[str](), name, measure
         self.systems, self.topics, self.metrics = dict[str, int](), dict[str, int](), dict[str, int]()
+        self.replicates = dict[str, tuple[str, str]]()
         self._index: tuple[dict[str, int], ...] = ({}, {}, {})
         # float64 and int32 [metrics, systems, topics], with room for more. Line 0 means that there is no score.
         self._scores, self._lines = np.empty((0, 0, 0)), np.empty((0, 0, 0), np.int32)
         self._waiting: list[tuple[int, int, int, str, int]] = []
+
+    def name_row(self, system: str, replicate: str) -> str:
+        """Return the name of a replicate among `systems`, such as `bm25@1`; without a replicate, that of the system."""
+        row = f"{system}@{replicate}" if replicate else system
+        if replicate:
+            self.replicates[row] = system, replicate
+        return row
 
     def add(self, system: str, topic: str, metric: str, token: str, line: int = 0) -> None:
         """Add a score, or note the fault of its line. An empty token is a missing score, and a mean is left out."""
@@ -202,6 +211,10 @@ def read_csv(text: Text, limits: FileLimits, grid: ScoreGrid, columns: Mapping[s
             problem = f"there is no column {quoted(columns[role])} for the {role}. The header is "
             grid.faults.add("bad-header", problem + quoted(",".join(names)), number)
             return
+    if "system" in at and (beside := at.pop("replicate", None)) is not None:
+        rows = _rows_of_replicates(rows, len(names), at["system"], beside, grid)
+        names, header = names[:beside] + names[beside + 1 :], header[:beside] + header[beside + 1 :]
+        at = {role: place - (place > beside) for role, place in at.items()}
     metrics = {header.index(column): column for column in header if column} if {"system", "topic"} <= at.keys() else {}
     for role in at:
         metrics.pop(at[role], None)
@@ -227,6 +240,15 @@ def read_csv(text: Text, limits: FileLimits, grid: ScoreGrid, columns: Mapping[s
         grid.faults.add("bad-header", problem, number)
     else:
         _read_wide(rows, number, names, grid)
+
+
+def _rows_of_replicates(
+    rows: Iterator[tuple[int, list[str]]], width: int, system: int, replicate: int, grid: ScoreGrid
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows without the column of replicates, each with the name of its row in that of systems."""
+    for number, row in _rows_of_width(rows, width, grid):
+        row[system] = grid.name_row(row[system], row[replicate])
+        yield number, row[:replicate] + row[replicate + 1 :]
 
 
 def _read_wide(rows: Iterator[tuple[int, list[str]]], number: int, names: list[str], grid: ScoreGrid) -> None:
@@ -410,7 +432,8 @@ def _add_record(record: Mapping[str, Any], grid: ScoreGrid, line: int = 0) -> No
         )
         grid.faults.add("bad-json", problem, line)
     elif grid.measure in (None, metric):
-        grid.add(str(found["system"]), str(found["topic"]), metric, _token(found["value"]), line)
+        row = grid.name_row(str(found["system"]), "" if found["replicate"] is None else str(found["replicate"]))
+        grid.add(row, str(found["topic"]), metric, _token(found["value"]), line)
 
 
 def _members(value: object) -> dict[str, Any]:

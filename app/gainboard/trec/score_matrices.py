@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final, Literal, TypeAlias
 
@@ -45,6 +45,8 @@ class ScoresFile:
     topics: list[str]
     scores: Mapping[str, NDArray[np.float64]]
     notes: list[str]
+    replicates: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """The system, and what tells its replicates apart, of each of `systems` that is a replicate."""
 
 
 def read_scores(
@@ -70,7 +72,8 @@ def read_scores(
         grid.faults.add("empty-file", f"The file has no scores {which}".rstrip())
     if grid.faults:
         raise grid.faults.error()
-    return ScoresFile(list(grid.systems), [names[topic] for topic in order], scores, list(dict.fromkeys(grid.notes)))
+    in_order, notes = [names[topic] for topic in order], list(dict.fromkeys(grid.notes))
+    return ScoresFile(list(grid.systems), in_order, scores, notes, grid.replicates)
 
 
 def _read(
@@ -168,6 +171,8 @@ class MatrixFile:
     scores: NDArray[np.float64]
     filled: int
     dropped: list[str]
+    replicates: Mapping[str, tuple[str, str]]
+    """As in `ScoresFile`, of rows."""
 
 
 def read_score_matrix(
@@ -199,7 +204,11 @@ def read_score_matrix(
             line = grid.line_of(first or "", int(rows[row]), int(columns[column]))
             problem = f"the score {value!r} is not in the range from {low!r} to {high!r}: run {quoted(run)}, topic "
             faults.add("out-of-range", problem + quoted(topic), line, topic=topic.encode())
-    is_missing = np.isnan(scores)
+    is_missing, of_system = np.isnan(scores), dict[str, list[int]]()
+    for place, row in enumerate(rows.tolist()):
+        of_system.setdefault(grid.replicates.get(runs[row], (runs[row], ""))[0], []).append(place)
+    for places in of_system.values() if grid.replicates else ():
+        is_missing[places] &= is_missing[places].all(axis=0)  # a system may have fewer replicates on some topics
     if is_missing.all() and not faults:
         faults.add("empty-file", "The file has no scores")
     for row, column in np.argwhere(is_missing).tolist() if expected.missing is None else ():
@@ -223,4 +232,5 @@ def read_score_matrix(
         np.ascontiguousarray(scores[:, ~is_dropped]),
         0 if is_dropped.any() else int(is_missing.sum()),
         left[is_dropped].tolist(),
+        grid.replicates,
     )

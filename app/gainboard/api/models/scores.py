@@ -124,6 +124,17 @@ class GroupColumn(ChosenGroup):
     topics_scored: dict[str, int] = Field(description="Number of topics in the mean, by label")
 
 
+class ReplicateOfRow(Model):
+    """A replicate of a system: a run, or a row of a score matrix."""
+
+    name: str
+    replicate: str | None = Field(description="What tells it from the others, such as a seed")
+    mean: dict[str, float | None]
+    topics_missing: int | None = Field(
+        description="Topics on which other replicates of the system alone have a score; null if scores are rationed"
+    )
+
+
 class LeaderboardRow(Model):
     """One run. Runs with equal means share a rank; runs without a mean come last."""
 
@@ -153,6 +164,9 @@ class LeaderboardRow(Model):
     )
     uncorrected: dict[str, float | None] = Field(
         {}, description="With `corrected_by=`: the means under the judgments of the board alone, over the same topics"
+    )
+    replicates: list[ReplicateOfRow] | None = Field(
+        None, description="The replicates of a system: on each topic, its score is the mean of theirs"
     )
 
 

@@ -13,6 +13,7 @@ from gainboard.cli.progress import has_colours
 from gainboard.cli.scored_files import ScoredFiles, score_files
 from gainboard.errors import BadSetting
 from gainboard.evaluation.boards.pair_statistics import compare_pairs, pair_up
+from gainboard.notation.sources import split_replicate
 from gainboard.notation.texts import read_number
 
 
@@ -84,6 +85,10 @@ def compare(
         return 1
     # Files with faults make no pairs.
     is_alone, kept = not kept, [file for file in kept if file in scored.files]
+    if files.replicates:
+        of_file = dict(zip(scored.files, scored.names, strict=True))
+        scored = scored.by_system(files.replicates)
+        kept = list(dict.fromkeys(split_replicate(of_file[file], files.replicates)[0] for file in kept))
     pairs = pair_up(scored.files, kept) if kept or (is_alone and len(scored.files) == 2) else []
     if not pairs:
         return 1

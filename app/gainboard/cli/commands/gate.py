@@ -77,7 +77,9 @@ def gate(
         raise Misuse("give --margin, or --write-baseline FILE")
     files = files.with_systems()
     others = [other for other in (at.named, baseline, write_baseline, files.of_scores.scores) if other]
-    if len(files.runs) != (1 if others else 2) or len(others) > 1:
+    wanted = 1 if others else 2
+    is_right = len(files.runs) >= wanted if files.replicates else len(files.runs) == wanted
+    if not is_right or len(others) > 1:
         raise Misuse(
             "name QRELS OLD NEW; QRELS NEW with --baseline; QRELS RUN with --write-baseline; OLD NEW with -c, --scores"
         )
@@ -117,4 +119,4 @@ def _scored(files: FilesToCompare) -> ScoredFiles:
     scored = score_files(files, files.runs)
     if scored is None or scored.refused:
         raise Told
-    return scored
+    return scored.by_system(files.replicates)

@@ -6,19 +6,23 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 from gainboard.api.models.common import WarningAnswer
 from gainboard.api.models.runs import MetadataFileAnswer
 from gainboard.cli.command import Argument, Example, Option, command, count
 from gainboard.cli.connecting import OneCollection, tell_of_refusal, tell_of_warnings
-from gainboard.cli.options import STANDARD_INPUT, require_one_input
+from gainboard.cli.options import REPLICATES, STANDARD_INPUT, require_one_input
 from gainboard.cli.printing import fault_lines, list_faults, printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import COLUMNS, Submission, read_submissions
 from gainboard.client import Gainboard, Problem
 from gainboard.client.gainboard import AT_ONCE
 from gainboard.errors import BadSetting, FaultyFile, GainboardError
+from gainboard.notation.sources import run_name, split_replicate
+from gainboard.notation.texts import without_signs
 
 if TYPE_CHECKING:
     from gainboard.api.models.runs import RunAnswer
@@ -61,6 +65,9 @@ def submit(
             read=count("a whole number", 1, 10_000, 1),
         ),
     ] = None,
+    system: Annotated[str | None, "the system of which it is a replicate, such as one seed"] = None,
+    replicate: Annotated[str | None, "what tells it from the system's other replicates, such as the seed"] = None,
+    replicates: Annotated[str | None, REPLICATES] = None,
 ) -> int:
     """Submit run files: plain, gzip or zstd. Each file is stored whole or not at all, and a line says what happened. If
     one is refused, the others are still stored, but the exit code is 1. A file that the team has sent before counts as
@@ -72,22 +79,27 @@ def submit(
       runs/bm25.txt,lemur,bm25
       runs/dense.txt.gz,otter,
 
-    Its other columns are description, type, pooled (yes or no) and priority (from 1). Only file is needed; an empty
-    cell is as the option says. Paths begin at the CSV's folder. With the column run in place of file, a CSV is about
-    the files beside it: gainboard submit runs/* teams.csv. If a row is faulty, its line is printed, and nothing is
-    sent.
+    Its other columns are description, type, pooled (yes or no), priority (from 1), system and replicate. Only file is
+    needed; an empty cell is as the option says. Paths begin at the CSV's folder. With the column run in place of file,
+    a CSV is about the files beside it: gainboard submit runs/* teams.csv. If a row is faulty, its line is printed, and
+    nothing is sent.
 
     A file of ir_metadata, as tirex-tracker writes it, goes with the run that it is named like: bm25.ir_metadata.yml
     with bm25.txt.
     """
     require_one_input(files)
-    default = Submission("", team, name, description, type, False if not_pooled else None, priority, metadata)
+    pooled = False if not_pooled else None
+    default = Submission("", team, name, description, type, pooled, priority, metadata, system, replicate)
     try:
         submissions = read_submissions(files, default)
     except FaultyFile as error:
         for line in fault_lines("", *list_faults(error)):
             print(printable(line), file=sys.stderr)
         raise BadSetting("Nothing was sent. Correct the CSV, and submit it again.") from error
+    for number, run in enumerate(submissions if replicates else ()):
+        own = run.name or run_name(Path(run.file))
+        of, by = split_replicate(own, replicates)
+        submissions[number] = replace(run, name=without_signs(own), system=of, replicate=by) if by else run
     if name and len(submissions) > 1:
         raise BadSetting(
             "--name is for one file, but there are several. Without --name, each run takes its run tag as its name."

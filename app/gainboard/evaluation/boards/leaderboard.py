@@ -109,6 +109,11 @@ class Row:
         corrected = self.board.corrected
         return corrected.uncorrected[:, self.column].tolist() if corrected else []
 
+    @cached_property
+    def replicates(self) -> list[dict[str, Any]]:
+        """The replicates of a system, each with its means; nothing for a run that has none."""
+        return self.board.scores.replicates_of(self.column, self.board.place)
+
     @property
     def letters(self) -> tuple[str, ...] | None:
         """The letters of the run's groups; None if the runs are not tested, or this one has no mean."""
@@ -248,7 +253,7 @@ def leaderboard(
         what = "by_group" if by_group else "standardise"
         message = f"A corrected board has no {what}. Leave out {what}, or corrected_by."
         raise InvalidRequest.at(f"query.{what}", "not-together", message)
-    question = replace(question, also=(by,) if by else ())
+    question = replace(question, also=(by,) if by else (), by_system=True)
     scores = score(workspace, sender, name, replace(question, as_many_as_may=True))
     alike: Mapping[str, list[str]] = {}
     if standard:

@@ -469,13 +469,14 @@ def compare(
 
     # None means all runs, among them the baselines.
     runs = None if question.runs is None else [*question.runs, *baselines]
-    scores = score(workspace, sender, name, replace(question, runs=runs, admit=admit, per_topic=True, most=MOST_SCORES))
+    asked = replace(question, runs=runs, admit=admit, per_topic=True, most=MOST_SCORES, by_system=True)
+    scores = score(workspace, sender, name, asked)
     if absent := [baseline for baseline in baselines if baseline not in scores.names]:
         raise NotFound(f"There is no run {absent[0]!r} in {name!r}, or this token may not see it.")
     for _, metric in (customs := customs_of(scores.metrics)):
-        require_scores_of(metric, scores.runs, "query.run")
+        require_scores_of(metric, scores.members, "query.run")
     if len(customs) < len(scores.metrics):
-        require_rankings(scores.runs, "query.run")
+        require_rankings(scores.members, "query.run")
     pairs = pair_up(scores.names, baselines)
     if not pairs:
         message = "The collection has no run besides the baselines. Name fewer baselines."

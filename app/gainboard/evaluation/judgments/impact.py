@@ -159,15 +159,15 @@ def shown_scores_changed_at(workspace: Workspace, board: Board) -> datetime | No
     disclosure, newest = scores.disclosure, scores.qrels
     if disclosure is None or newest.published_at is None:
         return None
-    rows = [row for row, run in enumerate(scores.runs) if run.created_at < newest.published_at]
+    rows = [row for row, run in enumerate(scores.members) if run.created_at < newest.published_at]
     with workspace.database.reading() as tx:
         versions = qrels.page(tx, scores.collection.id, drafts=False, after=None, limit=10_000)
         published = sorted((version for version in versions if version.published_at), key=attrgetter("published_at"))
         if len(published) < 2 or not rows:
             return None
         older = JudgedVersion.of(workspace, tx, published[-2])
-    runs = [scores.runs[row] for row in rows]
+    runs = [scores.members[row] for row in rows]
     before = kept_scores(workspace, scores.collection, older, runs, scores.metrics, is_chosen=False).means
-    now = scores.means[:, rows]
+    now = (scores.means if scores.arrays.row_means is None else scores.arrays.row_means)[:, rows]
     # Rounded before they are compared: a change that nobody can see would still tell that there was one.
     return None if np.array_equal(disclosure.shown(before), now, equal_nan=True) else newest.published_at

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
+from statistics import fmean
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -89,9 +90,13 @@ def shares_beside(
         return {name: mean for name, mean in zip(shares.names, means.tolist(), strict=True) if mean == mean}
     with workspace.database.reading() as tx:
         # Stored with the join at upload, so that no ranking is read.
-        judgings = runs.find_judgings(tx, [run.id for run in table.runs], table.qrels.id)
-    unjudged = {run.name: judgings[run.id].unjudged_share for run in table.runs if run.id in judgings}
-    return {name: 1 - share for name, share in unjudged.items() if share is not None}
+        judgings = runs.find_judgings(tx, [run.id for run in table.members], table.qrels.id)
+    shares_of: dict[str, list[float]] = {}
+    systems = table.arrays.groups if table.arrays.groups is not None else range(len(table.members))
+    for system, run in zip(systems, table.members, strict=True):
+        if run.id in judgings and (unjudged := judgings[run.id].unjudged_share) is not None:
+            shares_of.setdefault(table.names[system], []).append(1 - unjudged)
+    return {name: fmean(shares) for name, shares in shares_of.items()}
 
 
 UNJUDGED = -1

@@ -286,7 +286,7 @@ def store_scores(
                 created_at=now,
             )
     if collection.has_scores_alone:
-        follow_matrices(tx, collection, {}, now)
+        follow_matrices(tx, collection, {}, {}, now)
     return unfit
 
 

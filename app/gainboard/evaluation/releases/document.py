@@ -148,6 +148,8 @@ class FrozenRun(Frozen):
     retrieved: Count
     created_at: Stamp
     late: bool
+    system: Slug | None = None
+    replicate: Slug | None = None
     metadata_sha256: Hash | None = Field(
         None, description="SHA-256 of the file of ir_metadata beside it, if there is one"
     )

@@ -28,7 +28,7 @@ from gainboard.metrics import (
     score_all,
 )
 from gainboard.notation.frames import optional_package
-from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, name_runs
+from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, name_runs, split_replicate
 from gainboard.notation.texts import warning_lines
 from gainboard.trec import FileWarning, decompress_body
 from gainboard.vocabulary import OrderBy, RunOrder
@@ -169,6 +169,7 @@ def score(
     depth: int = 1000,
     order_by: OrderBy = "score",
     ignore_identical_ids: bool = False,
+    replicates: str | None = None,
     **parameters: Any,
 ) -> FileScores:
     """Score runs by judgments, as the service and `gainboard score` do.
@@ -179,7 +180,8 @@ def score(
     `{topic: {document: score}}`, ScoredDocs of ir_measures, a dictionary of these by the runs' names, or a list of any
     of them. `metrics` are expressions such as `nDCG@10`, by default the
     service's; `parameters` are defaults of theirs, such as `gains="3:2:1"`, `beta=10` or `base=10`. `names` is the tool
-    whose names the expressions use.
+    whose names the expressions use. With `replicates="@"`, runs named `bm25@1` and `bm25@2` are replicates of `bm25`,
+    whose score on a topic is the mean of theirs.
 
     The answer's `notes` say what the command prints on standard error. Raise FaultyFile with the lines of faults,
     BadExpression or BadGains for a metric, and BadInput for anything else, such as a level that is no whole number.
@@ -203,8 +205,13 @@ def score(
     runs_of_topics = JudgedRuns.of([run for run, _ in judged.values()], topics.judgments)
     by_topic = score_all(bound, runs_of_topics)
     missing = np.count_nonzero(runs_of_topics.missing, axis=1)
-    arrays = ScoreArrays(by_topic, mean_all(bound, by_topic), undefined(bound, topics), missing)
-    scores = ScoreTable(bound, label_by_expression, list(judged), topics.topics, arrays)
+    means, none = mean_all(bound, by_topic), undefined(bound, topics)
+    arrays = ScoreArrays(by_topic, means, none, missing, runs_of_topics.missing)
+    systems = [split_replicate(name, replicates)[0] for name in judged]
+    shown = list(dict.fromkeys(systems))
+    if replicates is not None:
+        arrays = arrays.collapsed(bound, np.array([shown.index(system) for system in systems], np.intp))
+    scores = ScoreTable(bound, label_by_expression, shown, topics.topics, arrays)
     notes = list(warning_lines("qrels", judgments.warnings))
     for name, (_, warnings) in judged.items():
         notes += warning_lines(name, warnings)

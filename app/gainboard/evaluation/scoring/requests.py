@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ from gainboard.evaluation.scoring.binding import (
 )
 from gainboard.evaluation.scoring.scorer import SCORE_SECONDS, kept_scores, mean_scores
 from gainboard.evaluation.scoring.scores import ScoreTable
-from gainboard.evaluation.scoring.selection import visible_runs
+from gainboard.evaluation.scoring.selection import systems_of, visible_runs
 from gainboard.evaluation.workspace import Workspace, spend
 from gainboard.metrics import BoundMetric, Names, expand, resolve
 from gainboard.notation.queries import MOST_METRICS, MOST_POINTS
@@ -83,6 +84,8 @@ class Question:
     as_many_as_may: bool = False
     """True to leave out the runs that exceed the team's budget. If false, the whole request is refused."""
     late: LateShown = "include"
+    by_system: bool = False
+    """True for the scores of systems, which are means of their replicates. If false, each replicate is a run."""
     names: Names = "gainboard"
     """The tool whose names `metrics` and `also` use."""
 
@@ -102,6 +105,28 @@ class StoredScores(ScoreTable):
     """The topic group that the scores are about; None if they are about all topics."""
     custom: CustomMetrics = NO_CUSTOM
     """The score matrices that the request may name."""
+    members: Sequence[Run] = ()
+    """The runs, each replicate by itself: those of the rows of `arrays`, where `runs` are systems."""
+
+    def replicates_of(self, system: int, metric: int) -> list[dict[str, Any]]:
+        """Return what is said of the replicates of a system: none if its run is the only one, and is named like it.
+
+        Topics are missing if others of its replicates have a score on them, under the metric with this number.
+        """
+        arrays = self.arrays
+        if arrays.groups is None or arrays.row_means is None:
+            return []
+        rows, told = np.flatnonzero(arrays.groups == system).tolist(), []
+        if [self.members[row].name for row in rows] == [self.names[system]]:
+            return []
+        for row in rows:
+            run, means, lacking = self.members[row], arrays.row_means[:, row].tolist(), None
+            if arrays.rows is not None:
+                is_missing = np.isnan(arrays.rows[metric, row]) & ~np.isnan(self.by_topic[metric, system])
+                lacking = int(np.count_nonzero(is_missing))
+            shown = {label: None if mean != mean else mean for label, mean in zip(self.labels, means, strict=True)}
+            told.append({"name": run.name, "replicate": run.replicate, "mean": shown, "topics_missing": lacking})
+        return told
 
     @property
     def is_rationed(self) -> bool:
@@ -166,23 +191,29 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
     version, is_chosen = JudgedVersion(qrels, topics), bool(question.metrics or question.also or question.defaults)
     arrays = kept_scores(workspace, view.collection, version, chosen, bound, is_chosen=is_chosen)
+    systems, groups = systems_of(chosen) if question.by_system else (chosen, None)
+    arrays = arrays.collapsed(bound, groups)
     if disclosure is not None:
         # From here on, nothing of the answer has more decimals than may be shown.
         shown = disclosure.shown
-        arrays = replace(arrays, by_topic=shown(arrays.by_topic), means=shown(arrays.means))
+        row_means = None if arrays.row_means is None else shown(arrays.row_means)
+        arrays = replace(
+            arrays, by_topic=shown(arrays.by_topic), means=shown(arrays.means), rows=None, row_means=row_means
+        )
     return StoredScores(
         metrics=bound,
         label_by_expression=label_by_expression,
-        names=[run.name for run in chosen],
+        names=[run.name for run in systems],
         topics=topics.topics,
         arrays=arrays,
         collection=view.collection,
         qrels=qrels,
-        runs=chosen,
+        runs=systems,
         judged=topics,
         disclosure=disclosure,
         chosen=group,
         custom=custom,
+        members=chosen,
     )
 
 

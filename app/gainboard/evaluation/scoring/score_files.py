@@ -21,6 +21,7 @@ from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable
 from gainboard.metrics import mean_all
 from gainboard.metrics.answers import score_nuggets, score_support
 from gainboard.notation.sources import run_files
+from gainboard.statistics.means import collapse
 from gainboard.trec import decompress_body
 from gainboard.trec.findings import Faults, quoted
 from gainboard.trec.nuggets import read_nuggets, read_verdicts
@@ -192,7 +193,9 @@ def _join(files: Sequence[tuple[str, ScoresFile]]) -> ScoresFile:
             scores[metric][at] = np.where(np.isnan(table), scores[metric][at], table)
     if faults:
         raise faults.error()
-    return ScoresFile(systems, topics, scores, list(dict.fromkeys(note for _, file in files for note in file.notes)))
+    notes = list(dict.fromkeys(note for _, file in files for note in file.notes))
+    replicates = {row: which for _, file in files for row, which in file.replicates.items()}
+    return ScoresFile(systems, topics, scores, notes, replicates)
 
 
 def as_file_scores(
@@ -208,17 +211,25 @@ def as_file_scores(
     With the direction `down`, lower scores are better. Raise BadInput for a metric or a system that the file does not
     have, and for a missing score that is refused.
     """
-    names, shown = list(dict.fromkeys(metrics or file.scores)), list(dict.fromkeys(systems or file.systems))
+    of_row = [file.replicates.get(row, (row, ""))[0] for row in file.systems]
+    names, shown = list(dict.fromkeys(metrics or file.scores)), list(dict.fromkeys(systems or of_row))
     if unknown := [name for name in names if name not in file.scores]:
         raise BadInput(f"There are no scores of the metric {unknown[0]!r}. Available: {', '.join(file.scores)}.")
-    row_of = {system: row for row, system in enumerate(file.systems)}
-    if unknown := [system for system in shown if system not in row_of]:
-        some = ", ".join([*file.systems[:_MOST_SHOWN], *(["..."] if len(file.systems) > _MOST_SHOWN else [])])
+    if unknown := [system for system in shown if system not in set(of_row)]:
+        there = list(dict.fromkeys(of_row))
+        some = ", ".join([*there[:_MOST_SHOWN], *(["..."] if len(there) > _MOST_SHOWN else [])])
         raise BadInput(f"There are no scores of the system {unknown[0]!r}. Available: {some}")
-    rows = [row_of[system] for system in shown]
-    by_topic = np.ascontiguousarray(np.stack([file.scores[name][rows] for name in names]))
-    gaps = np.isnan(by_topic)
-    notes = list(file.notes)
+    place = {system: number for number, system in enumerate(shown)}
+    rows = sorted((row for row, system in enumerate(of_row) if system in place), key=lambda row: place[of_row[row]])
+    of_rows = np.ascontiguousarray(np.stack([file.scores[name][rows] for name in names]))
+    groups = np.array([place[of_row[row]] for row in rows], np.intp) if file.replicates else None
+    by_topic = collapse(of_rows, groups)
+    gaps, notes = np.isnan(by_topic), list(file.notes)
+    if groups is not None:
+        fewer = int(np.count_nonzero(np.isnan(of_rows) & ~gaps[:, groups]))
+        counts = ", ".join(f"{system} {np.count_nonzero(groups == number)}" for system, number in place.items())
+        notes.append(f"the score of a system on a topic is the mean of its replicates ({counts})")
+        notes += [f"{fewer:,} scores are missing of replicates, where others of their system have one"] if fewer else []
     # A topic without any score under a metric is not one of the metric's, and a system without any has no mean.
     holes = gaps & ~gaps.all(axis=1, keepdims=True) & ~gaps.all(axis=2, keepdims=True)
     if count := int(np.count_nonzero(holes)):

@@ -38,7 +38,8 @@ class ScoreArrays:
     lacks: NDArray[np.bool_] | None = None
     """The topics that each run lacks, bool [runs, topics], where some run is a replicate."""
     rows: Floats | None = None
-    """The scores of replicates, float64 [metrics, rows, topics], whose means `by_topic` has; None without replicates."""
+    """The scores of the replicates whose means `by_topic` has, float64 [metrics, rows, topics]; None without any."""
+    row_means: Floats | None = None
     groups: Indices | None = None
     """The system of each row, as `collapse` takes it."""
 
@@ -59,7 +60,8 @@ class ScoreArrays:
             rows = np.where(is_computed & self.lacks & ~nowhere[groups], np.nan, rows)
             missing = np.count_nonzero(nowhere, axis=1)
         by_topic = collapse(rows, groups)
-        return ScoreArrays(by_topic, mean_all(metrics, by_topic), self.undefined, missing, rows=rows, groups=groups)
+        means, row_means = mean_all(metrics, by_topic), mean_all(metrics, rows)
+        return ScoreArrays(by_topic, means, self.undefined, missing, None, rows, row_means, groups)
 
     @property
     def nbytes(self) -> int:

@@ -51,16 +51,41 @@ def name_systems(live: Sequence[Run], systems: Iterable[str]) -> dict[str, str]:
     return {system: names[system] for system in systems}
 
 
-def follow_matrices(tx: Transaction, collection: Collection, systems: Mapping[str, str], now: datetime) -> None:
+def name_replicates(
+    live: Sequence[Run], replicates: Mapping[str, tuple[str, str]], names: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
+    """Return the system and the replicate of each row that is a replicate, by the name of its run.
+
+    `replicates` has both as a file says them, by row, and `names` has the name of the run of each row. Systems are
+    named as in `name_systems`.
+    """
+    known = [
+        replace(run, tag=run.tag.removesuffix(f"@{run.replicate}"), name=run.system) if run.system else run
+        for run in live
+    ]
+    systems = name_systems(known, [system for system, _ in replicates.values()])
+    return {
+        names[row]: (systems[system], without_signs(replicate)[:_MOST_CHARACTERS] or "1")
+        for row, (system, replicate) in replicates.items()
+    }
+
+
+Replicates = Mapping[str, tuple[str, str | None]]
+
+
+def follow_matrices(
+    tx: Transaction, collection: Collection, systems: Mapping[str, str], replicates: Replicates, now: datetime
+) -> None:
     """Make runs and topics those of the newest versions of all matrices, in a transaction that has locked these.
 
-    `systems` maps the name of each run that may be new to the system's own name.
+    `systems` maps the name of each run that may be new to the system's own name, and `replicates` as in `add_systems`.
     """
     newest = score_matrices.page(tx, collection.id, None, None)
     wanted = {name for matrix in newest for name in matrix.runs}
     live = runs.page(tx, collection.id)
     runs.withdraw_all(tx, [run.id for run in live if run.name not in wanted], now)
-    add_systems(tx, collection, {name: systems[name] for name in wanted - {run.name for run in live}}, now)
+    new = {name: systems[name] for name in wanted - {run.name for run in live}}
+    add_systems(tx, collection, new, replicates, now)
     topics = sorted({topic for matrix in newest for topic in matrix.topics}, key=str.encode)
     published = qrels.find(tx, collection.id)
     if topics and (published is None or published.sha256 != hashlib.sha256(_as_file(topics)).hexdigest()):
@@ -78,26 +103,38 @@ def ensure_runs(
     names = name_systems([replace(run, tag=run.name) if run.has_ranking else run for run in live], systems)
     known = {run.name for run in live}
     new = {run: system for system, run in names.items() if run not in known}
-    add_systems(tx, collection, new, now, team)
+    add_systems(tx, collection, new, {}, now, team)
     ids = {run.name: run.id for run in runs.page(tx, collection.id)}
     return {system: ids[run] for system, run in names.items()}, sorted(new)
 
 
 def add_systems(
-    tx: Transaction, collection: Collection, systems: Mapping[str, str], now: datetime, team: str | None = None
+    tx: Transaction,
+    collection: Collection,
+    systems: Mapping[str, str],
+    replicates: Replicates,
+    now: datetime,
+    team: str | None = None,
 ) -> None:
     """Add a run for each system: `systems` maps the name of the run to the system's own. Without a team, each has one
-    that is named like it.
+    that is named like it. `replicates` maps the name of a run that is a replicate to its system and what tells it.
     """
     file = _content(b"")
     blobs.put(tx, file)
     names = sorted(systems)
-    of_team = teams.ensure_all(tx, collection.id, [team] if team else names, now)
+    none: tuple[None, None] = (None, None)
+    teams_of = {name: team or replicates.get(name, none)[0] or name for name in names}
+    of_team = teams.ensure_all(tx, collection.id, list(dict.fromkeys(teams_of.values())), now)
     same = {
         **{"collection_id": collection.id, "sha256": file.sha256, "created_at": now, "topics": pack_names(())},
         **{"topic_count": 0, "retrieved": 0, "warnings": [], "pooled": False},
     }
-    runs.add_all(tx, [{**same, "name": name, "tag": systems[name], "team_id": of_team[team or name]} for name in names])
+    rows = []
+    for name in names:
+        system, replicate = replicates.get(name, none)
+        rows.append({**same, "name": name, "tag": systems[name], "team_id": of_team[teams_of[name]]})
+        rows[-1] |= {"system": system, "replicate": replicate}
+    runs.add_all(tx, rows)
 
 
 def publish_topics(tx: Transaction, collection: Collection, topics: Sequence[str], now: datetime) -> Qrels:

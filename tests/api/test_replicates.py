@@ -1,0 +1,151 @@
+"""Replicates: several runs, or rows of scores, that are one system."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.world.campaigns import Campaign, refused, run_text
+from tests.world.laboratories import after_work
+from tests.world.servers import new_settings, serving
+
+TAR = {"Content-Type": "application/x-tar"}
+TOPICS = "12345678"
+RANKS = {"dense-1": "12341234", "dense-2": "2143214 ", "dense-3": "11111111", "sparse": "33333333"}
+
+
+def replicated(shared):
+    """Return a campaign in which the one relevant document of a topic has these ranks; a blank lacks the topic."""
+    campaign = Campaign(shared)
+    campaign.put_qrels("".join(f"{topic} 0 a 1\n" for topic in TOPICS))
+    for name, ranks in RANKS.items():
+        found = {t: [*"xyz"[: int(rank) - 1], "a"] for t, rank in zip(TOPICS, ranks, strict=True) if rank != " "}
+        system, _, seed = name.partition("-")
+        campaign.submit(
+            run_text(found, name), team="lab", name=name, **({"system": system, "replicate": seed} if seed else {})
+        )
+    return campaign
+
+
+def rows_of(name):
+    table = [
+        [np.nan if rank == " " else 1 / int(rank) for rank in ranks] for run, ranks in RANKS.items() if name in run
+    ]
+    return np.array(table)
+
+
+def test_a_system_is_a_row_of_the_board_whose_score_on_a_topic_is_the_mean_of_its_replicates(shared):
+    board = replicated(shared).board(metric="RR")
+    dense, sparse = board["rows"]
+    scores = np.nanmean(rows_of("dense"), axis=0)
+    assert (dense["name"], sparse["name"]) == ("dense", "sparse")
+    assert dense["mean"]["RR"] == pytest.approx(scores.mean(), rel=1e-12)
+    assert dense["interval"]["RR"] == pytest.approx(stats.t.interval(0.95, 7, scores.mean(), stats.sem(scores)))
+    assert [(it["name"], it["replicate"], it["topics_missing"]) for it in dense["replicates"]] == [
+        ("dense-1", "1", 0),
+        ("dense-2", "2", 1),
+        ("dense-3", "3", 0),
+    ]
+    assert [it["mean"]["RR"] for it in dense["replicates"]] == pytest.approx(np.nanmean(rows_of("dense"), axis=1))
+    assert "replicates" not in sparse
+    assert board["groups_test"]["topics"] == 8
+
+
+def test_a_comparison_names_a_system_or_one_of_its_replicates(shared):
+    campaign = replicated(shared)
+    compared = campaign.get("/compare", run=["dense", "sparse"], metric="RR").json()["comparisons"][0]
+    expected = np.nanmean(rows_of("dense"), axis=0) - 1 / 3
+    assert compared["difference"] == pytest.approx(expected.mean())
+    alone = campaign.get("/compare", run=["dense-1", "sparse"], metric="RR").json()["comparisons"][0]
+    assert alone["difference"] == pytest.approx(rows_of("dense-1").mean() - 1 / 3)
+
+
+def test_no_team_sends_a_replicate_of_another_teams_system(shared):
+    campaign = replicated(shared)
+    for asked in ({"name": "x", "system": "dense"}, {"name": "dense"}, {"name": "x", "system": "sparse"}):
+        assert refused(campaign.submit(run_text({"1": ["q"]}, "x"), team="other", **asked)) == (409, "run-exists")
+
+
+def test_the_same_file_is_stored_for_each_seed(shared):
+    campaign = Campaign(shared)
+    campaign.put_qrels("1 0 a 1\n")
+    same = run_text({"1": ["a"]}, "x")
+    for seed in "121":
+        campaign.submit(same, team="lab", name=f"x-{seed}", system="x", replicate=seed)
+    (row,) = campaign.board(metric="RR")["rows"]
+    assert [it["name"] for it in row["replicates"]] == ["x-1", "x-2"]
+
+
+LONG = "system,topic,replicate,accuracy\n" + "".join(
+    f"{system},t{topic},{seed},{(topic * 7 + seed * 3 + len(system)) % 11 / 10}\n"
+    for system, seeds in (("a b", 3), ("other", 1))
+    for topic in range(8)
+    for seed in range(seeds - (topic == 0 and seeds == 3))
+).replace("accuracy", "value", 1)
+
+
+def other_forms():
+    """Return the same scores as JSON Lines, and as a row for each system and replicate."""
+    names = ("system", "topic", "replicate", "value")
+    records = [dict(zip(names, line.split(","), strict=True)) for line in LONG.splitlines()[1:]]
+    yield "".join(json.dumps(record | {"value": float(record["value"])}) + "\n" for record in records)
+    cells = {(it["system"], it["replicate"], it["topic"]): it["value"] for it in records}
+    lines = [f"system,replicate,{','.join(f't{topic}' for topic in range(8))}\n"]
+    for system, seed in dict.fromkeys(key[:2] for key in cells):
+        scores = (cells.get((system, seed, f"t{topic}"), "") for topic in range(8))
+        lines.append(f"{system},{seed},{','.join(scores)}\n")
+    yield "".join(lines)
+
+
+def test_a_column_of_replicates_makes_rows_of_one_system_in_each_form(shared):
+    campaign = Campaign(shared, kind="scores", levels=None)
+    address, boards = f"{campaign.path}/score-matrices/accuracy", []
+    for content in (LONG, *other_forms()):
+        answer = campaign.organiser.put(address, content=content)
+        assert (answer.status_code, answer.json()["version"]) == (200 if boards else 201, 1)
+        boards.append(campaign.board()["rows"])
+    first, second = boards[0]
+    assert boards[1] == boards[2] == boards[0]
+    assert (first["name"], [it["replicate"] for it in first["replicates"]]) in (
+        ("a-b", ["0", "1", "2"]),
+        ("other", ["0"]),
+    )
+    named = first if first["name"] == "a-b" else second
+    assert [it["topics_missing"] for it in named["replicates"]] == [0, 0, 1]
+    by_topic = [np.mean([(topic * 7 + s * 3 + 3) % 11 / 10 for s in range(3 - (topic == 0))]) for topic in range(8)]
+    assert list(named["mean"].values()) == pytest.approx([np.mean(by_topic)])
+
+
+def job_of(campaign, **params):
+    """Return the id and the result of a job under reciprocal ranks."""
+    asked = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": "rank-intervals", "params": params})
+    job = after_work(campaign, asked.headers["location"])
+    return job["id"], campaign.organiser.get(f"{asked.headers['location']}/result").json()
+
+
+def test_jobs_take_systems_or_a_replicate_that_is_named(shared):
+    campaign, metrics = replicated(shared), ["RR"]
+    first, every = job_of(campaign, metrics=metrics)
+    second, named = job_of(campaign, metrics=metrics, runs=["dense", "sparse"])
+    third, alone = job_of(campaign, metrics=metrics, runs=["dense-1", "sparse"])
+    assert (every["runs"], alone["runs"]) == (["dense", "sparse"], ["dense-1", "sparse"])
+    assert every["replicates"] == {"dense": ["dense-1", "dense-2", "dense-3"], "sparse": ["sparse"]}
+    assert "replicates" not in alone
+    assert named["metrics"] == every["metrics"] != alone["metrics"]
+    assert len({first, second, third}) == 3
+
+
+def test_a_release_keeps_systems_and_replicates(shared, tmp_path):
+    campaign = replicated(shared)
+    campaign.release(public=True)
+    job_of(campaign, metrics=["RR"])
+    campaign.organiser.post(f"{campaign.path}/releases", json={"metrics": ["RR"]}).raise_for_status()
+    address = f"{campaign.path}/releases/1/archive"
+    packed = campaign.organiser.get(address).raise_for_status().content
+    with serving(new_settings(tmp_path)) as other:
+        made = other.organiser.post("/v1/imports", content=packed, headers=TAR)
+        assert made.status_code == 201, made.text
+        board = other.organiser.get(f"{campaign.path}/leaderboard", params={"metric": "RR"}).json()
+        assert other.organiser.get(address).content == packed
+    assert board["rows"] == campaign.board(metric="RR")["rows"]
