@@ -22,6 +22,7 @@ from gainboard.statistics.means import reproduced_effect
 from gainboard.store.records import VersionName
 
 SECONDS_A_SCORE = 1e-7
+EFFECT = ("effect_ratio", "delta_relative_improvement")
 RunName = Annotated[str, Field(min_length=1, max_length=128)]
 EXAMPLE = {"original": "rm3", "baseline": "bm25", "reproduced": "our-rm3", "reproduced_baseline": "our-bm25"}
 
@@ -87,8 +88,8 @@ class ReproducedRun(ResultModel):
     rmse: Annotated[Number, Shown("RMSE", digits=4)] = Field(description="Null on other topics")
     nrmse: Annotated[Number, Shown("nRMSE", digits=4)] = Field(description="Null also for scores outside [0, 1]")
     asl: Annotated[Number, Shown(digits=4, level=True)] = Field(description="Achieved significance level of the change")
-    effect_ratio: Annotated[Number, Shown("ER", digits=3)] = Field(None, description="Not of a baseline")
-    delta_relative_improvement: Annotated[Number, Shown("delta RI", digits=4)] = None
+    effect_ratio: Annotated[Number, Shown("ER", digits=3)] = Field(description="Null for a baseline")
+    delta_relative_improvement: Annotated[Number, Shown("delta RI", digits=4)]
 
 
 class ReproductionResult(JobResult):
@@ -140,10 +141,11 @@ class Reproduction(Analysis[ReproductionParams, ReproductionResult]):
         rows: list[dict[str, Any]] = []
         for label, found in zip(self.params.metrics, findings, strict=True):
             for sides in self.params.sides():
-                runs = [{"metric": label} | self.compare(found, *names) for names in sides]
-                ratio, delta = reproduced_effect(runs[0]["means"], runs[1]["means"]) if runs[1:] else (None, None)
-                runs[0] |= {"effect_ratio": ratio, "delta_relative_improvement": delta}
-                rows += runs
+                of_pair = [{"metric": label} | self.compare(found, *names) for names in sides]
+                if of_pair[1:]:
+                    effect = reproduced_effect(*(row["means"] for row in of_pair))
+                    of_pair[0] |= zip(EFFECT, effect, strict=True)
+                rows += of_pair
         return {"reproduced_under": SetVersion.of(self._both[1].qrels.named), "reproduced": rows}
 
     def compare(self, found: Arrays, original: str, reproduced: str) -> dict[str, Any]:
@@ -153,4 +155,5 @@ class Reproduction(Analysis[ReproductionParams, ReproductionResult]):
         defined = [np.flatnonzero(~np.isnan(of_run)) for of_run in scores]
         first, again = ([one.topics[at] for at in places] for one, places in zip(self._both, defined, strict=True))
         left = reproduced_scores(scores[0][defined[0]], scores[1][defined[1]], first == again)
-        return {"original": original, "reproduced": reproduced, "topics": (len(first), len(again)), **left}
+        row = {"original": original, "reproduced": reproduced, "topics": (len(first), len(again))}
+        return row | left | dict.fromkeys(EFFECT)
