@@ -15,22 +15,22 @@ from gainboard.analyses.result_models import Number, ResultModel, Shown, TopicsR
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
 from gainboard.notation.texts import said
+from gainboard.statistics import topic_sets
 from gainboard.statistics.draws import Draws, resample_counts
-from gainboard.statistics.topic_sets import component_intervals, replicate_components, replicated_widths
 
 PURPOSE = "noise"
 SECONDS_A_SCORE = 2e-8
-SOURCES = ("systems", "topics", "systems x topics", "replicates")
 Widths = Annotated[list[Number], Field(min_length=3, max_length=3)]
+COMPONENT = ("source", "variance", "interval", "share")
 AS_NOW = ("now", "twice the topics", "twice the replicates")
 
 
 class NoiseParams(MetricsParams):
     """Where the variance of scores comes from, if systems have replicates: seeds, verdicts of a judge, variants of a
-    query, generations of an answer. `components` are the variances of systems, of topics, of systems on topics, and of
-    replicates. They are estimated by the method of moments from means of replicates, without bias for any numbers of
-    them, and a negative one counts as 0. Intervals are at 95 %, by Student's t of logarithms and a bootstrap over
-    topics with all their replicates. Systems have none, because topics are no sample of systems.
+    query, generations of an answer. The variances of systems, of topics, of systems on topics and of replicates are by
+    the method of moments from means of replicates, without bias for any numbers of them. A negative one counts as 0.
+    Intervals are at 95 %, by Student's t of logarithms and a bootstrap over topics with all their replicates. Systems
+    have none, because topics are no sample of systems.
 
     `mean` and `difference` are expected widths of the 95 % intervals of a system's mean and of the difference of two.
     What replicates of a system share on a topic is averaged out by more topics alone.
@@ -67,8 +67,8 @@ class NoiseResult(TopicsResult):
     metrics: list[NoiseOfMetric]
 
     def verdict(self) -> str:
-        of, shares = self.metrics[0], self.metrics[0].components
-        due = ", ".join(f"{said(part.share, 0, percent=True)} to {part.source}" for part in shares)
+        of = self.metrics[0]
+        due = ", ".join(f"{said(part.share, 0, percent=True)} to {part.source}" for part in of.components)
         name, widths = ("mean", of.mean) if of.difference[0] is None else ("difference", of.difference)
         more = "{} wide, {} with twice the topics, and {} with twice the replicates".format(*map(said, widths))
         return f"Under {of.metric}, variance is due {due}. The interval of a {name} is {more}."
@@ -98,29 +98,28 @@ class Noise(Analysis[NoiseParams, NoiseResult]):
         self.topics.require_drawable(params.resamples, "resamples")
 
     def parts(self) -> list[float]:
-        rows = len(self.matrices.rows) + self.params.resamples
-        return [rows * self.topics.count * SECONDS_A_SCORE] * len(self.params.metrics)
+        return [self.params.resamples * self.topics.count * SECONDS_A_SCORE] * len(self.params.metrics)
 
     def work(self, part: int) -> Arrays:
         scores, groups = self.matrices.replicates(self.params.metrics[part])
         drawn = Draws(self.params.seed, PURPOSE).resamples(self.params.resamples, self.topics.count)
         # The topics themselves are the first sample.
         counts = np.vstack((np.ones(self.topics.count), resample_counts(drawn, self.topics.count))).T
-        components = replicate_components(scores[:, self.topics.defined], groups, counts)
-        intervals = component_intervals(components[:4, 0], components[:4, 1:], self.topics.count)
+        components = topic_sets.replicate_components(scores[:, self.topics.defined], groups, counts)
+        intervals = topic_sets.component_intervals(components[:4, 0], components[:4, 1:], self.topics.count)
         intervals[:, 0] = np.nan  # of systems: topics are not a sample of them
         return {"components": components[:, 0], "intervals": intervals.T}
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         metrics = []
         for label, found in zip(self.params.metrics, findings, strict=True):
-            variances = np.maximum(found["components"][:4], 0.0)
-            rows = (variances.tolist(), found["intervals"].tolist(), (variances / np.nansum(variances)).tolist())
-            components = [
-                NoiseComponent(source=source, variance=variance, interval=interval, share=share)
-                for source, variance, interval, share in zip(SOURCES, *rows, strict=True)
-            ]
-            widths = replicated_widths(found["components"], self.topics.count)
-            metrics.append({"metric": label, "components": components, "mean": widths[0], "difference": widths[1]})
-        described = {"seed": self.params.seed, "resamples": self.params.resamples, "metrics": metrics}
-        return self.topics.described() | described
+            variances, shares = (
+                np.maximum(found["components"][:4], 0.0),
+                topic_sets.variance_shares(found["components"]),
+            )
+            columns = (shares, variances.tolist(), found["intervals"].tolist(), shares.values())
+            rows = [dict(zip(COMPONENT, row, strict=True)) for row in zip(*columns, strict=True)]
+            mean, difference = topic_sets.replicated_widths(found["components"], self.topics.count)
+            metrics.append({"metric": label, "components": rows, "mean": mean, "difference": difference})
+        drawn = {"seed": self.params.seed, "resamples": self.params.resamples}
+        return self.topics.described() | drawn | {"metrics": metrics}

@@ -21,7 +21,7 @@ from gainboard.statistics.classical import reproduced_scores
 from gainboard.statistics.means import reproduced_effect
 from gainboard.store.records import VersionName
 
-SECONDS_A_SCORE = 1e-7
+SECONDS_A_SCORE = 2e-7
 EFFECT = ("effect_ratio", "delta_relative_improvement")
 RunName = Annotated[str, Field(min_length=1, max_length=128)]
 EXAMPLE = {"original": "rm3", "baseline": "bm25", "reproduced": "our-rm3", "reproduced_baseline": "our-bm25"}
@@ -44,11 +44,9 @@ class ReproductionParams(MetricsParams):
     `effect_ratio` is mean(a' - b') / mean(a - b), and 1 is perfect. `delta_relative_improvement` is (mean a - mean b) /
     mean b minus the same of a' and b', and 0 is perfect. `change` is (mean a' - mean a) / mean a. Between snapshots,
     this is LongEval's change of a system, and the delta relative improvement that relative to the pivot b. `rmse` is
-    the root of mean (a - a')^2, and `nrmse` its share of the largest one in [0, 1] (Breuer et al., SIGIR 2020).
-
-    A run with scores on the same topics on both sides is compared topic by topic, with the paired t-test; `topics` may
-    choose them. On other topics there is no error, and Student's test is unpaired. A small level says that scores
-    differ; a large one does not say that they are alike.
+    the root of mean (a - a')^2, and `nrmse` its share of the largest one in [0, 1] (Breuer et al., SIGIR 2020). If both
+    sides have scores on the same topics, `asl` is the level of the paired t-test. If not, Student's test is unpaired,
+    and there is no error; `topics` may choose what both have. A large level does not say that scores are alike.
     """
 
     pairs: Annotated[list[ReproducedPair], Field(min_length=1, max_length=100)] = Field(
@@ -125,13 +123,11 @@ class Reproduction(Analysis[ReproductionParams, ReproductionResult]):
         super().__init__(matrices, params)
         (under,) = params.versions().values() or (matrices.qrels.named,)
         self._both = matrices, matrices.under(under)
-        for label in params.metrics:
-            if matrices.metric(label).is_geometric:
-                raise refuse("metrics", "geometric-mean", f"{label} has a geometric mean. Choose another metric.")
+        if geometric := [label for label in params.metrics if matrices.metric(label).is_geometric]:
+            raise refuse("metrics", "geometric-mean", f"{geometric[0]} has a geometric mean. Choose another metric.")
 
     def parts(self) -> list[float]:
-        scores = self.matrices.run_count * sum(len(one.topics) for one in self._both)
-        return [scores * SECONDS_A_SCORE] * len(self.params.metrics)
+        return [self.matrices.run_count * len(self.matrices.topics) * SECONDS_A_SCORE] * len(self.params.metrics)
 
     def work(self, part: int) -> Arrays:
         original, reproduced = (one.scores(self.params.metrics[part]) for one in self._both)

@@ -314,7 +314,5 @@ def reproduced_effect(advanced: tuple[float, float], baseline: tuple[float, floa
     system-oriented IR experiments, SIGIR 2020). A number is NaN where the divisor is 0.
     """
     gain, gain_again = (better - worse for better, worse in zip(advanced, baseline, strict=True))
-    ratio = gain_again / gain if abs(gain) > TINY else np.nan
-    if min(map(abs, baseline)) <= TINY:
-        return ratio, np.nan
-    return ratio, gain / baseline[0] - gain_again / baseline[1]
+    by, original, reproduced = (divisor if abs(divisor) > TINY else np.nan for divisor in (gain, *baseline))
+    return gain_again / by, gain / original - gain_again / reproduced

@@ -276,6 +276,16 @@ def replicate_components(scores: Floats, groups: Indices, counts: Floats) -> Flo
     return np.array([by_system, by_topic, residual - replicates * mean_share, replicates, mean_share])
 
 
+SOURCES = ("systems", "topics", "systems x topics", "replicates")
+"""The sources of variance, in the order of `replicate_components`."""
+
+
+def variance_shares(components: Floats) -> dict[str, float]:
+    """Return the share of each source in the sum of all variances; NaN as there. A negative one is 0."""
+    variances = np.maximum(components[: len(SOURCES)], 0.0)
+    return dict(zip(SOURCES, (variances / np.nansum(variances)).tolist(), strict=True))
+
+
 def component_intervals(estimates: Floats, resampled: Floats, topics: int) -> Floats:
     """Return the ends of 95 % intervals of variances, float64 [2, components], by bootstrap samples of so many topics.
 

@@ -64,18 +64,6 @@ class Compared:
     alpha: Alpha = 0.05
     format: Format = "table"
 
-    def show_design(self, method: DesignMethod, **asked: Any) -> None:
-        """Print the design."""
-        of = DesignQuestion(
-            method=method,
-            variance=_pool(self.variances),
-            difference_variance=self.difference_variance,
-            noise=self.noise,
-            alpha=self.alpha,
-            **asked,
-        )
-        _print_design(of, self.format)
-
 
 @command(
     "for the paired t-test of two runs",
@@ -91,7 +79,7 @@ def t_test(of: Compared, *, difference: Difference, power: Power = POWER) -> Non
     kind topic-set-size reports the variance. Twice its residual variance is that of the differences of the average
     pair: give that with --difference-variance.
     """
-    of.show_design("t-test", difference=difference, power=power)
+    _show_design("t-test", difference=difference, power=power, **vars(of))
 
 
 @command(
@@ -111,10 +99,8 @@ def anova(
     the worst differ by so much (Sakai 2016). It names no pair. No server is needed. The variance is that of scores
     within runs.
     """
-    question = DesignQuestion(
-        method="anova", difference=difference, power=power, runs=runs, variance=_pool(variances), alpha=alpha
-    )
-    _print_design(question, format)
+    asked = {"difference": difference, "power": power, "runs": runs, "alpha": alpha}
+    _show_design("anova", variances=variances, format=format, **asked)
 
 
 @command(
@@ -144,7 +130,7 @@ def interval(
     it. topics_alone is the number that people need without the judge. A job of kind corrected-means reports the
     correlation. For the interval of one run's mean, give the variance of its scores with --difference-variance.
     """
-    of.show_design("interval", width=width, correlation=correlation, topics=topics)
+    _show_design("interval", width=width, correlation=correlation, topics=topics, **vars(of))
 
 
 @command(
@@ -166,23 +152,22 @@ def detect(
 
     For several runs, alpha is divided by the number of their pairs. A board says the same of its own runs.
     """
-    of.show_design("detect", topics=topics, runs=runs, power=power)
+    _show_design("detect", topics=topics, runs=runs, power=power, **vars(of))
 
 
-def _pool(variances: Variances) -> float | None:
-    """Return the variance of several collections together, or the only one."""
-    if len(variances) < 2:
-        return variances[0][0] if variances else None
-    pooled = [(variance, freedom) for variance, freedom in variances if freedom is not None]
-    if len(pooled) < len(variances):
-        raise BadSetting("--variance is given several times. Add the degrees of freedom to each: --variance 0.05:980")
-    return pool(pooled)
-
-
-def _print_design(question: DesignQuestion, format: Format) -> None:
-    design = {"method": question.method, **asdict(design_topics(question))}
-    columns = COLUMNS if question.correlation is None else (*COLUMNS, "topics_alone")
-    columns = ("method", "topics", "difference", *COLUMNS[2:]) if question.method == "detect" else columns
+def _show_design(method: DesignMethod, *, variances: Variances, format: Format, **asked: Any) -> None:
+    """Print the design, by the variance of several collections together, or the only one."""
+    variance = variances[0][0] if variances else None
+    if len(variances) > 1:
+        pooled = [(variance, freedom) for variance, freedom in variances if freedom is not None]
+        if len(pooled) < len(variances):
+            raise BadSetting(
+                "--variance is given several times. Add the degrees of freedom to each: --variance 0.05:980"
+            )
+        variance = pool(pooled)
+    design = {"method": method, **asdict(design_topics(DesignQuestion(method=method, variance=variance, **asked)))}
+    columns = COLUMNS if asked.get("correlation") is None else (*COLUMNS, "topics_alone")
+    columns = ("method", "topics", "difference", *COLUMNS[2:]) if method == "detect" else columns
     if format == "json":
         print_json(design)
     else:

@@ -123,35 +123,32 @@ def design_topics(question: DesignQuestion) -> NeededTopics:
         if not 0 < value < 1:
             raise _refuse(name, "out-of-range", f"{name} is {value:g}. Give a number between 0 and 1.")
     variance = _variance(question)
+    is_doubled = question.method != "anova" and question.difference_variance is None
     if question.correlation is not None:
-        return _with_cheap_judge(question, question.correlation, variance)
+        return _with_cheap_judge(question, question.correlation, variance, is_doubled)
     if question.method == "detect":
         assert question.topics is not None
         alpha = question.alpha / math.comb(question.runs or 2, 2)
         shown = detectable_difference(question.topics, variance, alpha, power)
-        is_doubled = question.variance is not None
         return NeededTopics(question.topics, power, None, variance, is_doubled, difference=shown)
+    name = "width" if question.method == "interval" else "difference"
+    wanted: float = getattr(question, name)
     if question.method == "interval":
-        assert question.width is not None
-        design = interval_design(question.width, variance, question.alpha)
+        design = interval_design(wanted, variance, question.alpha)
     elif question.method == "anova":
-        assert question.difference is not None
         assert question.runs is not None
-        design = anova_design(question.difference, variance, question.runs, question.alpha, power)
+        design = anova_design(wanted, variance, question.runs, question.alpha, power)
     else:
-        assert question.difference is not None
-        design = t_test_design(question.difference, variance, question.alpha, power)
+        design = t_test_design(wanted, variance, question.alpha, power)
     if design is None:
-        wanted = "width" if question.method == "interval" else "difference"
-        message = f"More than {MOST_TOPICS:,} topics are needed for this {wanted}. Choose a larger {wanted}."
-        raise _refuse(wanted, "too-small", message)
+        message = f"More than {MOST_TOPICS:,} topics are needed for this {name}. Choose a larger {name}."
+        raise _refuse(name, "too-small", message)
     if question.method == "interval":
-        return NeededTopics(design.topics, None, design.reached, variance, question.difference_variance is None)
-    is_doubled = question.method == "t-test" and question.difference_variance is None
+        return NeededTopics(design.topics, None, design.reached, variance, is_doubled)
     return NeededTopics(design.topics, design.reached, None, variance, is_doubled)
 
 
-def _with_cheap_judge(question: DesignQuestion, correlation: float, variance: float) -> NeededTopics:
+def _with_cheap_judge(question: DesignQuestion, correlation: float, variance: float, is_doubled: bool) -> NeededTopics:
     """Return how many topics people must judge. A correction needs some least number of them, and of the others."""
     assert question.width is not None
     design = corrected_interval_design(question.width, variance, question.alpha, correlation, question.topics)
@@ -165,7 +162,6 @@ def _with_cheap_judge(question: DesignQuestion, correlation: float, variance: fl
     share = correlation**2 * (1 - (trusted / question.topics if question.topics else 0))
     width = interval_width(trusted, variance * (1 - share), question.alpha)
     alone = interval_design(question.width, variance, question.alpha)
-    is_doubled = question.difference_variance is None
     return NeededTopics(trusted, None, width, variance, is_doubled, alone and alone.topics)
 
 

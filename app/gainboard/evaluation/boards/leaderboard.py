@@ -22,10 +22,9 @@ from gainboard.evaluation.scoring.requests import MOST_SCORES, Question, StoredS
 from gainboard.evaluation.scoring.scores import rank_by_mean
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
 from gainboard.metrics import BoundMetric
-from gainboard.statistics import bootstrap_range
+from gainboard.statistics import bootstrap_range, topic_sets
 from gainboard.statistics.means import pair_count, pair_differences, unit_of
 from gainboard.statistics.multiple_comparisons import DifferenceGroups
-from gainboard.statistics.topic_sets import detectable_difference, residual_variance
 from gainboard.store import audit
 from gainboard.store.database import may_take_long
 from gainboard.store.records import Run, TopicGroup
@@ -190,6 +189,17 @@ class Board:
         if self.corrected is not None and len(ranked) > 1 and not metric.is_geometric:
             return corrected_groups(self.corrected.by_metric[place], metric, names, self.means[place], ranked)
         return tested_groups(metric, names, scores.by_topic[place, ranked])
+
+    @cached_property
+    def noise(self) -> Mapping[str, float] | None:
+        """The share of each source in the variance of scores, if systems have replicates; None as for intervals."""
+        rows, groups = self.scores.arrays.rows, self.scores.arrays.groups
+        is_scored = ~np.isnan(self.scores.by_topic[self.place]).any(axis=0)
+        if self.scores.is_rationed or rows is None or groups is None or is_scored.sum() < LEAST_TOPICS:
+            return None
+        counts = np.ones((is_scored.sum(), 1))
+        components = topic_sets.replicate_components(rows[self.place][:, is_scored], groups, counts)[:, 0]
+        return topic_sets.variance_shares(components)
 
     @property
     def tested(self) -> BoardGroups | None:
@@ -384,8 +394,8 @@ class BoardGroups:
             missing = int(np.count_nonzero(np.isnan(scores)))
             means = np.nanmean(scores, axis=1) if missing else scores.mean(axis=1)
             # The differences of the average pair vary twice as much as the residuals of runs and topics.
-            variance = 2 * residual_variance(scores / unit_of(scores)) if not missing else 0.0
-            seen = detectable_difference(topics, variance, ALPHA / pair_count(runs))
+            variance = 2 * topic_sets.residual_variance(scores / unit_of(scores)) if not missing else 0.0
+            seen = topic_sets.detectable_difference(topics, variance, ALPHA / pair_count(runs))
             detectable = seen and seen * unit_of(scores)
             tested = _TESTED.keep(key, cls(names, means, topics, ranges, missing, detectable))
         return tested
