@@ -1,4 +1,4 @@
-"""Replicates: the system of a run, what tells it from the system's other runs, and the judge of a judgment set.
+"""Replicates: the system of a run, and what tells the run from the system's other runs.
 
 A run without a system is the only one of its own, as all are that were stored before.
 
@@ -22,4 +22,3 @@ def upgrade() -> None:
     op.add_column("runs", sa.Column("system", NAME, nullable=True))
     op.add_column("runs", sa.Column("replicate", NAME, nullable=True))
     op.create_index("ix_runs_system", "runs", ["collection_id", "system"])
-    op.add_column("judgment_sets", sa.Column("judge", NAME, nullable=True))

@@ -149,3 +149,34 @@ def test_a_release_keeps_systems_and_replicates(shared, tmp_path):
         board = other.organiser.get(f"{campaign.path}/leaderboard", params={"metric": "RR"}).json()
         assert other.organiser.get(address).content == packed
     assert board["rows"] == campaign.board(metric="RR")["rows"]
+
+
+def test_replicates_that_are_drawn_anew_make_intervals_longer(shared):
+    campaign = replicated(shared)
+    alone, both = (campaign.board(metric="RR", resample=drawn)["rows"] for drawn in ("topics", "topics+replicates"))
+    rows, before = rows_of("dense"), alone[0]["interval"]["RR"]
+    count = np.count_nonzero(~np.isnan(rows), axis=0)
+    noise = (np.nansum((rows - np.nanmean(rows, axis=0)) ** 2, axis=0) / count**2).sum() / 8**2
+    half, added = (before[1] - before[0]) / 2, stats.t.ppf(0.975, 7) ** 2 * noise
+    low, high = both[0]["interval"]["RR"]
+    assert (high - low) / 2 == pytest.approx(np.sqrt(half**2 + added))
+    assert both[1] == alone[1]
+    assert both[0]["mean"] == alone[0]["mean"]
+
+
+def test_several_generations_of_an_answer_are_replicates_of_its_run(shared):
+    campaign = Campaign(shared, kind="scores", levels=None)
+    texts = [{"text": text, "importance": "vital"} for text in ("a", "b")]
+    nuggets = "".join(json.dumps({"qid": topic, "nuggets": texts}) + "\n" for topic in "12")
+    campaign.organiser.put(f"{campaign.path}/nuggets", content=nuggets).raise_for_status()
+    lines = []
+    for topic, replicate, labels in (("1", 1, "sn"), ("1", 2, "ss"), ("2", 1, "nn")):
+        named = {"s": "support", "n": "not_support"}
+        assigned = [it | {"assignment": named[label]} for it, label in zip(texts, labels, strict=True)]
+        lines.append({"qid": topic, "run_id": "rag", "replicate": replicate, "nuggets": assigned})
+    content = "".join(json.dumps(line) + "\n" for line in lines)
+    campaign.organiser.put(f"{campaign.path}/answers/human", content=content).raise_for_status()
+    (row,) = campaign.board(metric="nuggets:all(judge=human)")["rows"]
+    assert (row["name"], [it["name"] for it in row["replicates"]]) == ("rag", ["rag-1", "rag-2"])
+    assert [it["topics_missing"] for it in row["replicates"]] == [0, 1]
+    assert list(row["mean"].values()) == [pytest.approx((0.75 + 0) / 2)]

@@ -153,9 +153,8 @@ class Analysis(ABC, Generic[P, R]):
     needs_judgments: ClassVar[bool] = False
     """True for a kind that looks at judgments or rankings, so that a collection of scores has none of its jobs."""
     by_replicate: ClassVar[bool] = False
-    """True for a kind that reads rankings: each replicate of a system is then a run by itself. To the other kinds a
-    system is one run, whose scores are means of its replicates. `Matrices.replicates` has the scores of each.
-    """
+    """True for a kind that reads rankings: each replicate of a system is a run. To others a system is one run, with the
+    means of its replicates (`Matrices.replicates` has the scores of each)."""
     is_change: ClassVar[bool] = False
     is_offered: ClassVar[bool] = True
     """False for a kind that is in no list, because it is asked for at an address of its own."""

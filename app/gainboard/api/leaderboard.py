@@ -223,6 +223,7 @@ def columns_of(asked: BoardOptions) -> dict[str, Any]:
         "standard": standard_of(asked.get("standardise"), asked.get("reference", ())),
         "best_per_team": asked.get("best_per_team", False),
         "corrected_by": asked.get("corrected_by"),
+        "resample": asked.get("resample") or "topics",
     }
 
 

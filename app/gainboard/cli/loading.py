@@ -156,12 +156,9 @@ class ScoreFiles:
         with LocalGainboard(data, for_browsers=for_browsers) as gainboard:
             gainboard.create_collection(collection, kind="scores")
             for name, table in zip(names, file.scores.values(), strict=True):
-                names_of_rows = [file.replicates.get(system, (system, "")) for system in file.systems]
-                rows = zip(names_of_rows, table.tolist(), strict=True)
-                lines = [
-                    csv_line(("system", "replicate", *file.topics)),
-                    *(csv_line((*name, *row)) for name, row in rows),
-                ]
+                lines = [csv_line(("system", "replicate", *file.topics))]
+                for name, row in zip(file.systems, table.tolist(), strict=True):
+                    lines.append(csv_line((*file.replicates.get(name, (name, "")), *row)))
                 text = "".join(lines).encode()
                 gainboard.put_score_matrix(collection, name, text, direction=self.direction, missing=missing)
             yield gainboard
@@ -326,10 +323,9 @@ def _find_runs(names: Sequence[str], unpacked: Path) -> list[NamedRun]:
         files = {row.file for row in rows}
         listed = name_runs([{row.name or run_name(Path(row.file)): Path(row.file)} for row in rows])
         runs = [run for run in runs if str(run.table) not in files]
-        runs += [
-            replace(run, team=row.team or row.system or run.team, system=row.system, replicate=row.replicate)
-            for run, row in zip(listed, rows, strict=True)
-        ]
+        for run, row in zip(listed, rows, strict=True):
+            team = row.team or row.system or run.team
+            runs.append(replace(run, team=team, system=row.system, replicate=row.replicate))
     if not runs:
         raise BadSetting("No run is named. Name files, folders or archives of runs.")
     return runs

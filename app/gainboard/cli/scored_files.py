@@ -190,11 +190,12 @@ class ScoredFiles(ScoreTable):
         """Return the scores of systems, whose replicates the runs are, by the sign in their names."""
         if sign is None:
             return self
+        from gainboard.statistics.means import group_rows  # noqa: PLC0415 (few ask for it)
+
         systems = [split_replicate(name, sign)[0] for name in self.names]
         names = list(dict.fromkeys(systems))
         lacks = np.array([run.lacks for run in self.runs], np.bool_)
-        groups = np.array([names.index(system) for system in systems], np.intp)
-        arrays = replace(self.arrays, lacks=lacks).collapsed(self.metrics, groups)
+        arrays = replace(self.arrays, lacks=lacks).collapsed(self.metrics, group_rows(systems))
         columns = (arrays.topics_missing.tolist(), arrays.by_topic.swapaxes(0, 1), arrays.means.T)
         runs = [ScoredFile(name, (), *values) for name, *values in zip(names, *columns, strict=True)]
         return replace(self, names=names, files=names, arrays=arrays, runs=runs)

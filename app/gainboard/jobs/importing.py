@@ -35,14 +35,13 @@ from gainboard.evaluation.judgments.topic_groups import put_group
 from gainboard.evaluation.releases.document import (
     Archived,
     FrozenJudgments,
-    FrozenRun,
     FrozenScores,
 )
 from gainboard.evaluation.runs import run_properties, runs
 from gainboard.evaluation.runs.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.runs.run_files import NO_LIMITS
 from gainboard.evaluation.runs.runs import RunDetails
-from gainboard.evaluation.scoring.systems import Replicates, add_systems, publish_topics, read_topics_file
+from gainboard.evaluation.scoring.systems import SystemName, add_systems, publish_topics, read_topics_file
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs import folder_results
 from gainboard.store import blobs, imports, jobs, records, releases, reports, score_matrices
@@ -202,9 +201,15 @@ class Importing:
             self.require_client()
             self._publish(collection, version)
         settings = self.document.settings
+        systems = {run.name: SystemName(run.tag, run.system, run.replicate) for run in self.document.runs}
         if collection.has_scores_alone:
             with self.workspace.database.writing() as tx:
-                add_systems(tx, collection, *_systems(self.document.runs), self.workspace.now())
+                add_systems(
+                    tx,
+                    collection,
+                    systems,
+                    self.workspace.now(),
+                )
             self._put_groups(collection)
             return
         with self.workspace.database.writing() as tx:
@@ -214,7 +219,13 @@ class Importing:
             self.require_client()
             if run.sha256 == records.NO_RANKING:  # it has answers alone, whose scores are in matrices
                 with self.workspace.database.writing() as tx:
-                    add_systems(tx, collection, *_systems([run]), self.workspace.now(), run.team)
+                    add_systems(
+                        tx,
+                        collection,
+                        {run.name: systems[run.name]},
+                        self.workspace.now(),
+                        run.team,
+                    )
                 continue
             details = RunDetails(**{field.name: getattr(run, field.name) for field in fields(RunDetails)})
             path, beside = f"data/runs/{run.name}.txt", f"data/runs/{run.name}.ir_metadata.yml"
@@ -367,10 +378,3 @@ class Importing:
             if judgments != OFFICIAL:
                 imports.set_released(tx, collection.id, judgments, folder_results.time_of(in_order[0].published_at))
         return by_name
-
-
-def _systems(frozen: Sequence[FrozenRun]) -> tuple[dict[str, str], Replicates]:
-    """Return what `add_systems` takes of the runs without a file."""
-    return {run.name: run.tag for run in frozen}, {
-        run.name: (run.system, run.replicate) for run in frozen if run.system is not None
-    }

@@ -83,7 +83,7 @@ class JobSpec:
     @cached_property
     def matrices(self) -> Matrices:
         """The matrices for the job's analysis. The first use may read runs, so it must be outside of transactions."""
-        return matrices_of(self.workspace, self.data, self.params, self.custom, by_replicate=self.kind.by_replicate)
+        return matrices_of(self.workspace, self.kind, self.data, self.params, self.custom)
 
 
 def identity(
@@ -98,7 +98,7 @@ def identity(
     # Never in here: who asks, when, and what may change without changing a number, such as titles, phase, policy and
     # limits. Equal requests of two people would be two jobs, and a release would lose every result. Nor the numbers of
     # rows: a collection that is restored elsewhere keeps its uuid, not them.
-    rows = settled.selection().standing_alone(candidates)
+    rows = as_rows(kind, settled, candidates)
     files = [[run.name, run.team, run.sha256, *([run.system] if run.system else [])] for run in rows]
     judgments = [*_identify(version), *sorted(_identify(other) for other in others)]
     if kind.is_change:
@@ -106,6 +106,14 @@ def identity(
         judgments.append(str(version.published_at))
     facts = [kind.engine_version, collection.uuid, collection.name, kind.name, settled.shown(), judgments, files]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def as_rows(kind: Kind, settled: AnyParams, runs: Sequence[records.Run]) -> list[records.Run]:
+    """Return the runs as the job takes them: without their system where each is a run by itself."""
+    if kind.by_replicate:
+        return [replace(run, system=None) for run in runs]
+    selection = settled.selection()
+    return selection.standing_alone(runs) if isinstance(selection, NamedRuns) else list(runs)
 
 
 def _identify(version: records.Qrels) -> list[Any]:
@@ -320,20 +328,14 @@ def narrow_data(
 
 
 def matrices_of(
-    workspace: Workspace,
-    data: JobData,
-    settled: AnyParams,
-    custom: binding.CustomMetrics = binding.NO_CUSTOM,
-    *,
-    by_replicate: bool = False,
+    workspace: Workspace, kind: Kind, data: JobData, settled: AnyParams, custom: binding.CustomMetrics
 ) -> Matrices:
-    """Return the matrices for the request's analysis; with `by_replicate`, each replicate is a run by itself.
+    """Return the matrices for the request's analysis.
 
     This reads runs if identical ones are left out, so it must be outside of transactions.
     """
     drop, version = settled.leaves_out_identical(), data.version
-    rows = settled.selection().standing_alone(data.candidates)
-    rows = [replace(run, system=None) for run in rows] if by_replicate else rows
+    rows = as_rows(kind, settled, data.candidates)
     # Equal replicates tell how much a system varies, so none of them is left out.
     single = [run for run in rows if not run.system]
     left_out = identical_runs(workspace, data.collection, version.whole, single) if drop else {}

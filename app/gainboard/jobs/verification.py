@@ -60,7 +60,7 @@ def open_analysis(
         custom = binding.stored_custom_metrics(tx, collection) if binding.names_custom(settled) else binding.NO_CUSTOM
         others = stored_versions(workspace, tx, collection, params.versions().values())
     data = submission.narrow_data(collection, main, others, candidates, params)
-    return kind(submission.matrices_of(workspace, data, params, custom, by_replicate=kind.by_replicate), params)
+    return kind(submission.matrices_of(workspace, kind, data, params, custom), params)
 
 
 def build_result(job: StoredJob, analysis: Analysis[Any, Any], findings: Sequence[Arrays]) -> JobResult:

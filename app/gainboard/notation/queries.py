@@ -331,6 +331,10 @@ class BoardOptions(RankingOptions, total=False):
             metavar="SET",
         ),
     ]
+    resample: Annotated[
+        Literal["topics", "topics+replicates"] | None,
+        Said(description="What intervals and groups draw anew of systems with replicates", default="topics"),
+    ]
 
 
 class LeaderboardOptions(BoardOptions, total=False):
@@ -620,20 +624,10 @@ class RunUploadQuery(TypedDict, total=False):
     ]
     system: Annotated[
         str | None,
-        Said(
-            description="The system of which the run is a replicate, such as one seed: a row of the board is the mean "
-            "of a system's replicates. By default, the run is the only one of its system",
-            pattern=SLUG_PATTERN,
-            metavar="SYSTEM",
-        ),
+        Said(description="The system of which the run is a replicate, such as one seed", pattern=SLUG_PATTERN),
     ]
     replicate: Annotated[
-        str | None,
-        Said(
-            description="What tells the run from its system's other replicates, such as a seed",
-            pattern=SLUG_PATTERN,
-            metavar="REPLICATE",
-        ),
+        str | None, Said(description="What tells the run from other replicates, such as a seed", pattern=SLUG_PATTERN)
     ]
 
 

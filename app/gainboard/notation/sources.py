@@ -124,10 +124,7 @@ def run_name(path: Path) -> str:
 
 
 def split_replicate(name: str, sign: str | None) -> tuple[str, str | None]:
-    """Return the system and the replicate of a run that is named `SYSTEM@REPLICATE`; `sign` is what stands for `@`.
-
-    A name without the sign, or with nothing beside it, is that of a system.
-    """
+    """Return the system and the replicate of a run that is named `SYSTEM@REPLICATE`; `sign` is what stands for `@`."""
     system, _, replicate = name.rpartition(sign) if sign else ("", "", "")
     return (system, replicate) if system and replicate else (name, None)
 

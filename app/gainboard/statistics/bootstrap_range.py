@@ -37,7 +37,7 @@ def affordable_resamples(runs: int, topics: int) -> int:
     return max(AT_ONCE, min(BootstrapRange.default_resamples, most))
 
 
-def bootstrap_ranges(scores: Floats, resamples: int, seed: int = 0) -> Floats:
+def bootstrap_ranges(scores: Floats, resamples: int, seed: int = 0, noise: Floats | None = None) -> Floats:
     """Return the stretched range of the means in each resample: float64 [resamples].
 
     `scores` is float64 [runs, topics] with at least two topics, NaN for a score that is missing: at least two of each
@@ -48,8 +48,11 @@ def bootstrap_ranges(scores: Floats, resamples: int, seed: int = 0) -> Floats:
     A run with missing scores has the mean of those that are in the resample (0 if none is), times the square root of
     m / (m - 1) for its m scores, and times the quotient of Student's critical values at .05 with m - 1 and with n - 1
     degrees of freedom: it is known less well than a run with all n.
+
+    With `noise` [runs], each mean of a resample also varies by this variance, as `noise_of_replicates` has it: normally
+    (a sum of 64 signs), because it is a mean over topics.
     """
-    return stretch_ranges(_ranges(scores, range(-(-resamples // AT_ONCE)), resamples, seed), scores)
+    return stretch_ranges(_ranges(scores, range(-(-resamples // AT_ONCE)), resamples, seed, noise), scores)
 
 
 def stretch_ranges(ranges: Floats, scores: Floats) -> Floats:
@@ -83,7 +86,7 @@ def _stretches(resamples: int, topics: int) -> Floats:
     return factors
 
 
-def _ranges(scores: Floats, parts: Sequence[int], resamples: int, seed: int) -> Floats:
+def _ranges(scores: Floats, parts: Sequence[int], resamples: int, seed: int, noise: Floats | None = None) -> Floats:
     """Return the ranges of some parts, one after another, before they are stretched."""
     topics = scores.shape[1]
     is_there = ~np.isnan(scores)
@@ -107,6 +110,9 @@ def _ranges(scores: Floats, parts: Sequence[int], resamples: int, seed: int) -> 
         sums = centred @ drawn.astype(np.float64)
         if not is_whole:
             sums *= lengthened / np.maximum(weights @ drawn.astype(np.float32), 1)
+        for run, variance in enumerate(noise.tolist() if noise is not None else ()):
+            signs = Draws(seed, f"replicates of {run}", part).signs(sums.shape[1], 64)
+            sums[run] += signs.sum(axis=1) / 8 * math.sqrt(variance) * topics
         ranges_of_parts.append(sums.max(axis=0) - sums.min(axis=0))
     ranges = np.concatenate(ranges_of_parts)
     ranges *= math.sqrt(topics / (topics - 1)) / topics

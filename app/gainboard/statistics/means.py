@@ -6,7 +6,7 @@ Pairs of runs are all i < j, in the order (0, 1), (0, 2), ..., (1, 2), ..., and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -155,8 +155,36 @@ def collapse(table: Floats, groups: Indices | None) -> Floats:
     return means
 
 
-def mean_intervals(scores: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
+def group_rows(systems: Sequence[Hashable]) -> Indices:
+    """Return the system of each row by its number, counted in the order of first rows: intp [rows]."""
+    number = {system: place for place, system in enumerate(dict.fromkeys(systems))}
+    return np.array([number[system] for system in systems], np.intp)
+
+
+def lacks_beside_others(missing: NDArray[np.bool_], groups: Indices) -> NDArray[np.bool_]:
+    """Return which scores a replicate lacks that others of its system have: bool [rows, topics], as `missing`."""
+    return missing & (collapse(missing.astype(np.float64), groups) < 1)[groups]
+
+
+def noise_of_replicates(rows: Floats, groups: Indices) -> Floats:
+    """Return how much each system's mean varies if its replicates on each topic are drawn anew: float64 [..., systems].
+
+    `rows` and `groups` are as for `collapse`. A topic with m replicates gives their squared deviations from their mean,
+    summed, divided by the squares of m and of the number of topics: the variance of a bootstrap within topics.
+    """
+    systems = collapse(rows, groups)
+    squares = collapse((rows - systems[..., groups, :]) ** 2, groups)
+    number = collapse((~np.isnan(rows)).astype(np.float64), groups) * np.bincount(groups)[:, np.newaxis]
+    topics = np.count_nonzero(~np.isnan(systems), axis=-1)
+    by_topic = np.divide(squares, number, out=np.zeros_like(squares), where=number > 0)
+    variances: Floats = by_topic.sum(axis=-1) / np.maximum(topics, 1) ** 2
+    return variances
+
+
+def mean_intervals(scores: Floats, confidence: float = 0.95, noise: Floats | float = 0.0) -> tuple[Floats, Floats]:
     """Return the lower and upper ends of Student's t interval for each run's mean score over topics.
+
+    `noise` [...] is added to the variance of each mean (`noise_of_replicates`).
 
     `scores` is float64 [..., topics], NaN if a topic has no defined score; such topics are left out. `confidence` is in
     (0, 1). Ends are float64 [...], NaN if fewer than two topics are defined, because there is no variance then.
@@ -168,13 +196,14 @@ def mean_intervals(scores: Floats, confidence: float = 0.95) -> tuple[Floats, Fl
     if (topics := scores.shape[-1]) > 1 and is_defined.all():  # as below, without what only undefined scores need
         mean = scores.sum(axis=-1) / topics
         squares = (scores - mean[..., np.newaxis]) ** 2
-        half = stdtrit(topics - 1.0, 0.5 + confidence / 2) * np.sqrt(squares.sum(axis=-1) / (topics - 1) / topics)
+        variance = squares.sum(axis=-1) / (topics - 1) / topics
+        half = stdtrit(topics - 1.0, 0.5 + confidence / 2) * np.sqrt(variance + noise)
         return mean - half, mean + half
     count = is_defined.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):  # fewer than two topics give NaN
         mean = np.where(is_defined, scores, 0.0).sum(axis=-1) / count
         squares = np.where(is_defined, scores - mean[..., np.newaxis], 0.0) ** 2
-        error = np.sqrt(squares.sum(axis=-1) / (count - 1) / count)
+        error = np.sqrt(squares.sum(axis=-1) / (count - 1) / count + noise)
         half = np.where(count > 1, stdtrit(count - 1.0, 0.5 + confidence / 2) * error, np.nan)
     return mean - half, mean + half
 

@@ -16,7 +16,7 @@ from gainboard.store.tables import runs, verdicts
 from gainboard.trec.bodies import compress, decompress
 
 _RECORD = columns_of(NuggetsVersion, table)
-_VERDICTS = columns_of(Verdicts, verdicts, run=runs.c.name)
+_VERDICTS = columns_of(Verdicts, verdicts, run=runs.c.name, system=runs.c.system)
 
 
 def add(tx: Transaction, collection_id: int, content: bytes, **values: Any) -> NuggetsVersion:

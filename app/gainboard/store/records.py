@@ -112,6 +112,7 @@ class Verdicts:
 
     run_id: int
     run: str
+    system: str | None
     judge: str
     nuggets_id: int | None
     assigned: dict[str, str]
@@ -242,8 +243,6 @@ class JudgmentSet:
     name: str
     created_at: datetime
     released_at: datetime | None
-    judge: str | None
-    """The judge of whose labels it is a replicate; None if it is the only set of its judge."""
 
 
 @dataclass(frozen=True, slots=True)

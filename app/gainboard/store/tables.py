@@ -240,7 +240,6 @@ judgment_sets = Table(  # sets of judgments beside the official one
     Column("name", Name, primary_key=True),
     Column("created_at", UtcTime, nullable=False),
     Column("released_at", UtcTime),  # null: only organisers see it
-    Column("judge", Name),  # of whose labels it is a replicate; null: of its own
 )
 
 qrels = Table(

@@ -72,6 +72,8 @@ class VerdictsFile:
     nuggets: dict[str, dict[str, str]] = field(default_factory=dict)
     support: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     strays: int = 0
+    replicates: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """The run and the replicate of each of the names that is a replicate, such as one of several generations."""
 
     @property
     def runs(self) -> list[str]:
@@ -108,6 +110,9 @@ def read_verdicts(
     file, verdicts = _File(Faults(limits.faults), stray), VerdictsFile()
     for line in file.lines(chunks, limits):
         is_support, run = "nuggets" not in line.record, line.record.get("run_id")
+        if isinstance(run, str) and (replicate := line.record.get("replicate")) not in (None, ""):
+            run, name = f"{run}@{replicate}", run
+            verdicts.replicates[run] = name, str(replicate)
         if not is_support and nuggets is None:
             line.fault("unknown-nugget", "there are no nuggets that this line could assign. Publish them first")
         elif not isinstance(run, str) or not run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
@@ -11,6 +12,8 @@ from gainboard.api.models.common import Model, ReceiptAnswer, WarningAnswer
 from gainboard.notation.queries import MOST_PRIORITY
 from gainboard.notation.types import JsonBody
 from gainboard.vocabulary import Direction
+
+_of_replicate = partial(Field, None, exclude_if=lambda value: value is None)
 
 
 class RunAnswer(Model):
@@ -26,14 +29,8 @@ class RunAnswer(Model):
         None,
         description="Place among the runs of its team, from 1: a pool may take the first runs of each team",
     )
-    system: str | None = Field(
-        None, description="The system of which the run is a replicate", exclude_if=lambda system: system is None
-    )
-    replicate: str | None = Field(
-        None,
-        description="What tells the run from its system's other replicates",
-        exclude_if=lambda replicate: replicate is None,
-    )
+    system: str | None = _of_replicate(description="The system of which the run is a replicate")
+    replicate: str | None = _of_replicate(description="What tells the run from its system's other replicates")
     topics: int
     retrieved: int = Field(description="Number of documents, after truncation to the collection's depth")
     unjudged_share: float | None

@@ -78,8 +78,7 @@ def gate(
     files = files.with_systems()
     others = [other for other in (at.named, baseline, write_baseline, files.of_scores.scores) if other]
     wanted = 1 if others else 2
-    is_right = len(files.runs) >= wanted if files.replicates else len(files.runs) == wanted
-    if not is_right or len(others) > 1:
+    if len(files.runs) < wanted or (len(files.runs) > wanted and not files.replicates) or len(others) > 1:
         raise Misuse(
             "name QRELS OLD NEW; QRELS NEW with --baseline; QRELS RUN with --write-baseline; OLD NEW with -c, --scores"
         )

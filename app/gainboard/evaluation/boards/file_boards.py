@@ -134,7 +134,7 @@ def leaderboard(
     if corrected and len(tested) > 1:
         groups = corrected_groups(corrected.by_metric[row], metric, names, means, tested)
     else:
-        groups = tested_groups(metric, names, table.by_topic[row, tested])
+        groups = tested_groups(metric, names, table.by_topic[row, tested], None)
     letters, rank_sets = (groups.letters, groups.rank_sets) if isinstance(groups, BoardGroups) else ({}, {})
     low, high = (ends.T.tolist() for ends in (corrected.intervals if corrected else table.arrays.intervals))
     geometric = [metric.is_geometric for metric in table.metrics]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +110,6 @@ class Row:
 
     @cached_property
     def replicates(self) -> list[dict[str, Any]]:
-        """The replicates of a system, each with its means; nothing for a run that has none."""
         return self.board.scores.replicates_of(self.column, self.board.place)
 
     @property
@@ -188,7 +187,8 @@ class Board:
         names = [scores.names[column] for column in ranked]
         if self.corrected is not None and len(ranked) > 1 and not metric.is_geometric:
             return corrected_groups(self.corrected.by_metric[place], metric, names, self.means[place], ranked)
-        return tested_groups(metric, names, scores.by_topic[place, ranked])
+        noise = None if scores.arrays.noise is None else scores.arrays.noise[place, ranked]
+        return tested_groups(metric, names, scores.by_topic[place, ranked], noise)
 
     @cached_property
     def noise(self) -> Mapping[str, float] | None:
@@ -242,13 +242,15 @@ def leaderboard(
     *,
     best_per_team: bool = False,
     corrected_by: str | None = None,
+    resample: Literal["topics", "topics+replicates"] = "topics",
 ) -> Board:
     """Rank the collection's runs by the metric `by`, which is added to the request if it is not part of it.
 
     `by_group` names topic groups whose means are added, for principals who may see scores under any parameters; `all`
     names all groups. With a `standard`, scores are standardised, for the same principals: they tell of single topics.
     With `best_per_team`, each team has the best of its runs alone, of equal ones the first by name. `corrected_by` is
-    the judgment set that corrects the means, for the same principals.
+    the judgment set that corrects the means, for the same principals. `resample` says whether intervals and groups draw
+    topics alone, each with all replicates of a system, or these anew as well.
     """
     if by_group or standard or corrected_by:
         may_take_long()
@@ -263,7 +265,7 @@ def leaderboard(
         what = "by_group" if by_group else "standardise"
         message = f"A corrected board has no {what}. Leave out {what}, or corrected_by."
         raise InvalidRequest.at(f"query.{what}", "not-together", message)
-    question = replace(question, also=(by,) if by else (), by_system=True)
+    question = replace(question, also=(by,) if by else (), by_system=resample)
     scores = score(workspace, sender, name, replace(question, as_many_as_may=True))
     alike: Mapping[str, list[str]] = {}
     if standard:
@@ -379,7 +381,7 @@ class BoardGroups:
     """The smallest difference that the topics show, with the power 0.8 and for all pairs together; None if unknown."""
 
     @classmethod
-    def of(cls, names: Sequence[str], scores: Floats) -> BoardGroups:
+    def of(cls, names: Sequence[str], scores: Floats, noise: Floats | None = None) -> BoardGroups:
         """Test all pairs of the runs: float64 [runs, topics], at least two runs and `LEAST_TOPICS`.
 
         A score may be missing (NaN), if its run has `LEAST_TOPICS` others.
@@ -388,9 +390,11 @@ class BoardGroups:
         # Names are part of it, because letters and rank sets are by name. Equal scores have equal bytes.
         hashed = sha256("\n".join((str(topics), *names)).encode())
         hashed.update(scores.data)
+        hashed.update(b"" if noise is None else np.ascontiguousarray(noise).data)
         key = hashed.digest()
         if (tested := _TESTED.find(key)) is None:
-            ranges = bootstrap_range.bootstrap_ranges(scores, bootstrap_range.affordable_resamples(runs, topics), SEED)
+            resamples = bootstrap_range.affordable_resamples(runs, topics)
+            ranges = bootstrap_range.bootstrap_ranges(scores, resamples, SEED, noise)
             missing = int(np.count_nonzero(np.isnan(scores)))
             means = np.nanmean(scores, axis=1) if missing else scores.mean(axis=1)
             # The differences of the average pair vary twice as much as the residuals of runs and topics.
@@ -478,10 +482,10 @@ def corrected_groups(
     return BoardGroups(names, (-1 if metric.is_reversed else 1) * means[ranked], topics, ranges)
 
 
-def tested_groups(metric: BoundMetric, names: Sequence[str], scores: Floats) -> BoardGroups | str:
+def tested_groups(metric: BoundMetric, names: Sequence[str], scores: Floats, noise: Floats | None) -> BoardGroups | str:
     """Return the groups of the runs that have a mean, or a sentence that says why there are none.
 
-    `scores` is float64 [runs, topics], NaN where a run has none.
+    `scores` is float64 [runs, topics], NaN where a run has none; `noise` [runs] is that of `bootstrap_ranges`.
     """
     if metric.is_geometric:
         return "The test compares arithmetic means, and this metric's mean is geometric."
@@ -494,12 +498,13 @@ def tested_groups(metric: BoundMetric, names: Sequence[str], scores: Floats) -> 
         # Too few scores do not tell how much a run varies.
         has_enough = np.count_nonzero(~is_missing, axis=1) >= LEAST_TOPICS
         names, tested = [name for name, is_in in zip(names, has_enough, strict=True) if is_in], tested[has_enough]
+        noise = None if noise is None else noise[has_enough]
         if len(names) < 2:
             return f"The test needs at least {LEAST_TOPICS} scores of each of two runs."
         tested = np.ascontiguousarray(tested[:, ~np.isnan(tested).all(axis=0)])
     if (topics := tested.shape[1]) < LEAST_TOPICS:
         return f"The test needs at least {LEAST_TOPICS} topics on which all runs have a score, not {topics}."
-    return BoardGroups.of(names, -tested if metric.is_reversed else tested)
+    return BoardGroups.of(names, -tested if metric.is_reversed else tested, noise)
 
 
 def _weight(tested: BoardGroups) -> int:

@@ -469,7 +469,7 @@ def compare(
 
     # None means all runs, among them the baselines.
     runs = None if question.runs is None else [*question.runs, *baselines]
-    asked = replace(question, runs=runs, admit=admit, per_topic=True, most=MOST_SCORES, by_system=True)
+    asked = replace(question, runs=runs, admit=admit, per_topic=True, most=MOST_SCORES, by_system="topics")
     scores = score(workspace, sender, name, asked)
     if absent := [baseline for baseline in baselines if baseline not in scores.names]:
         raise NotFound(f"There is no run {absent[0]!r} in {name!r}, or this token may not see it.")

@@ -100,7 +100,7 @@ def paper_table(
             signs = [SIGNS.get(mark, "") for mark in marks]
             values |= {f"{name} level": levels, f"{name} mark": marks}
         else:
-            groups = tested_groups(metric, names, by_run)
+            groups = tested_groups(metric, names, by_run, None)
             if isinstance(groups, str):
                 notes.append(f"{group} has no letters. {groups}")
             letters = {} if isinstance(groups, str) or not groups.different_pairs else groups.letters

@@ -25,6 +25,7 @@ from gainboard.evaluation.scoring.systems import ensure_runs, follow_matrices
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics.answers import NUGGET_METRICS, SUPPORT_METRICS, Floats, score_nuggets, score_support
 from gainboard.statistics.judging import cohen_kappa, coincidences, krippendorff_alpha
+from gainboard.statistics.means import group_rows, lacks_beside_others
 from gainboard.store import collections, nuggets, score_matrices
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, NuggetsVersion, Verdicts
@@ -189,7 +190,7 @@ def put_verdicts(
         collection, now = view.collection, workspace.now()
         if nuggets.find_newest(tx, collection.id) != newest:
             raise Conflict("The nuggets were changed while the file was read. Send the file again.")
-        ids, new_runs = ensure_runs(tx, collection, file.runs, now, team)
+        ids, new_runs = ensure_runs(tx, collection, file.runs, file.replicates, now, team)
         before = {verdicts.run_id: verdicts for verdicts in nuggets.list_verdicts(tx, collection.id, judge)}
         rows, same = [], {"sample": sample, "sha256": intake.sha256}
         for system, run_id in ids.items():
@@ -245,13 +246,23 @@ def score_verdicts(
             judged = verdicts.assigned if verdicts.sample else earlier.texts
             unjudged.append([t not in fitting and (t in verdicts.assigned or t not in judged) for t in current.texts])
         by_metric = score_nuggets(current.importance, answers)
-        scores.append(AnswerScores("nuggets", assigned, list(current.texts), by_metric, np.array(unjudged)))
+        absent = _unanswered(assigned, answers, list(current.texts))
+        scores.append(AnswerScores("nuggets", assigned, list(current.texts), by_metric, np.array(unjudged) | absent))
     if cited := [verdicts for verdicts in every if verdicts.support]:
         topics = sorted({topic for verdicts in cited for topic in verdicts.support}, key=str.encode)
         unjudged = [[verdicts.sample and topic not in verdicts.support for topic in topics] for verdicts in cited]
         by_metric = score_support(topics, [verdicts.support for verdicts in cited])
-        scores.append(AnswerScores("support", cited, topics, by_metric, np.array(unjudged)))
+        absent = _unanswered(cited, [verdicts.support for verdicts in cited], topics)
+        scores.append(AnswerScores("support", cited, topics, by_metric, np.array(unjudged) | absent))
     return scores, unfit
+
+
+def _unanswered(
+    every: Sequence[Verdicts], answers: Sequence[Mapping[str, object]], topics: Sequence[str]
+) -> NDArray[np.bool_]:
+    """Return where a replicate has no answer and another one of its system has: it has no score there, and not 0."""
+    absent = np.array([[topic not in answer for topic in topics] for answer in answers])
+    return lacks_beside_others(absent, group_rows([verdicts.system or verdicts.run for verdicts in every]))
 
 
 def store_scores(
@@ -286,7 +297,7 @@ def store_scores(
                 created_at=now,
             )
     if collection.has_scores_alone:
-        follow_matrices(tx, collection, {}, {}, now)
+        follow_matrices(tx, collection, {}, now)
     return unfit
 
 

@@ -30,6 +30,7 @@ from gainboard.metrics import (
 from gainboard.notation.frames import optional_package
 from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, name_runs, split_replicate
 from gainboard.notation.texts import warning_lines
+from gainboard.statistics.means import group_rows
 from gainboard.trec import FileWarning, decompress_body
 from gainboard.vocabulary import OrderBy, RunOrder
 
@@ -208,10 +209,9 @@ def score(
     means, none = mean_all(bound, by_topic), undefined(bound, topics)
     arrays = ScoreArrays(by_topic, means, none, missing, runs_of_topics.missing)
     systems = [split_replicate(name, replicates)[0] for name in judged]
-    shown = list(dict.fromkeys(systems))
     if replicates is not None:
-        arrays = arrays.collapsed(bound, np.array([shown.index(system) for system in systems], np.intp))
-    scores = ScoreTable(bound, label_by_expression, shown, topics.topics, arrays)
+        arrays = arrays.collapsed(bound, group_rows(systems))
+    scores = ScoreTable(bound, label_by_expression, list(dict.fromkeys(systems)), topics.topics, arrays)
     notes = list(warning_lines("qrels", judgments.warnings))
     for name, (_, warnings) in judged.items():
         notes += warning_lines(name, warnings)

@@ -155,10 +155,10 @@ class Matrices:
 
     def _rows_of_chosen(self) -> tuple[list[int], NDArray[np.intp]]:
         """Return the rows of the selected systems in their order, and the system of each."""
-        groups = np.arange(len(self.rows)) if self.groups is None else self.groups
-        rows = [np.flatnonzero(groups == place) for place in self._places]
-        numbers = np.repeat(np.arange(len(rows)), [len(some) for some in rows])
-        return [int(row) for some in rows for row in some], numbers
+        if self.groups is None:
+            return self._places, np.arange(self.run_count)
+        rows = [np.flatnonzero(self.groups == place).tolist() for place in self._places]
+        return [row for some in rows for row in some], np.repeat(np.arange(len(rows)), [len(some) for some in rows])
 
     def judged_runs(self) -> Iterator[JudgedRun]:
         """Yield the selected runs, joined with the version."""

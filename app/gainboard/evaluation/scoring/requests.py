@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,8 +84,8 @@ class Question:
     as_many_as_may: bool = False
     """True to leave out the runs that exceed the team's budget. If false, the whole request is refused."""
     late: LateShown = "include"
-    by_system: bool = False
-    """True for the scores of systems, which are means of their replicates. If false, each replicate is a run."""
+    by_system: Literal["topics", "topics+replicates"] | None = None
+    """What intervals and tests draw of systems, whose scores are means of replicates. None: each replicate is a run."""
     names: Names = "gainboard"
     """The tool whose names `metrics` and `also` use."""
 
@@ -192,7 +192,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     version, is_chosen = JudgedVersion(qrels, topics), bool(question.metrics or question.also or question.defaults)
     arrays = kept_scores(workspace, view.collection, version, chosen, bound, is_chosen=is_chosen)
     systems, groups = systems_of(chosen) if question.by_system else (chosen, None)
-    arrays = arrays.collapsed(bound, groups)
+    arrays = arrays.collapsed(bound, groups, redraws=question.by_system == "topics+replicates")
     if disclosure is not None:
         # From here on, nothing of the answer has more decimals than may be shown.
         shown = disclosure.shown

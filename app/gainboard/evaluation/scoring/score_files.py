@@ -21,7 +21,7 @@ from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable
 from gainboard.metrics import mean_all
 from gainboard.metrics.answers import score_nuggets, score_support
 from gainboard.notation.sources import run_files
-from gainboard.statistics.means import collapse
+from gainboard.statistics.means import collapse, group_rows, lacks_beside_others
 from gainboard.trec import decompress_body
 from gainboard.trec.findings import Faults, quoted
 from gainboard.trec.nuggets import read_nuggets, read_verdicts
@@ -92,7 +92,9 @@ def _score_answers(nuggets: Any, answers: Any, stray: Stray, sample: bool) -> Sc
         raise BadInput(f"There are {len(sets)} files of nuggets. Name one, with the nuggets of all topics.")
     ((_, of_topics),) = sets
     assigned, cited, notes = dict[str, dict[str, str]](), dict[str, dict[str, list[str]]](), list[str]()
+    replicates = dict[str, tuple[str, str]]()
     for name, file in _read_all(answers, lambda chunks, _: read_verdicts(chunks, NO_LIMITS, of_topics, stray=stray)):
+        replicates |= file.replicates
         both: list[tuple[dict[str, Any], dict[str, Any]]] = [(assigned, file.nuggets), (cited, file.support)]
         for every, of_file in both:
             for run, verdicts in of_file.items():
@@ -111,10 +113,12 @@ def _score_answers(nuggets: Any, answers: Any, stray: Stray, sample: bool) -> Sc
     ]
     files = []
     for family, of_family, runs, by_metric in by_family:
-        unjudged = np.array([[sample and topic not in verdicts for topic in of_family] for verdicts in runs.values()])
+        absent = np.array([[topic not in verdicts for topic in of_family] for verdicts in runs.values()], np.bool_)
+        groups = group_rows([replicates.get(run, (run, ""))[0] for run in runs])
+        unjudged = absent if sample or not runs else lacks_beside_others(absent, groups)
         tables = by_metric.items() if runs else ()
         scores = {f"{family}:{metric}": np.where(unjudged, np.nan, table) for metric, table in tables}
-        files.append((family, ScoresFile([*runs], of_family, scores, notes)))
+        files.append((family, ScoresFile([*runs], of_family, scores, notes, replicates)))
     return _join(files)
 
 
@@ -228,8 +232,8 @@ def as_file_scores(
     if groups is not None:
         fewer = int(np.count_nonzero(np.isnan(of_rows) & ~gaps[:, groups]))
         counts = ", ".join(f"{system} {np.count_nonzero(groups == number)}" for system, number in place.items())
-        notes.append(f"the score of a system on a topic is the mean of its replicates ({counts})")
-        notes += [f"{fewer:,} scores are missing of replicates, where others of their system have one"] if fewer else []
+        more = f"; {fewer:,} scores that others of their system have are missing" if fewer else ""
+        notes.append(f"the score of a system on a topic is the mean of its replicates ({counts}{more})")
     # A topic without any score under a metric is not one of the metric's, and a system without any has no mean.
     holes = gaps & ~gaps.all(axis=1, keepdims=True) & ~gaps.all(axis=2, keepdims=True)
     if count := int(np.count_nonzero(holes)):

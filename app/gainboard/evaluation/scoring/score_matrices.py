@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,13 +18,13 @@ from gainboard.evaluation.access.visibility import View, changing, organising, r
 from gainboard.evaluation.judgments.versions import known_topics
 from gainboard.evaluation.releases.releases import held_matrix
 from gainboard.evaluation.runs.intake import Body, Intake, read_by
-from gainboard.evaluation.scoring.systems import follow_matrices, name_replicates, name_systems, require_names
+from gainboard.evaluation.scoring.systems import describe_runs, follow_matrices, require_names, rows_of_runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import csv_line
 from gainboard.notation.texts import is_slug, read_number
 from gainboard.store import collections, runs, score_matrices
 from gainboard.store.database import Transaction
-from gainboard.store.records import Run, ScoreMatrix
+from gainboard.store.records import ScoreMatrix
 from gainboard.trec.score_matrices import Expected, Missing, read_score_matrix
 from gainboard.vocabulary import LEAVE_OUT, Direction, MatrixForm, is_of_answers
 
@@ -95,8 +95,8 @@ def put_matrix(
     statements = {"direction": settings.direction, "low": settings.low, "high": settings.high, "missing": missing}
     with changing(workspace, principal, name) as (tx, view):
         collection, now, live = view.collection, workspace.now(), runs.page(tx, view.collection.id)
-        names = name_systems(live, file.runs) if collection.has_scores_alone else _names_of_rows(live)
-        systems = {name: system for system, name in names.items()}
+        names, systems = describe_runs(live, file.runs, file.replicates)
+        names = names if collection.has_scores_alone else rows_of_runs(live)
         file = replace(file, runs=[names[system] for system in file.runs])
         last = score_matrices.find_newest(tx, collection.id, matrix)
         says_the_same = all(getattr(last, name) == value for name, value in statements.items()) if last else False
@@ -116,7 +116,7 @@ def put_matrix(
             created_at=now,
         )
         if collection.has_scores_alone:
-            follow_matrices(tx, collection, systems, name_replicates(live, file.replicates, names), now)
+            follow_matrices(tx, collection, systems, now)
         collections.touch(tx, collection.id)
         subject, details = f"{matrix} {stored.version}", {"sha256": stored.sha256, "bytes": intake.size, **statements}
         audit.record(tx, principal, "score-matrix-uploaded", subject, collection, **details)
@@ -129,14 +129,8 @@ def _expected_matrix(
     limits = (settings.low, settings.high, settings.checked(), settings.measure, settings.run)
     if view.collection.has_scores_alone:
         return Expected(None, None, *limits, matrix)
-    names = frozenset(_names_of_rows(runs.page(tx, view.collection.id)))
+    names = frozenset(rows_of_runs(runs.page(tx, view.collection.id)))
     return Expected(names, known_topics(workspace, tx, view.collection), *limits)
-
-
-def _names_of_rows(live: Sequence[Run]) -> dict[str, str]:
-    """Return the name of each run by the rows of a file that are about it: by its name, or as a replicate."""
-    replicates = {f"{run.system}@{run.replicate}": run.name for run in live if run.system and run.replicate}
-    return replicates | {run.name: run.name for run in live}
 
 
 def list_matrices(
@@ -165,7 +159,7 @@ def delete_matrix(workspace: Workspace, principal: Principal, name: str, matrix:
         held = held_matrix(tx, principal, view.collection, matrix)
         score_matrices.delete(tx, versions, workspace.now())
         if view.collection.has_scores_alone:
-            follow_matrices(tx, view.collection, {}, {}, workspace.now())
+            follow_matrices(tx, view.collection, {}, workspace.now())
         collections.touch(tx, view.collection.id)
         audit.record(tx, principal, "score-matrix-deleted", matrix, view.collection, versions=len(versions), **held)
 

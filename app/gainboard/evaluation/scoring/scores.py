@@ -42,26 +42,30 @@ class ScoreArrays:
     row_means: Floats | None = None
     groups: Indices | None = None
     """The system of each row, as `collapse` takes it."""
+    noise: Floats | None = None
+    """The variance of each mean by `noise_of_replicates`, if replicates are drawn anew: float64 [metrics, runs]."""
 
-    def collapsed(self, metrics: Sequence[BoundMetric], groups: Indices | None) -> ScoreArrays:
-        """Return the scores of systems, whose replicates are the runs of these arrays.
+    def collapsed(
+        self, metrics: Sequence[BoundMetric], groups: Indices | None, *, redraws: bool = False
+    ) -> ScoreArrays:
+        """Return the scores of systems, whose replicates are the runs of these arrays; with `redraws`, their noise.
 
         A topic that a replicate lacks, but not every replicate of its system, has no score of this replicate, where a
         run without replicates scores 0. Query variants and generations are rarely of one number on all topics.
         """
         if groups is None:
             return self
-        from gainboard.statistics.means import collapse  # noqa: PLC0415 (see above)
+        from gainboard.statistics.means import collapse, lacks_beside_others, noise_of_replicates  # noqa: PLC0415 (see above)
 
         rows, missing = self.by_topic, self.topics_missing
         if self.lacks is not None:
-            nowhere = collapse(self.lacks.astype(np.float64), groups) == 1
             is_computed = np.array([not metric.is_uploaded for metric in metrics])[:, np.newaxis, np.newaxis]
-            rows = np.where(is_computed & self.lacks & ~nowhere[groups], np.nan, rows)
-            missing = np.count_nonzero(nowhere, axis=1)
+            rows = np.where(is_computed & lacks_beside_others(self.lacks, groups), np.nan, rows)
+            missing = np.count_nonzero(collapse(self.lacks.astype(np.float64), groups) == 1, axis=1)
         by_topic = collapse(rows, groups)
         means, row_means = mean_all(metrics, by_topic), mean_all(metrics, rows)
-        return ScoreArrays(by_topic, means, self.undefined, missing, None, rows, row_means, groups)
+        noise = noise_of_replicates(rows, groups) if redraws else None
+        return ScoreArrays(by_topic, means, self.undefined, missing, None, rows, row_means, groups, noise)
 
     @property
     def nbytes(self) -> int:
@@ -73,7 +77,7 @@ class ScoreArrays:
         """The lower and the upper ends of the confidence intervals of the means, float64 [metrics, runs] both."""
         from gainboard.statistics import mean_intervals  # noqa: PLC0415 (it takes as long as to score a small file)
 
-        return mean_intervals(self.by_topic)
+        return mean_intervals(self.by_topic, noise=0.0 if self.noise is None else self.noise)
 
 
 @dataclass(frozen=True)

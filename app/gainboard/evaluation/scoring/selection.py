@@ -13,6 +13,7 @@ from gainboard.errors import NotFound
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.scoring.scores import rank_by_mean
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache
+from gainboard.statistics.means import group_rows
 from gainboard.store import runs
 from gainboard.store.database import Transaction
 from gainboard.store.records import Run
@@ -45,10 +46,6 @@ class Selection:
         """Return the indexes of the chosen runs among the candidates, in the order of the answer."""
         return list(range(len(candidates)))
 
-    def standing_alone(self, chosen: Sequence[Run]) -> list[Run]:
-        """Return the runs; a replicate that is named, and not its system, without its system."""
-        return list(chosen)
-
 
 @dataclass(frozen=True, slots=True)
 class AllRuns(Selection):
@@ -70,6 +67,7 @@ class NamedRuns(Selection):
         return self.standing_alone(_named(stored, members, collection))
 
     def standing_alone(self, chosen: Sequence[Run]) -> list[Run]:
+        """Return the runs; a replicate that is named, and not its system, without its system."""
         named = set(self.names)
         is_alone = [run.system is not None and run.name in named and run.system not in named for run in chosen]
         return [replace(run, system=None) if alone else run for run, alone in zip(chosen, is_alone, strict=True)]
@@ -170,8 +168,7 @@ def systems_of(chosen: Sequence[Run]) -> tuple[list[Run], NDArray[np.intp] | Non
         return list(chosen), None
     # Teams are part of it, so that a run of another team that came before is never one of a system's replicates.
     keys = [(run.team_id, run.system or run.name) for run in chosen]
-    number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    groups = np.array([number[key] for key in keys], np.intp)
+    groups = group_rows(keys)
     first = np.unique(groups, return_index=True)[1].tolist()
     return [replace(chosen[row], name=keys[row][1]) for row in first], groups
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,41 +52,50 @@ def name_systems(live: Sequence[Run], systems: Iterable[str]) -> dict[str, str]:
     return {system: names[system] for system in systems}
 
 
-def name_replicates(
-    live: Sequence[Run], replicates: Mapping[str, tuple[str, str]], names: Mapping[str, str]
-) -> dict[str, tuple[str, str]]:
-    """Return the system and the replicate of each row that is a replicate, by the name of its run.
+class SystemName(NamedTuple):
+    """The own name of a system or of a replicate, which may have any characters; and of a replicate, its system."""
 
-    `replicates` has both as a file says them, by row, and `names` has the name of the run of each row. Systems are
-    named as in `name_systems`.
-    """
-    known = [
-        replace(run, tag=run.tag.removesuffix(f"@{run.replicate}"), name=run.system) if run.system else run
-        for run in live
-    ]
-    systems = name_systems(known, [system for system, _ in replicates.values()])
-    return {
-        names[row]: (systems[system], without_signs(replicate)[:_MOST_CHARACTERS] or "1")
-        for row, (system, replicate) in replicates.items()
+    own: str
+    system: str | None = None
+    replicate: str | None = None
+
+
+def rows_of_runs(live: Sequence[Run]) -> dict[str, str]:
+    """Return the name of each run by the row of a file that is about it: its name, or `SYSTEM@REPLICATE`."""
+    return {run.name: run.name for run in live} | {
+        f"{run.system}@{run.replicate}": run.name for run in live if run.system
     }
 
 
-Replicates = Mapping[str, tuple[str, str | None]]
+def describe_runs(
+    live: Sequence[Run], rows: Iterable[str], replicates: Mapping[str, tuple[str, str]]
+) -> tuple[dict[str, str], dict[str, SystemName]]:
+    """Return the name of the run of each row of a file, and what is stored of such runs, by name.
+
+    `replicates` has the system and the replicate of each row that is one, as the file says them.
+    """
+    names = name_systems(live, rows)
+    stored = [(run, run.tag.removesuffix(f"@{run.replicate}"), run.system or run.name) for run in live]
+    known = [replace(run, tag=own, name=name) for run, own, name in stored]
+    systems = name_systems(known, [system for system, _ in replicates.values()])
+    described = {name: SystemName(row) for row, name in names.items()}
+    for row, (system, replicate) in replicates.items():
+        if row in names:
+            slug = without_signs(replicate)[:_MOST_CHARACTERS] or "1"
+            described[names[row]] = SystemName(row, systems[system], slug)
+    return names, described
 
 
-def follow_matrices(
-    tx: Transaction, collection: Collection, systems: Mapping[str, str], replicates: Replicates, now: datetime
-) -> None:
+def follow_matrices(tx: Transaction, collection: Collection, systems: Mapping[str, SystemName], now: datetime) -> None:
     """Make runs and topics those of the newest versions of all matrices, in a transaction that has locked these.
 
-    `systems` maps the name of each run that may be new to the system's own name, and `replicates` as in `add_systems`.
+    `systems` maps the name of each run that may be new to the system's own name.
     """
     newest = score_matrices.page(tx, collection.id, None, None)
     wanted = {name for matrix in newest for name in matrix.runs}
     live = runs.page(tx, collection.id)
     runs.withdraw_all(tx, [run.id for run in live if run.name not in wanted], now)
-    new = {name: systems[name] for name in wanted - {run.name for run in live}}
-    add_systems(tx, collection, new, replicates, now)
+    add_systems(tx, collection, {name: systems[name] for name in wanted - {run.name for run in live}}, now)
     topics = sorted({topic for matrix in newest for topic in matrix.topics}, key=str.encode)
     published = qrels.find(tx, collection.id)
     if topics and (published is None or published.sha256 != hashlib.sha256(_as_file(topics)).hexdigest()):
@@ -93,37 +103,37 @@ def follow_matrices(
 
 
 def ensure_runs(
-    tx: Transaction, collection: Collection, systems: Sequence[str], now: datetime, team: str | None
+    tx: Transaction,
+    collection: Collection,
+    systems: Sequence[str],
+    replicates: Mapping[str, tuple[str, str]],
+    now: datetime,
+    team: str | None,
 ) -> tuple[dict[str, int], list[str]]:
     """Return the id of the run of each system, and the names of those that are new, which have no ranking.
 
-    A run with a ranking is found by its name alone, because several may have the same tag.
+    A run with a ranking is found by its name alone, because several may have the same tag; a replicate also by its
+    system and what tells it. `replicates` are as in `describe_runs`.
     """
     live = runs.page(tx, collection.id)
-    names = name_systems([replace(run, tag=run.name) if run.has_ranking else run for run in live], systems)
-    known = {run.name for run in live}
-    new = {run: system for system, run in names.items() if run not in known}
-    add_systems(tx, collection, new, {}, now, team)
+    ranked = rows_of_runs([run for run in live if run.has_ranking])
+    live = [replace(run, tag=run.name) if run.has_ranking else run for run in live]
+    names, described = describe_runs(live, [system for system in systems if system not in ranked], replicates)
+    new = {name: described[name] for name in sorted(described.keys() - {run.name for run in live})}
+    add_systems(tx, collection, new, now, team)
+    names |= {system: ranked[system] for system in systems if system in ranked}
     ids = {run.name: run.id for run in runs.page(tx, collection.id)}
-    return {system: ids[run] for system, run in names.items()}, sorted(new)
+    return {system: ids[run] for system, run in names.items()}, list(new)
 
 
 def add_systems(
-    tx: Transaction,
-    collection: Collection,
-    systems: Mapping[str, str],
-    replicates: Replicates,
-    now: datetime,
-    team: str | None = None,
+    tx: Transaction, collection: Collection, systems: Mapping[str, SystemName], now: datetime, team: str | None = None
 ) -> None:
-    """Add a run for each system: `systems` maps the name of the run to the system's own. Without a team, each has one
-    that is named like it. `replicates` maps the name of a run that is a replicate to its system and what tells it.
-    """
+    """Add a run for each system, by the name of the run. Without a team, each system has one that is named like it."""
     file = _content(b"")
     blobs.put(tx, file)
     names = sorted(systems)
-    none: tuple[None, None] = (None, None)
-    teams_of = {name: team or replicates.get(name, none)[0] or name for name in names}
+    teams_of = {name: team or systems[name].system or name for name in names}
     of_team = teams.ensure_all(tx, collection.id, list(dict.fromkeys(teams_of.values())), now)
     same = {
         **{"collection_id": collection.id, "sha256": file.sha256, "created_at": now, "topics": pack_names(())},
@@ -131,9 +141,9 @@ def add_systems(
     }
     rows = []
     for name in names:
-        system, replicate = replicates.get(name, none)
-        rows.append({**same, "name": name, "tag": systems[name], "team_id": of_team[teams_of[name]]})
-        rows[-1] |= {"system": system, "replicate": replicate}
+        own, system, replicate = systems[name]
+        of_run = {"name": name, "tag": own, "system": system, "replicate": replicate}
+        rows.append({**same, **of_run, "team_id": of_team[teams_of[name]]})
     runs.add_all(tx, rows)
 
 
