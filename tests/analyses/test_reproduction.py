@@ -1,6 +1,5 @@
 """reproduction, on the grove: the runs of one campaign under two versions, on other topics, and by uploaded scores."""
 
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -68,7 +68,7 @@ class NoiseResult(TopicsResult):
 
     def verdict(self) -> str:
         of = self.metrics[0]
-        due = ", ".join(f"{said(part.share, 0, percent=True)} to {part.source}" for part in of.components)
+        due = ", ".join(f"{said(part.share, 1, percent=True)} to {part.source}" for part in of.components)
         name, widths = ("mean", of.mean) if of.difference[0] is None else ("difference", of.difference)
         more = "{} wide, {} with twice the topics, and {} with twice the replicates".format(*map(said, widths))
         return f"Under {of.metric}, variance is due {due}. The interval of a {name} is {more}."

@@ -101,7 +101,7 @@ class ReproductionResult(JobResult):
         run = self.reproduced[0]
         means = " to ".join(map(said, run.means))
         changes = f"The mean of {run.reproduced} goes from {means} under {run.metric} (ASL {said(run.asl)})."
-        kept = f" {said(run.effect_ratio, 0, percent=True)} of its improvement over the baseline is left."
+        kept = f" {said(run.effect_ratio, 1, percent=True)} of its improvement over the baseline is left."
         return changes if run.effect_ratio is None else changes + kept
 
     def tables(self) -> Sequence[Table]:

@@ -283,7 +283,7 @@ SOURCES = ("systems", "topics", "systems x topics", "replicates")
 def variance_shares(components: Floats) -> dict[str, float]:
     """Return the share of each source in the sum of all variances; NaN as there. A negative one is 0."""
     variances = np.maximum(components[: len(SOURCES)], 0.0)
-    return dict(zip(SOURCES, (variances / np.nansum(variances)).tolist(), strict=True))
+    return dict(zip(SOURCES, (variances / (np.nansum(variances) or np.nan)).tolist(), strict=True))
 
 
 def component_intervals(estimates: Floats, resampled: Floats, topics: int) -> Floats:

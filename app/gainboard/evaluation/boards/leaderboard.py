@@ -191,7 +191,7 @@ class Board:
         return tested_groups(metric, names, scores.by_topic[place, ranked], noise)
 
     @cached_property
-    def noise(self) -> Mapping[str, float] | None:
+    def variance_shares(self) -> Mapping[str, float] | None:
         """The share of each source in the variance of scores, if systems have replicates; None as for intervals."""
         rows, groups = self.scores.arrays.rows, self.scores.arrays.groups
         is_scored = ~np.isnan(self.scores.by_topic[self.place]).any(axis=0)
