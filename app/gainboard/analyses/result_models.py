@@ -92,10 +92,7 @@ class JobResult(ResultModel, ABC):
     topic_group: GroupCounted | None = Field(None, description="Only of a job about chosen topics")
     uploaded_scores: list[UploadedScores] | None = Field(None, description="Only with metrics `custom:NAME`")
     runs_left_out: list[IdenticalRun] | None = Field(None, description="Only with `drop_identical`")
-    replicates: dict[str, list[str]] | None = Field(
-        None,
-        description="The runs of each system, if some of `runs` are systems with replicates: a score is their mean",
-    )
+    replicates: dict[str, list[str]] | None = Field(None, description="The runs of each system, if any has several")
     near_duplicates: list[NearDuplicate] | None = Field(
         None, description="Runs that distort comparisons of pairs; only of kinds that compare pairs of runs"
     )

@@ -209,8 +209,7 @@ class CampaignOrFiles(OneCollection):
             return
         if self.qrels is None:
             raise BadSetting("Give both --qrels and --runs, or neither: then a collection of a server is meant.")
-        files = (self.collection, self.qrels, self.runs)
-        with loaded(*files, trusted=self.corrected_by, sign=self.replicates) as gainboard:
+        with loaded(self.collection, self.qrels, self.runs, trusted=self.corrected_by, by=self.replicates) as gainboard:
             yield gainboard
 
 
@@ -223,7 +222,7 @@ def loaded(
     *,
     trusted: str | None = None,
     for_browsers: bool = False,
-    sign: str | None = None,
+    by: str | None = None,
 ) -> Iterator[LocalGainboard]:
     """Start a service with a collection of these files, and end it. Its database is temporary, or in the folder `data`.
 
@@ -238,7 +237,7 @@ def loaded(
     with tempfile.TemporaryDirectory(prefix="gainboard-") as unpacked:
         named = _find_runs(runs, Path(unpacked))
         for number, run in enumerate(named):
-            system, replicate = split_replicate(run.name, sign)
+            system, replicate = split_replicate(run_name(Path(str(run.table))), by)
             team = system if run.team == run.name else run.team
             named[number] = replace(run, team=team, system=system, replicate=replicate) if replicate else run
         judgments = as_qrels(qrels)  # a dataset's are read once

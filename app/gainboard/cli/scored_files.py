@@ -192,10 +192,10 @@ class ScoredFiles(ScoreTable):
             return self
         from gainboard.statistics.means import group_rows  # noqa: PLC0415 (few ask for it)
 
-        systems = [split_replicate(name, sign)[0] for name in self.names]
+        systems = name_systems(self.files, sign)
         names = list(dict.fromkeys(systems))
-        lacks = np.array([run.lacks for run in self.runs], np.bool_)
-        arrays = replace(self.arrays, lacks=lacks).collapsed(self.metrics, group_rows(systems))
+        arrays = replace(self.arrays, lacks=np.array([run.lacks for run in self.runs], np.bool_))
+        arrays = arrays.collapsed(self.metrics, group_rows(systems))
         columns = (arrays.topics_missing.tolist(), arrays.by_topic.swapaxes(0, 1), arrays.means.T)
         runs = [ScoredFile(name, (), *values) for name, *values in zip(names, *columns, strict=True)]
         return replace(self, names=names, files=names, arrays=arrays, runs=runs)
@@ -216,6 +216,11 @@ class ScoredFiles(ScoreTable):
             files=[self.files[run] for run in order],
             runs=[self.runs[run] for run in order],
         )
+
+
+def name_systems(files: Sequence[str], sign: str | None) -> list[str]:
+    """Return the system of each run file, by the sign in its printed name."""
+    return [split_replicate(without_suffix(name), sign)[0] for name in short_names(files)]
 
 
 def make_table(scored: ScoredFiles) -> Table:

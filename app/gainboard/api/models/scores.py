@@ -130,9 +130,7 @@ class ReplicateOfRow(Model):
     name: str
     replicate: str | None = Field(description="What tells it from the others, such as a seed")
     mean: dict[str, float | None]
-    topics_missing: int | None = Field(
-        description="Topics on which other replicates of the system alone have a score; null if scores are rationed"
-    )
+    topics_missing: int | None = Field(description="Topics that others of the system have; null if scores are rationed")
 
 
 class LeaderboardRow(Model):

@@ -10,10 +10,9 @@ from gainboard.cli.command import Example, Misuse, Option, command, refuse
 from gainboard.cli.compared_files import FORMS, ComparedFiles, FilesToCompare, find_baseline
 from gainboard.cli.files import expand_folders
 from gainboard.cli.progress import has_colours
-from gainboard.cli.scored_files import ScoredFiles, score_files
+from gainboard.cli.scored_files import ScoredFiles, name_systems, score_files
 from gainboard.errors import BadSetting
 from gainboard.evaluation.boards.pair_statistics import compare_pairs, pair_up
-from gainboard.notation.sources import split_replicate
 from gainboard.notation.texts import read_number
 
 
@@ -64,6 +63,7 @@ def compare(
     error. If a file has faults, its pairs are left out, and the exit code is 1.
     """
     scored: ScoredFiles | None = None
+    systems = dict[str, str]()
     files = files.with_systems()
     if files.of_scores.scores:
         scored = files.score_systems(baselines)
@@ -72,12 +72,14 @@ def compare(
         raise Misuse("the following arguments are required: QRELS, RUN_FILE; or --scores FILE")
     else:
         runs = expand_folders(files.runs, files.qrels)
-        kept = list(dict.fromkeys(find_baseline(name, runs) for name in baselines))
+        systems = dict(zip(runs, name_systems(runs, files.replicates), strict=True)) if files.replicates else {}
+        kept = [file for file, system in systems.items() if system in baselines]
+        kept = kept or list(dict.fromkeys(find_baseline(name, runs) for name in baselines))
         others = [file for file in dict.fromkeys(runs) if file not in kept]
-    if not (kept and others) and len(others) != 2:
+    if not (kept and others) and (count := len({systems.get(name, name) for name in others})) != 2:
         kind, kinds = ("systems", "systems") if files.of_scores.scores else ("run files", "files")
         raise BadSetting(
-            f"Two different {kind} can be compared, but the number of {kinds} is {len(others)}. Name two, or say with "
+            f"Two different {kind} can be compared, but the number of {kinds} is {count}. Name two, or say with "
             "which run the others are compared: --baseline RUN."
         )
     scored = scored or score_files(files, [*others, *kept])
@@ -85,10 +87,8 @@ def compare(
         return 1
     # Files with faults make no pairs.
     is_alone, kept = not kept, [file for file in kept if file in scored.files]
-    if files.replicates:
-        of_file = dict(zip(scored.files, scored.names, strict=True))
-        scored = scored.by_system(files.replicates)
-        kept = list(dict.fromkeys(split_replicate(of_file[file], files.replicates)[0] for file in kept))
+    kept = list(dict.fromkeys(systems.get(file, file) for file in kept))
+    scored = scored.by_system(files.replicates)
     pairs = pair_up(scored.files, kept) if kept or (is_alone and len(scored.files) == 2) else []
     if not pairs:
         return 1

@@ -57,12 +57,13 @@ def table(
         named, scored = baseline, files.score_systems([baseline] if baseline else [])
     else:
         runs = expand_folders(files.runs, files.qrels)
-        named = find_baseline(baseline, runs) if baseline else None
+        named = find_baseline(baseline, runs) if baseline and not files.replicates else None
         scored = score_files(files, list(dict.fromkeys([*([named] if named else []), *runs])))
-    if scored is None or not scored.runs or (named and named not in scored.files):
+        named, scored = named or baseline, scored and scored.by_system(files.replicates)
+    if scored is None or not scored.runs or (named and named not in scored.files and not files.replicates):
         return 1
     of_paper = scored if files.of_scores.scores else named_for_paper(scored)
-    own = of_paper.names[scored.files.index(named)] if named else None
+    own = of_paper.names[scored.files.index(named)] if named in scored.files else named
     made = paper_table(of_paper, baseline=own, correction=correction, caption=caption, label=label, asl=asl)
     sys.stdout.write(FORMS[format](made))
     return 1 if scored.refused else 0
