@@ -62,3 +62,12 @@ def test_one_system_has_topics_and_replicates_alone(repeated):
 def test_without_replicates_it_is_refused(repeated):
     with pytest.raises(InvalidRequest, match="No selected run has replicates"):
         repeated.launch("noise", metrics=["AP"], runs=["alone-1"])
+
+
+def test_a_replicate_is_reproduced_by_another_one_but_not_by_its_own_system(repeated):
+    found = repeated.answer("reproduction", metrics=["AP"], pairs=[{"original": "dense-1", "reproduced": "dense-2"}])
+    assert found["runs"] == ["dense-1", "dense-2"]
+    whole = repeated.answer("reproduction", metrics=["AP"], pairs=[{"original": "dense", "reproduced": "sparse"}])
+    assert whole["runs"] == ["dense", "sparse"]
+    with pytest.raises(InvalidRequest, match="'dense-1' is a replicate of a system that is named, too"):
+        repeated.launch("reproduction", metrics=["AP"], pairs=[{"original": "dense", "reproduced": "dense-1"}])

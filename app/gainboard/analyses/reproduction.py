@@ -123,6 +123,10 @@ class Reproduction(Analysis[ReproductionParams, ReproductionResult]):
         super().__init__(matrices, params)
         (under,) = params.versions().values() or (matrices.qrels.named,)
         self._both = matrices, matrices.under(under)
+        known = {run.name for run in matrices.candidates}
+        if absent := [name for name in params.runs if name not in known]:
+            message = f"{absent[0]!r} is a replicate of a system that is named, too, or left out as identical to a run."
+            raise refuse("pairs", "not-a-run", message)
         if geometric := [label for label in params.metrics if matrices.metric(label).is_geometric]:
             raise refuse("metrics", "geometric-mean", f"{geometric[0]} has a geometric mean. Choose another metric.")
 
