@@ -20,20 +20,17 @@ from gainboard.statistics.draws import Draws, resample_counts
 
 PURPOSE = "noise"
 SECONDS_A_SCORE = 2e-8
-Widths = Annotated[list[Number], Field(min_length=3, max_length=3)]
 COMPONENT = ("source", "variance", "interval", "share")
 AS_NOW = ("now", "twice the topics", "twice the replicates")
 
 
 class NoiseParams(MetricsParams):
     """Where the variance of scores comes from, if systems have replicates: seeds, verdicts of a judge, variants of a
-    query, generations of an answer. The variances of systems, of topics, of systems on topics and of replicates are by
-    the method of moments from means of replicates, without bias for any numbers of them. A negative one counts as 0.
-    Intervals are at 95 %, by Student's t of logarithms and a bootstrap over topics with all their replicates. Systems
-    have none, because topics are no sample of systems.
-
-    `mean` and `difference` are expected widths of the 95 % intervals of a system's mean and of the difference of two.
-    What replicates of a system share on a topic is averaged out by more topics alone.
+    query, generations of an answer. Variances are by the method of moments from means of replicates, without bias for
+    any numbers of them. A negative one counts as 0. Intervals are at 95 %, by Student's t of logarithms and a bootstrap
+    over topics with all their replicates. Systems have none, because topics are no sample of systems. `mean` and
+    `difference` are expected widths of the 95 % intervals of a system's mean and of the difference of two. What
+    replicates of a system share on a topic is averaged out by more topics alone.
     """
 
     resamples: DrawCount = Field(1000, description="Number of bootstrap samples of the topics")
@@ -54,8 +51,8 @@ class NoiseOfMetric(ResultModel):
 
     metric: Annotated[str, Shown()]
     components: list[NoiseComponent]
-    mean: Annotated[Widths, Shown(AS_NOW, digits=4, group="interval of a mean")]
-    difference: Annotated[Widths, Shown(AS_NOW, digits=4, group="interval of a difference")]
+    mean: Annotated[list[Number], Shown(AS_NOW, digits=4, group="interval of a mean")]
+    difference: Annotated[list[Number], Shown(AS_NOW, digits=4, group="interval of a difference")]
 
 
 class NoiseResult(TopicsResult):

@@ -99,14 +99,16 @@ class ReproductionResult(JobResult):
 
     def verdict(self) -> str:
         run = self.reproduced[0]
-        means = " to ".join(map(said, run.means))
-        changes = f"The mean of {run.reproduced} goes from {means} under {run.metric} (ASL {said(run.asl)})."
+        before, after = map(said, run.means)
+        changes = (
+            f"The mean of {run.reproduced} goes from {before} to {after} under {run.metric} (ASL {said(run.asl)})."
+        )
         kept = f" {said(run.effect_ratio, 1, percent=True)} of its improvement over the baseline is left."
         return changes if run.effect_ratio is None else changes + kept
 
     def tables(self) -> Sequence[Table]:
         """Return what is left of each run."""
-        about = "What is left of scores and improvements. Perfect are an ER of 1, and a delta RI of 0."
+        about = "What is left of scores and improvements. An ER of 1 and a delta RI of 0 are perfect."
         return (table(ReproducedRun, "reproduced", about, self.reproduced),)
 
 

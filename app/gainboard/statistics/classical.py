@@ -5,7 +5,6 @@ Fisher's randomisation test flips the signs of a pair's differences, Tukey's HSD
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
@@ -51,18 +50,17 @@ def t_levels(differences: Floats) -> Floats:
 def reproduced_scores(original: Floats, reproduced: Floats, is_paired: bool) -> dict[str, Any]:
     """Return what is left of scores, float64 [topics] each, by name; NaN where it is undefined.
 
-    `means` are both means, and `change` is their difference as a share of the original one. `rmse` is the root mean
-    square error by topic, if they are paired, and `nrmse` its share of the error of scores at the farther end of [0, 1]
-    (Breuer et al., SIGIR 2020). `asl` is the level of Student's t-test, paired or not.
+    `change` is that of the mean, as a share. `rmse` is by topic, so scores must be paired, and `nrmse` is its share of
+    the error of scores at the farther end of [0, 1] (Breuer et al., SIGIR 2020). `asl` is by Student's t-test.
     """
     if min(topics := (len(original), len(reproduced))) < 2:
         return {"means": (np.nan, np.nan)} | dict.fromkeys(("change", "rmse", "nrmse", "asl"), np.nan)
     mean, again = float(original.mean()), float(reproduced.mean())
     unit, error, largest = unit_of(np.append(original, reproduced)), np.nan, np.nan
     if is_paired:
-        error = math.sqrt(np.square(original - reproduced).mean())
+        error = np.sqrt(np.square(original - reproduced).mean())
         if original.min() >= 0 and original.max() <= 1:
-            largest = math.sqrt(np.square(np.maximum(original, 1 - original)).mean())
+            largest = np.sqrt(np.square(np.maximum(original, 1 - original)).mean())
         asl = t_levels((reproduced - original)[np.newaxis] / unit)[0]
     else:
         squares = topics[0] * original.var() + topics[1] * reproduced.var()

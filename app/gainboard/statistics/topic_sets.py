@@ -251,11 +251,10 @@ def replicate_components(scores: Floats, groups: Indices, counts: Floats) -> Flo
     """Return the variances of systems, topics, systems x topics and replicates, and the mean share: [5, samples].
 
     `scores` [rows, topics] and `groups` are as `collapse` takes them. `counts` float64 [topics, samples] says how often
-    a sample has a topic. That of replicates is pooled within the cells of systems x topics. The others are by the
-    method of moments from the means of cells, which vary by it times 1 / replicates: the mean over cells is the mean
-    share. So all are unbiased for unequal numbers (unweighted means: Searle, Casella and McCulloch, Variance
-    components, 1992, chapter 4), and may be negative. With one system, that of topics contains its interaction, and
-    both others are NaN. Replicates and interaction are NaN in a sample without replicates.
+    a sample has a topic. Replicates vary within the cells of systems x topics. The others are by the method of moments
+    from means of cells, unbiased for any numbers of replicates, and may be negative (unweighted means: Searle et al.,
+    Variance components, 1992, chapter 4). The mean share is that of 1 / replicates. With one system, topics contain the
+    interaction, and it and systems are NaN; without replicates, these and the interaction are.
     """
     is_scored, systems = ~np.isnan(scores), int(groups.max()) + 1
     member = (groups == np.arange(systems)[:, np.newaxis]).astype(np.float64)
@@ -287,11 +286,10 @@ def variance_shares(components: Floats) -> dict[str, float]:
 
 
 def component_intervals(estimates: Floats, resampled: Floats, topics: int) -> Floats:
-    """Return the ends of 95 % intervals of variances, float64 [2, components], by bootstrap samples of so many topics.
+    """Return the ends of 95 % intervals of variances, float64 [2, components], by bootstrap samples of the topics.
 
-    From `estimates` [components] and those of samples, `resampled` [components, samples]. Percentiles hold variances,
-    which are skewed, too rarely. So the interval is Student's on the scale of logarithms, by their spread over samples;
-    where an estimate is not positive, it is the percentiles, with 0 for negative ones.
+    From `estimates` [components] and `resampled` [components, samples]: Student's interval of logarithms, because
+    percentiles alone hold variances too rarely; percentiles from 0 on where an estimate is not positive.
     """
     # Importing SciPy takes longer than the rest of the server together.
     from scipy.special import stdtrit  # noqa: PLC0415
@@ -312,8 +310,8 @@ def replicated_widths(components: Floats, topics: int) -> tuple[list[float], ...
     designs = ((topics, noise), (2 * topics, noise), (topics, noise / 2))
     # That of topics contains its interaction where there is one system alone.
     own = by_topic + (0.0 if math.isnan(interaction) else interaction)
-    means = [interval_width(number, own + left, 0.05) for number, left in designs]
-    return means, [interval_width(number, 2 * (interaction + left), 0.05) for number, left in designs]
+    runs = ((1, own), (2, interaction))
+    return tuple([interval_width(number, run * (of + left), 0.05) for number, left in designs] for run, of in runs)
 
 
 def _share(component: float, error: float) -> float:

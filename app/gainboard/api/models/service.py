@@ -193,8 +193,7 @@ class DesignRequest(JsonBody):
     )
     noise: float | None = Field(
         None,
-        description="Variance of replicates within a system and topic, as a job of kind `noise` reports it, divided by "
-        "their number. The other variance is then that of means without this noise",
+        description="Variance of replicates (job kind `noise`), divided by their number: adds to the other variance",
     )
     runs: int | None = Field(None, description="Number of runs that are compared; two by default with `detect`")
     alpha: float = Field(0.05, description="Significance level")

@@ -54,12 +54,7 @@ class Compared:
     ] = None
     noise: Annotated[
         float | None,
-        Option(
-            "the variance of replicates and their number, as a job of kind noise reports it; the other variance is "
-            "then that without replicates",
-            metavar="V/REPLICATES",
-            read=_read_noise,
-        ),
+        Option("the variance of replicates and their number, which adds to it", metavar="V/N", read=_read_noise),
     ] = None
     alpha: Alpha = 0.05
     format: Format = "table"
@@ -99,8 +94,9 @@ def anova(
     the worst differ by so much (Sakai 2016). It names no pair. No server is needed. The variance is that of scores
     within runs.
     """
-    asked = {"difference": difference, "power": power, "runs": runs, "alpha": alpha}
-    _show_design("anova", variances=variances, format=format, **asked)
+    _show_design(
+        "anova", difference=difference, power=power, runs=runs, variances=variances, alpha=alpha, format=format
+    )
 
 
 @command(

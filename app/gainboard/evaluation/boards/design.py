@@ -78,7 +78,8 @@ class DesignQuestion:
 
     `correlation` is that of a cheap judge's differences with those of people, by topic, and `topics` the number of
     topics that the cheap judge has; None for any number. For `detect`, they are those of the collection, and all pairs
-    of its `runs` are compared, or one pair. Parameters that the method does not take are None.
+    of its `runs` are compared, or one pair. `noise` is the further variance of means of replicates. Parameters that the
+    method does not take are None.
     """
 
     method: DesignMethod
@@ -125,7 +126,7 @@ def design_topics(question: DesignQuestion) -> NeededTopics:
     variance = _variance(question)
     is_doubled = question.method != "anova" and question.difference_variance is None
     if question.correlation is not None:
-        return _with_cheap_judge(question, question.correlation, variance, is_doubled)
+        return _with_cheap_judge(question, question.correlation, variance)
     if question.method == "detect":
         assert question.topics is not None
         alpha = question.alpha / math.comb(question.runs or 2, 2)
@@ -162,6 +163,7 @@ def _with_cheap_judge(question: DesignQuestion, correlation: float, variance: fl
     share = correlation**2 * (1 - (trusted / question.topics if question.topics else 0))
     width = interval_width(trusted, variance * (1 - share), question.alpha)
     alone = interval_design(question.width, variance, question.alpha)
+    is_doubled = question.difference_variance is None
     return NeededTopics(trusted, None, width, variance, is_doubled, alone and alone.topics)
 
 

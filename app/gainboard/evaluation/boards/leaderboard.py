@@ -199,7 +199,8 @@ class Board:
             return None
         counts = np.ones((is_scored.sum(), 1))
         components = topic_sets.replicate_components(rows[self.place][:, is_scored], groups, counts)[:, 0]
-        return topic_sets.variance_shares(components)
+        shares = topic_sets.variance_shares(components)
+        return {source: share for source, share in shares.items() if share == share}  # not NaN
 
     @property
     def tested(self) -> BoardGroups | None:
