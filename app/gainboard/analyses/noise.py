@@ -18,7 +18,6 @@ from gainboard.notation.texts import said
 from gainboard.statistics import topic_sets
 from gainboard.statistics.draws import Draws, resample_counts
 
-PURPOSE = "noise"
 SECONDS_A_SCORE = 2e-8
 COMPONENT = ("source", "variance", "interval", "share")
 AS_NOW = ("now", "twice the topics", "twice the replicates")
@@ -99,7 +98,7 @@ class Noise(Analysis[NoiseParams, NoiseResult]):
 
     def work(self, part: int) -> Arrays:
         scores, groups = self.matrices.replicates(self.params.metrics[part])
-        drawn = Draws(self.params.seed, PURPOSE).resamples(self.params.resamples, self.topics.count)
+        drawn = Draws(self.params.seed, self.name).resamples(self.params.resamples, self.topics.count)
         # The topics themselves are the first sample.
         counts = np.vstack((np.ones(self.topics.count), resample_counts(drawn, self.topics.count))).T
         components = topic_sets.replicate_components(scores[:, self.topics.defined], groups, counts)

@@ -16,24 +16,23 @@ from gainboard.analyses.result_models import JobResult, Number, ResultModel, Sho
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
 from gainboard.notation.texts import said
-from gainboard.notation.types import JsonBody
+from gainboard.notation.types import JsonBody, Slug
 from gainboard.statistics.classical import reproduced_scores
 from gainboard.statistics.means import reproduced_effect
 from gainboard.store.records import VersionName
 
 SECONDS_A_SCORE = 2e-7
 EFFECT = ("effect_ratio", "delta_relative_improvement")
-RunName = Annotated[str, Field(min_length=1, max_length=128)]
 EXAMPLE = {"original": "rm3", "baseline": "bm25", "reproduced": "our-rm3", "reproduced_baseline": "our-bm25"}
 
 
 class ReproducedPair(JsonBody):
     """An original run, the baseline over which it improves, and what stands for them in the second experiment."""
 
-    original: RunName
-    baseline: RunName | None = None
-    reproduced: RunName | None = Field(None, description="By default the original run")
-    reproduced_baseline: RunName | None = Field(None, description="By default the baseline")
+    original: Slug
+    baseline: Slug | None = None
+    reproduced: Slug | None = Field(None, description="By default the original run")
+    reproduced_baseline: Slug | None = Field(None, description="By default the baseline")
 
 
 class ReproductionParams(MetricsParams):
@@ -42,11 +41,10 @@ class ReproductionParams(MetricsParams):
     one, with runs on its topics, or its scores are uploaded, and the metric is `custom:NAME`.
 
     `effect_ratio` is mean(a' - b') / mean(a - b), and 1 is perfect. `delta_relative_improvement` is (mean a - mean b) /
-    mean b minus the same of a' and b', and 0 is perfect. `change` is (mean a' - mean a) / mean a. Between snapshots,
-    this is LongEval's change of a system, and the delta relative improvement that relative to the pivot b. `rmse` is
-    the root of mean (a - a')^2, and `nrmse` its share of the largest one in [0, 1] (Breuer et al., SIGIR 2020). If both
-    sides have scores on the same topics, `asl` is the level of the paired t-test. If not, Student's test is unpaired,
-    and there is no error; `topics` may choose what both have. A large level does not say that scores are alike.
+    mean b minus the same of a' and b', and 0 is perfect. `change` is (mean a' - mean a) / mean a: LongEval's change of
+    a system between snapshots, whose pivot is b. `rmse` is the root of mean (a - a')^2, and `nrmse` its share of the
+    largest one in [0, 1] (Breuer et al., SIGIR 2020). If both sides have scores on the same topics, `asl` is the level
+    of the paired t-test. If not, Student's test is unpaired, and there is no error; `topics` may choose what both have.
     """
 
     pairs: Annotated[list[ReproducedPair], Field(min_length=1, max_length=100)] = Field(

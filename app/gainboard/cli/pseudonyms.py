@@ -43,7 +43,8 @@ class Pseudonyms:
     @classmethod
     def drawn(cls, runs: Sequence[Mapping[str, Any]]) -> Pseudonyms:
         """Return pseudonyms in an order that is drawn, which therefore tells nothing."""
-        return cls(_drawn({run["team"] for run in runs}, "team"), _drawn({run["name"] for run in runs}, "run"))
+        names = {run["name"] for run in runs} | {run["system"] for run in runs if run.get("system")}
+        return cls(_drawn({run["team"] for run in runs}, "team"), _drawn(names, "run"))
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """Yield the rows of the map: what it is, its name, and its pseudonym."""
@@ -108,6 +109,7 @@ def _load(gainboard: LocalGainboard, folder: Path, document: Mapping[str, Any], 
         content = b"".join(_with_tag(folder / f"data/runs/{run['name']}.txt", own.encode()))
         files[f"data/runs/{own}.txt"] = content
         kept = {key: run[key] for key in ("type", "pooled", "priority")}
+        kept |= {"system": pseudonyms.runs[run["system"]], "replicate": own} if run.get("system") else {}
         named = {"name": own, "team": pseudonyms.teams[run["team"]], "sha256": hashlib.sha256(content).hexdigest()}
         runs.append({**kept, **named})
     matrices = []

@@ -55,7 +55,6 @@ def show_run(
 ) -> Response:
     """Show a run as far as this visitor may see it."""
     workspace, principal, collection = place.workspace, place.principal, place.name
-    seen = runs.find_run(workspace, principal, collection, run)
     board, why, receipt, profile = None, None, None, None
     try:
         board = leaderboard(workspace, place.sender, collection, question_of(asked), asked.get("by"))
@@ -63,6 +62,9 @@ def show_run(
         why = error.message
     rows = board.rows if board else []
     at = next((number for number, row in enumerate(rows) if row.run.name == run), None)
+    if at is not None and rows[at].replicates:
+        return lead_to(place.request, f"{place.path}?find={run}")  # a system is no run, and the board unfolds its runs
+    seen = runs.find_run(workspace, principal, collection, run)
     is_judged = not place.view.collection.has_scores_alone
     if is_judged and (place.view.organises or seen.run.team_id == place.view.own_team):
         # A run that arrived before the audit log began has none.

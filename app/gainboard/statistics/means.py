@@ -338,8 +338,7 @@ def tost_levels(differences: Floats, margin: float) -> Floats:
 def reproduced_effect(advanced: tuple[float, float], baseline: tuple[float, float]) -> tuple[float, float]:
     """Return the effect ratio and the delta relative improvement, from the original and the reproduced mean of each.
 
-    A number is NaN where it divides by 0 (Breuer et al., How to measure the reproducibility of system-oriented IR
-    experiments, SIGIR 2020).
+    They are NaN where they divide by 0 (Breuer et al., How to measure the reproducibility of ... IR, SIGIR 2020).
     """
     gain, gain_again = (better - worse for better, worse in zip(advanced, baseline, strict=True))
     by, original, reproduced = (divisor if abs(divisor) > TINY else np.nan for divisor in (gain, *baseline))

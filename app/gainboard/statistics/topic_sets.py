@@ -276,13 +276,13 @@ def replicate_components(scores: Floats, groups: Indices, counts: Floats) -> Flo
 
 
 SOURCES = ("systems", "topics", "systems x topics", "replicates")
-"""The sources of variance, in the order of `replicate_components`."""
 
 
 def variance_shares(components: Floats) -> dict[str, float]:
-    """Return the share of each source in the sum of all variances; NaN as there. A negative one is 0."""
+    """Return the share of each known variance in their sum, by source. A negative one is 0."""
     variances = np.maximum(components[: len(SOURCES)], 0.0)
-    return dict(zip(SOURCES, (variances / (np.nansum(variances) or np.nan)).tolist(), strict=True))
+    shares = zip(SOURCES, (variances / (np.nansum(variances) or np.nan)).tolist(), strict=True)
+    return {source: share for source, share in shares if not math.isnan(share)}
 
 
 def component_intervals(estimates: Floats, resampled: Floats, topics: int) -> Floats:
@@ -310,8 +310,8 @@ def replicated_widths(components: Floats, topics: int) -> tuple[list[float], ...
     designs = ((topics, noise), (2 * topics, noise), (topics, noise / 2))
     # That of topics contains its interaction where there is one system alone.
     own = by_topic + (0.0 if math.isnan(interaction) else interaction)
-    runs = ((1, own), (2, interaction))
-    return tuple([interval_width(number, run * (of + left), 0.05) for number, left in designs] for run, of in runs)
+    of_runs = ((1, own), (2, interaction))
+    return tuple([interval_width(number, runs * (of + left), 0.05) for number, left in designs] for runs, of in of_runs)
 
 
 def _share(component: float, error: float) -> float:

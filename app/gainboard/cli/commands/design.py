@@ -151,7 +151,7 @@ def detect(
     _show_design("detect", topics=topics, runs=runs, power=power, **vars(of))
 
 
-def _show_design(method: DesignMethod, *, variances: Variances, format: Format, **asked: Any) -> None:
+def _show_design(method: DesignMethod, variances: Variances, format: Format, **asked: Any) -> None:
     """Print the design, by the variance of several collections together, or the only one."""
     variance = variances[0][0] if variances else None
     if len(variances) > 1:

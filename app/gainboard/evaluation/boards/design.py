@@ -137,19 +137,17 @@ def design_topics(question: DesignQuestion) -> NeededTopics:
     if question.method == "interval":
         design = interval_design(wanted, variance, question.alpha)
     elif question.method == "anova":
-        assert question.runs is not None
-        design = anova_design(wanted, variance, question.runs, question.alpha, power)
+        design = anova_design(wanted, variance, question.runs or 2, question.alpha, power)
     else:
         design = t_test_design(wanted, variance, question.alpha, power)
     if design is None:
         message = f"More than {MOST_TOPICS:,} topics are needed for this {name}. Choose a larger {name}."
         raise _refuse(name, "too-small", message)
-    if question.method == "interval":
-        return NeededTopics(design.topics, None, design.reached, variance, is_doubled)
-    return NeededTopics(design.topics, design.reached, None, variance, is_doubled)
+    reached = (None, design.reached) if question.method == "interval" else (design.reached, None)
+    return NeededTopics(design.topics, *reached, variance, is_doubled)
 
 
-def _with_cheap_judge(question: DesignQuestion, correlation: float, variance: float, is_doubled: bool) -> NeededTopics:
+def _with_cheap_judge(question: DesignQuestion, correlation: float, variance: float) -> NeededTopics:
     """Return how many topics people must judge. A correction needs some least number of them, and of the others."""
     assert question.width is not None
     design = corrected_interval_design(question.width, variance, question.alpha, correlation, question.topics)
