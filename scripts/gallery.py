@@ -25,6 +25,12 @@ from gainboard.client import Gainboard, Job, LocalGainboard, Report
 
 PICTURES = Path(__file__).parents[1] / "docs" / "gallery"
 MADE = PICTURES / "made.json"
+REPRODUCED = {
+    "original": "badger-1-1",
+    "baseline": "lemur-1-1",
+    "reproduced": "badger-1-2",
+    "reproduced_baseline": "lemur-1-2",
+}
 PARAMS: Mapping[str, Mapping[str, Any]] = {
     "bootstrap-sensitivity": {"metrics": ["AP", "Q", "nDCG@10", "P@10"]},
     "concordance": {"metrics": ["AP", "Q", "nDCG@10", "RR"]},
@@ -36,10 +42,18 @@ PARAMS: Mapping[str, Mapping[str, Any]] = {
     "leave-one-team-out": {"metrics": ["AP", "Q", "nDCG@10"], "pool_depth": 10},
     "judgments": {"against": 1},
     "judge-agreement": {"metrics": ["AP", "Q"], "sets": ["second"]},
+    "noise": {"metrics": ["AP", "nDCG@10"]},
+    "reproduction": {"metrics": ["AP"], "pairs": [REPRODUCED]},
 }
 """What is asked for in place of a kind's own example, to show more."""
-SMALL, LARGE, DIVERSE, TWICE = "demo-small", "demo", "diverse", "judged-twice"
-COLLECTIONS = {"corrected-means": LARGE, "judge-agreement": TWICE, "judgments": TWICE}
+SMALL, LARGE, DIVERSE, TWICE, SEEDS = "demo-small", "demo", "diverse", "judged-twice", "replicated"
+COLLECTIONS = {
+    "noise": SEEDS,
+    "reproduction": SEEDS,
+    "corrected-means": LARGE,
+    "judge-agreement": TWICE,
+    "judgments": TWICE,
+}
 """The collections of kinds that need more than `demo-small` has."""
 MATRICES = {"adhoc8": ("adhoc8_ap", "adhoc8_p10"), "web2012": ("web2012_ndcg20", "web2012_err20")}
 """The files of the public score matrices, by track."""
@@ -65,10 +79,22 @@ def load(gainboard: LocalGainboard, folder: Path, wanted: Container[str]) -> Non
         gainboard.load(TWICE, made.qrels().encode(), str(runs), gains="3:2:1")
         gainboard.put_qrels(TWICE, _judged_again(made.qrels(), 40).encode())
         gainboard.put_qrels(TWICE, _judged_again(made.qrels(), 7).encode(), judgments="second")
+    if SEEDS in wanted:
+        _load_replicates(gainboard, made)
     if LARGE in wanted:
         _load_large(gainboard, folder / "large")
     if DIVERSE in wanted:
         gainboard.load(DIVERSE, str(folder / "intents.txt"), str(runs), intents=True)
+
+
+def _load_replicates(gainboard: LocalGainboard, made: demo.Campaign) -> None:
+    """Load the small campaign, of whose runs each is three, without another tenth of its documents."""
+    gainboard.load(SEEDS, made.qrels().encode(), gains="3:2:1")
+    for team, name, text in made.runs():
+        for seed in "123":
+            lines = [line for line in text.splitlines(keepends=True) if crc32(f"{seed}{line}".encode()) % 10]
+            told = {"system": name, "replicate": seed}
+            gainboard.submit(SEEDS, "".join(lines).encode(), team=team, name=f"{name}-{seed}", **told)
 
 
 def _load_large(gainboard: LocalGainboard, folder: Path) -> None:

@@ -39,6 +39,8 @@ ASKED = {
     "judgments": {"against": 1},
     "pool": {"depth": 10},
     "topic-set-size": {"metrics": METRICS, "difference": 0.1},
+    "noise": {"metrics": METRICS},
+    "reproduction": {"metrics": METRICS, "pairs": [{"original": "idst_bert_p1", "baseline": "bm25base_p"}]},
     "judge-agreement": {"metrics": METRICS, "sets": ["second"]},
     "answer-agreement": {"metrics": ["nuggets:vital_strict", "nuggets:vital_strict(judge=model)"]},
     "corrected-means": {"metrics": METRICS, "judgments": "second", "trusted": "people", "sampled_at_random": True},

@@ -16,6 +16,7 @@ from gainboard.exhibits import as_csv
 from gainboard.exhibits.latex import as_latex
 from gainboard.jobs.files import find_file, read_file
 from gainboard.jobs.worker import Worker
+from tests.world.campaigns import run_text
 from tests.world.groves import copied
 
 pytestmark = pytest.mark.usefixtures("few_topics")
@@ -66,6 +67,11 @@ ASKED = {
         {"metrics": ["AP", "Q"], "sets": [{"qrels": 1}], "flagged": ["oak"], "resamples": 150},
         {"metrics": ["RR"], "sets": [{"qrels": 1}], "pairs": "all", "threshold": 2, "k": 3, "resamples": 50},
     ],
+    "noise": [{"metrics": ["AP", "Q"], "runs": "all", "resamples": 150}, {"metrics": ["AP"], "runs": ["larch"]}],
+    "reproduction": [
+        {"metrics": ["AP", "Q"], "pairs": [{"original": "yew", "baseline": "oak"}], "reproduced_under": {"qrels": 1}},
+        {"metrics": ["RR"], "pairs": [{"original": "yew", "reproduced": "maple"}]},
+    ],
     "rank-intervals": [{"metrics": ["AP", "Q"], "resamples": 100, "test_resamples": 300}],
     "leave-one-team-out": [
         {"metrics": ["AP", "Q"], "pool_depth": 5},
@@ -96,8 +102,25 @@ def elsewhere(laboratory, folder, tmp_path_factory):
     copy.workspace.database.close()
 
 
+@pytest.fixture(scope="module")
+def replicated(folder, tmp_path_factory):
+    """Two equal campaigns in which the system `larch` has three replicates, of which one lacks topics."""
+    both = [copied(folder, tmp_path_factory.mktemp("replicated")) for _ in range(2)]
+    for laboratory in both:
+        for number, topics in enumerate((range(101, 111), range(101, 111), range(103, 108))):
+            found = {str(topic): [f"d{(number + place) % 9}" for place in range(6)] for topic in topics}
+            told = {"system": "larch", "replicate": str(number)}
+            laboratory.send(f"larch-{number}", "ridge", run_text(found, f"larch-{number}"), **told)
+    yield both
+    for laboratory in both:
+        laboratory.workspace.database.close()
+
+
 @pytest.mark.parametrize("kind", ASKED)
-def test_parts_worked_backwards_and_one_by_one_give_the_same_bytes_of_the_promised_shape(laboratory, elsewhere, kind):
+def test_parts_worked_backwards_and_one_by_one_give_the_same_bytes_of_the_promised_shape(
+    laboratory, elsewhere, replicated, kind
+):
+    laboratory, elsewhere = replicated if kind == "noise" else (laboratory, elsewhere)
     for params in ASKED[kind]:
         asked = {"runs": RUNS} | params
         job = laboratory.launch(kind, **asked)
@@ -121,7 +144,7 @@ def test_the_matrices_of_a_job_go_with_the_next_one(elsewhere):
     before, over_two_versions = number_of_matrices(), 2
     gc.disable()
     try:
-        for kind in ASKED:
+        for kind in ASKED.keys() - {"noise"}:
             elsewhere.launch(kind, runs=RUNS[:-1], **ASKED[kind][0])
             while ready := list(elsewhere.claims()):
                 for claim in ready:

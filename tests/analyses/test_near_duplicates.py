@@ -5,6 +5,7 @@ import pytest
 from gainboard.analyses.job_kinds import every_kind
 from gainboard.jobs.report_assembly import _remarks as remarks_of
 from gainboard.jobs.results import exhibits_of
+from tests.world.campaigns import run_text
 from tests.world.groves import few_trusted, made_of
 
 TOPICS = [f"{number:02d}" for number in range(1, 21)]
@@ -42,8 +43,15 @@ ASKED = {
     "test-agreement": {"metrics": METRICS, "trials": 5},
     "topic-set-size": {"metrics": METRICS, "trials": 5},
 }
-COMPARE_NO_PAIRS = {"answer-agreement", "gain-vectors", "judgments", "pool"}
-JUDGES = ["nuggets:vital_strict", "nuggets:vital_strict(judge=model)"]
+PAIR = {"original": "a-base", "reproduced": "d-same"}
+COMPARE_NO_PAIRS = {
+    "answer-agreement": {"metrics": ["nuggets:vital_strict", "nuggets:vital_strict(judge=model)"]},
+    "gain-vectors": {},
+    "judgments": {},
+    "noise": {"metrics": METRICS, "runs": ["seeded", "a-base"], "resamples": 20},
+    "pool": {},
+    "reproduction": {"metrics": METRICS, "pairs": [PAIR]},
+}
 
 
 @pytest.fixture(scope="module")
@@ -70,11 +78,12 @@ def test_every_analysis_over_pairs_names_them_with_their_topics(twins, kind, mon
 
 def test_the_other_kinds_name_none(twins):
     others = [kind for kind in every_kind() if not kind.is_change and kind.name not in ASKED]
-    assert {kind.name for kind in others} == COMPARE_NO_PAIRS
-    for kind in others:
-        metrics = JUDGES if kind.name == "answer-agreement" else METRICS
-        asked = {"metrics": metrics} if "metrics" in kind.params_model.model_fields else {}
-        assert "near_duplicates" not in twins.answer(kind.name, **asked), kind.name
+    assert {kind.name for kind in others} == COMPARE_NO_PAIRS.keys()
+    for seed, documents in enumerate(("d1 d0", "d0 d2")):
+        found = {topic: documents.split() for topic in TOPICS}
+        twins.send(f"seeded-{seed}", "two", run_text(found, f"s{seed}"), system="seeded", replicate=str(seed))
+    for kind, asked in COMPARE_NO_PAIRS.items():
+        assert "near_duplicates" not in twins.answer(kind, **asked), kind
 
 
 def test_only_selected_runs_are_named_and_in_the_order_of_the_answer(twins):

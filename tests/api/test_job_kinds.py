@@ -9,7 +9,7 @@ import pytest
 
 from gainboard.analyses.job_kinds import every_kind, find_kind
 from tests.world.groves import few_trusted
-from tests.world.laboratories import Laboratory, qrels_text, request_of, work
+from tests.world.laboratories import Laboratory, qrels_text, request_of, rotated, work
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +22,11 @@ def lab(still):
     sent = {judgments: qrels_text(1), corrected["judgments"]: qrels_text(1), corrected["trusted"]: some}
     for name, text in sent.items():
         assert lab.put_qrels(text, judgments=name).status_code == 201
+    (pair,) = find_kind("reproduction").example()["params"]["pairs"]
+    for number, name in enumerate(pair.values(), start=4):
+        assert lab.submit(rotated(number), team="again", name=name).status_code == 201
+    for number in (8, 9):
+        assert lab.submit(rotated(number), team="seeds", system="seeded", replicate=str(number)).status_code == 201
     return lab
 
 

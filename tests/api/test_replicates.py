@@ -61,6 +61,14 @@ def test_a_comparison_names_a_system_or_one_of_its_replicates(shared):
     assert alone["difference"] == pytest.approx(rows_of("dense-1").mean() - 1 / 3)
 
 
+def test_the_impact_of_judgments_is_that_on_systems(shared):
+    campaign = replicated(shared)
+    campaign.put_qrels("".join(f"{topic} 0 {'x' if topic == '1' else 'a'} 1\n" for topic in TOPICS))
+    impact = campaign.organiser.get(f"{campaign.path}/qrels/2/impact", params={"metric": "RR", "against": 1}).json()
+    means = {row["name"]: row["mean_before"] for row in impact["impact"][0]["runs"]}
+    assert means == pytest.approx({"dense": np.nanmean(rows_of("dense"), axis=0).mean(), "sparse": 1 / 3})
+
+
 def test_no_team_sends_a_replicate_of_another_teams_system(shared):
     campaign = replicated(shared)
     for asked in ({"name": "x", "system": "dense"}, {"name": "dense"}, {"name": "x", "system": "sparse"}):

@@ -110,13 +110,13 @@ class CommonTopics:
         return size if size is not None else self.count // 2
 
 
-def common_topics(matrices: Scored, labels: Sequence[str], least: int = 2) -> CommonTopics:
+def common_topics(matrices: Scored, labels: Sequence[str], least: int = 2, least_runs: int = 2) -> CommonTopics:
     """Return the topics of a resampling analysis.
 
-    Raise InvalidRequest for fewer than `least` topics or two runs, and for geometric means: an analysis that draws
+    Raise InvalidRequest for fewer than `least` topics or `least_runs`, and for geometric means: an analysis that draws
     topics compares arithmetic means.
     """
-    if matrices.run_count < 2:
+    if matrices.run_count < least_runs:
         raise refuse("runs", "too-few-runs", f"Selected runs: {matrices.run_count}. A comparison needs at least 2.")
     for label in labels:
         if matrices.metric(label).parameters["mean"] != "arithmetic":

@@ -25,6 +25,7 @@ class DesignParameters(TypedDict, total=False):
     width: float
     variance: float | Sequence[Mapping[str, float]]
     difference_variance: float
+    noise: float
     runs: int
     alpha: float
     power: float

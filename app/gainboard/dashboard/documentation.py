@@ -76,6 +76,7 @@ class DesignQuery(TypedDict, total=False):
     width: Annotated[float | None, Said()]
     difference_variance: Annotated[float | None, Said()]
     variance: Annotated[float | None, Said()]
+    noise: Annotated[float | None, Said()]
     correlation: Annotated[float | None, Said()]
     topics: Annotated[int | None, Said()]
     runs: Annotated[int | None, Said()]
@@ -91,6 +92,7 @@ TITLES = {
     "runs": ("Runs", "how many are compared; with detect, all pairs of them"),
     "difference_variance": ("Variance of differences", "of two runs' scores, over topics"),
     "variance": ("or variance of scores", "within runs, over topics"),
+    "noise": ("Noise", "the variance of replicates, divided by their number"),
     "correlation": ("Correlation of a cheap judge", "of differences under it with those under people, over topics"),
     "topics": ("Topics", "those of the cheap judge, any number by default; with detect, those of the collection"),
     "alpha": ("Alpha", "the significance level; 1 minus the level of the interval"),

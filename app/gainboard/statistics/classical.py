@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from gainboard.statistics.means import (
     pieces,
     residual_effects,
     round_scores,
+    unit_of,
 )
 from gainboard.statistics.multiple_comparisons import NEAR
 from gainboard.statistics.significance import (
@@ -43,6 +45,31 @@ MOST_EXACT = 200
 def t_levels(differences: Floats) -> Floats:
     """Return two-sided levels of the paired t-test on `differences` [pairs, topics]: float64 [pairs]."""
     return _levels_of_t(differences.mean(axis=1), differences.std(axis=1, ddof=1), differences.shape[1])
+
+
+def reproduced_scores(original: Floats, reproduced: Floats, is_paired: bool) -> dict[str, Any]:
+    """Return what is left of scores, float64 [topics] each, by name; NaN where it is undefined.
+
+    `change` is that of the mean, as a share. `rmse` is by topic, so scores must be paired, and `nrmse` is its share of
+    the error of scores at the farther end of [0, 1] (Breuer et al., SIGIR 2020). `asl` is by Student's t-test.
+    """
+    if min(topics := (len(original), len(reproduced))) < 2:
+        return {"means": (np.nan, np.nan)} | dict.fromkeys(("change", "rmse", "nrmse", "asl"), np.nan)
+    mean, again = float(original.mean()), float(reproduced.mean())
+    unit, error, largest = unit_of(np.append(original, reproduced)), np.nan, np.nan
+    if is_paired:
+        error = np.sqrt(np.square(original - reproduced).mean())
+        if original.min() >= 0 and original.max() <= 1:
+            largest = np.sqrt(np.square(np.maximum(original, 1 - original)).mean())
+        asl = t_levels((reproduced - original)[np.newaxis] / unit)[0]
+    else:
+        squares = topics[0] * original.var() + topics[1] * reproduced.var()
+        # As of one sample of n differences, which has as many degrees of freedom.
+        n = sum(topics) - 1
+        spread = np.sqrt(squares / (n - 1) * (1 / topics[0] + 1 / topics[1]) * n)
+        asl = _levels_of_t(np.asarray(again - mean) / unit, spread / unit, n)
+    change = (again - mean) / abs(mean) if abs(mean) > TINY * unit else np.nan
+    return {"means": (mean, again), "change": change, "rmse": error, "nrmse": error / largest, "asl": float(asl)}
 
 
 def deciding_topics(differences: Floats, alpha: float) -> Indices:

@@ -333,3 +333,13 @@ def tost_levels(differences: Floats, margin: float) -> Floats:
     certain[np.abs(differences).max(axis=1) <= TINY] = np.nan
     levels: Floats = np.where(spread > TINY, np.maximum(above, below), certain)
     return levels
+
+
+def reproduced_effect(advanced: tuple[float, float], baseline: tuple[float, float]) -> tuple[float, float]:
+    """Return the effect ratio and the delta relative improvement, from the original and the reproduced mean of each.
+
+    They are NaN where they divide by 0 (Breuer et al., How to measure the reproducibility of ... IR, SIGIR 2020).
+    """
+    gain, gain_again = (better - worse for better, worse in zip(advanced, baseline, strict=True))
+    by, original, reproduced = (divisor if abs(divisor) > TINY else np.nan for divisor in (gain, *baseline))
+    return gain_again / by, gain / original - gain_again / reproduced

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.statistics.draws import Floats
-from gainboard.statistics.means import TINY, pair_count, pair_indices, pieces
+from gainboard.statistics.draws import Floats, Indices
+from gainboard.statistics.means import TINY, collapse, pair_count, pair_indices, pieces
 
 MOST_TOPICS = 1_000_000
 """The most topics of a design. Nobody judges more."""
@@ -245,6 +245,73 @@ def variance_components(scores: Floats) -> VarianceComponents:
         high=high,
         dependability=_share(by_run, (by_topic + residual) / topics),
     )
+
+
+def replicate_components(scores: Floats, groups: Indices, counts: Floats) -> Floats:
+    """Return the variances of systems, topics, systems x topics and replicates, and the mean share: [5, samples].
+
+    `scores` [rows, topics] and `groups` are as `collapse` takes them. `counts` float64 [topics, samples] says how often
+    a sample has a topic. Replicates vary within the cells of systems x topics. The others are by the method of moments
+    from means of cells, unbiased for any numbers of replicates, and may be negative (unweighted means: Searle et al.,
+    Variance components, 1992, chapter 4). The mean share is that of 1 / replicates. With one system, topics contain the
+    interaction, and it and systems are NaN; without replicates, these and the interaction are.
+    """
+    is_scored, systems = ~np.isnan(scores), int(groups.max()) + 1
+    member = (groups == np.arange(systems)[:, np.newaxis]).astype(np.float64)
+    number, cells = member @ is_scored, collapse(scores, groups)
+    squares = np.where(is_scored, (scores - cells[groups]) ** 2, 0.0).sum(axis=0)
+    # Centred first, so that sums of squares lose no digits.
+    apart, hard = cells - cells.mean(axis=0), cells.mean(axis=0) - cells.mean()
+    means = apart.mean(axis=1, keepdims=True)
+    topics = counts.sum(axis=0)
+    moved = (rest := apart - means) @ counts / topics
+    mean_share = (1 / number).mean(axis=0) @ counts / topics
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 where nothing is there to compare
+        replicates = squares @ counts / ((is_scored.sum(axis=0) - systems) @ counts)
+        residual = ((rest**2).sum(axis=0) @ counts - topics * (moved**2).sum(axis=0)) / ((systems - 1) * (topics - 1))
+        by_system = ((means + moved) ** 2).sum(axis=0) / (systems - 1) - residual / topics
+    by_topic = (hard**2 @ counts - (hard @ counts) ** 2 / topics) / (topics - 1)
+    by_topic -= residual / systems if systems > 1 else replicates * mean_share
+    return np.array([by_system, by_topic, residual - replicates * mean_share, replicates, mean_share])
+
+
+SOURCES = ("systems", "topics", "systems x topics", "replicates")
+
+
+def variance_shares(components: Floats) -> dict[str, float]:
+    """Return the share of each known variance in their sum, by source. A negative one is 0."""
+    variances = np.maximum(components[: len(SOURCES)], 0.0)
+    shares = zip(SOURCES, (variances / (np.nansum(variances) or np.nan)).tolist(), strict=True)
+    return {source: share for source, share in shares if not math.isnan(share)}
+
+
+def component_intervals(estimates: Floats, resampled: Floats, topics: int) -> Floats:
+    """Return the ends of 95 % intervals of variances, float64 [2, components], by bootstrap samples of the topics.
+
+    From `estimates` [components] and `resampled` [components, samples]: Student's interval of logarithms, because
+    percentiles alone hold variances too rarely; percentiles from 0 on where an estimate is not positive.
+    """
+    # Importing SciPy takes longer than the rest of the server together.
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    is_positive = np.minimum(resampled.min(axis=1), estimates) > 0
+    spread = np.log(np.where(is_positive[:, np.newaxis], resampled, 1.0)).std(axis=1)
+    factor = np.exp(float(stdtrit(topics - 1, 0.975)) * spread)
+    percentiles = np.maximum(np.percentile(resampled, (2.5, 97.5), axis=1), 0.0)
+    return np.where(is_positive, (estimates / factor, estimates * factor), percentiles)
+
+
+def replicated_widths(components: Floats, topics: int) -> tuple[list[float], ...]:
+    """Return the expected widths of Student's 95 % intervals of a system's mean, and of the difference of two: each as
+    it is, with twice the topics, and with twice the replicates. `components` float64 [5] are of `replicate_components`.
+    """
+    _, by_topic, interaction, replicates, mean_share = np.maximum(components, 0.0).tolist()
+    noise = replicates * mean_share
+    designs = ((topics, noise), (2 * topics, noise), (topics, noise / 2))
+    # That of topics contains its interaction where there is one system alone.
+    own = by_topic + (0.0 if math.isnan(interaction) else interaction)
+    of_runs = ((1, own), (2, interaction))
+    return tuple([interval_width(number, runs * (of + left), 0.05) for number, left in designs] for runs, of in of_runs)
 
 
 def _share(component: float, error: float) -> float:

@@ -191,6 +191,10 @@ class DesignRequest(JsonBody):
     difference_variance: float | None = Field(
         None, description="Variance of the differences of two runs by topic; twice `variance` if that is given"
     )
+    noise: float | None = Field(
+        None,
+        description="Variance of replicates (job kind `noise`), divided by their number: adds to the other variance",
+    )
     runs: int | None = Field(None, description="Number of runs that are compared; two by default with `detect`")
     alpha: float = Field(0.05, description="Significance level")
     power: float | None = Field(

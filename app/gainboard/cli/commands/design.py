@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from gainboard.cli.command import Example, Option, command, number, whole_number
 from gainboard.cli.printing import Format, print_json, print_rows
 from gainboard.errors import BadSetting
 from gainboard.evaluation.boards.design import POWER, DesignQuestion, design_topics, pool
+from gainboard.vocabulary import DesignMethod
 
 COLUMNS = ("method", "topics", "doubled_variance", "power", "width", "variance")
 
@@ -32,11 +34,30 @@ _variance = partial(
 Difference = Annotated[float, Option("the smallest difference of means to find", metavar="D")]
 Power = Annotated[float, f"the probability with which it is found (default: {POWER})"]
 Variances = Sequence[tuple[float, int | None]]
-EitherVariance = Annotated[Variances, _variance(either=True)]
-DifferenceVariance = Annotated[
-    float | None, Option("the variance of the differences of two runs by topic", metavar="V", either=True)
-]
 Alpha = Annotated[float, "the significance level (default: 0.05)"]
+
+
+def _read_noise(text: str) -> float:
+    """Return the variance of a mean of replicates."""
+    variance, slash, replicates = text.partition("/")
+    # Without any replicate, the variance is no number, and out of range.
+    return number(variance) / (whole_number(replicates) or math.nan if slash else 1)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The options of methods for two runs."""
+
+    variances: Annotated[Variances, _variance(either=True)] = ()
+    difference_variance: Annotated[
+        float | None, Option("the variance of the differences of two runs by topic", metavar="V", either=True)
+    ] = None
+    noise: Annotated[
+        float | None,
+        Option("the variance of replicates and their number, which adds to it", metavar="V/N", read=_read_noise),
+    ] = None
+    alpha: Alpha = 0.05
+    format: Format = "table"
 
 
 @command(
@@ -45,15 +66,7 @@ Alpha = Annotated[float, "the significance level (default: 0.05)"]
     Example("gainboard design t-test --difference 0.1 --variance 0.05:980 --variance 0.08:490", "pooled"),
     Example("gainboard design t-test --difference 0.5 --difference-variance 1", "34 topics"),
 )
-def t_test(
-    *,
-    difference: Difference,
-    power: Power = POWER,
-    variances: EitherVariance = (),
-    difference_variance: DifferenceVariance = None,
-    alpha: Alpha = 0.05,
-    format: Format = "table",
-) -> None:
+def t_test(of: Compared, *, difference: Difference, power: Power = POWER) -> None:
     """Compute the topics with which the paired t-test finds a difference of two runs (Sakai 2016). No server is needed.
 
     The variance is that of scores within runs. The differences of two runs are taken to have twice as much. Two runs
@@ -61,15 +74,7 @@ def t_test(
     kind topic-set-size reports the variance. Twice its residual variance is that of the differences of the average
     pair: give that with --difference-variance.
     """
-    question = DesignQuestion(
-        method="t-test",
-        difference=difference,
-        power=power,
-        variance=_pool(variances),
-        difference_variance=difference_variance,
-        alpha=alpha,
-    )
-    _print_design(question, format)
+    _show_design("t-test", difference=difference, power=power, **vars(of))
 
 
 @command(
@@ -89,10 +94,9 @@ def anova(
     the worst differ by so much (Sakai 2016). It names no pair. No server is needed. The variance is that of scores
     within runs.
     """
-    question = DesignQuestion(
-        method="anova", difference=difference, power=power, runs=runs, variance=_pool(variances), alpha=alpha
+    _show_design(
+        "anova", difference=difference, power=power, runs=runs, variances=variances, alpha=alpha, format=format
     )
-    _print_design(question, format)
 
 
 @command(
@@ -104,10 +108,9 @@ def anova(
     ),
 )
 def interval(
+    of: Compared,
     *,
     width: Annotated[float, Option("the wanted width of the interval", metavar="W")],
-    variances: EitherVariance = (),
-    difference_variance: DifferenceVariance = None,
     correlation: Annotated[
         float | None,
         Option("the correlation of a cheap judge's differences with those of people, by topic", metavar="R"),
@@ -115,8 +118,6 @@ def interval(
     topics: Annotated[
         int | None, Option("how many topics the cheap judge has (default: any number)", metavar="N")
     ] = None,
-    alpha: Alpha = 0.05,
-    format: Format = "table",
 ) -> None:
     """Compute the topics with which the confidence interval of the difference of two runs is expected to be this narrow
     (Sakai 2016). No server is needed.
@@ -125,16 +126,7 @@ def interval(
     it. topics_alone is the number that people need without the judge. A job of kind corrected-means reports the
     correlation. For the interval of one run's mean, give the variance of its scores with --difference-variance.
     """
-    question = DesignQuestion(
-        method="interval",
-        width=width,
-        variance=_pool(variances),
-        difference_variance=difference_variance,
-        correlation=correlation,
-        topics=topics,
-        alpha=alpha,
-    )
-    _print_design(question, format)
+    _show_design("interval", width=width, correlation=correlation, topics=topics, **vars(of))
 
 
 @command(
@@ -143,48 +135,35 @@ def interval(
     Example("gainboard design detect --topics 50 --variance 0.05 --runs 45", "of all pairs of 45 runs"),
 )
 def detect(
+    of: Compared,
     *,
     topics: Annotated[int, Option("how many topics there are", metavar="N")],
     runs: Annotated[
         int | None, Option("how many runs are compared, all pairs of them (default: 2)", metavar="M")
     ] = None,
     power: Power = POWER,
-    variances: EitherVariance = (),
-    difference_variance: DifferenceVariance = None,
-    alpha: Alpha = 0.05,
-    format: Format = "table",
 ) -> None:
     """Compute the smallest true difference of two runs that the paired t-test of so many topics finds with this power.
     No server is needed. It is the reverse of `design t-test`.
 
     For several runs, alpha is divided by the number of their pairs. A board says the same of its own runs.
     """
-    question = DesignQuestion(
-        method="detect",
-        topics=topics,
-        runs=runs,
-        power=power,
-        variance=_pool(variances),
-        difference_variance=difference_variance,
-        alpha=alpha,
-    )
-    _print_design(question, format)
+    _show_design("detect", topics=topics, runs=runs, power=power, **vars(of))
 
 
-def _pool(variances: Variances) -> float | None:
-    """Return the variance of several collections together, or the only one."""
-    if len(variances) < 2:
-        return variances[0][0] if variances else None
-    pooled = [(variance, freedom) for variance, freedom in variances if freedom is not None]
-    if len(pooled) < len(variances):
-        raise BadSetting("--variance is given several times. Add the degrees of freedom to each: --variance 0.05:980")
-    return pool(pooled)
-
-
-def _print_design(question: DesignQuestion, format: Format) -> None:
-    design = {"method": question.method, **asdict(design_topics(question))}
-    columns = COLUMNS if question.correlation is None else (*COLUMNS, "topics_alone")
-    columns = ("method", "topics", "difference", *COLUMNS[2:]) if question.method == "detect" else columns
+def _show_design(method: DesignMethod, variances: Variances, format: Format, **asked: Any) -> None:
+    """Print the design, by the variance of several collections together, or the only one."""
+    variance = variances[0][0] if variances else None
+    if len(variances) > 1:
+        pooled = [(variance, freedom) for variance, freedom in variances if freedom is not None]
+        if len(pooled) < len(variances):
+            raise BadSetting(
+                "--variance is given several times. Add the degrees of freedom to each: --variance 0.05:980"
+            )
+        variance = pool(pooled)
+    design = {"method": method, **asdict(design_topics(DesignQuestion(method=method, variance=variance, **asked)))}
+    columns = COLUMNS if asked.get("correlation") is None else (*COLUMNS, "topics_alone")
+    columns = ("method", "topics", "difference", *COLUMNS[2:]) if method == "detect" else columns
     if format == "json":
         print_json(design)
     else:

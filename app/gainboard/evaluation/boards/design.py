@@ -44,7 +44,13 @@ OPTIONAL: dict[DesignMethod, tuple[str, ...]] = {
 POWER = 0.8
 MOST_RUNS, MOST_FREEDOM = 10_000, 10**9
 _SIZES, _VARIANCES = (1e-6, 1e6), (1e-12, 1e12)
-_RANGES = {"difference": _SIZES, "width": _SIZES, "variance": _VARIANCES, "difference_variance": _VARIANCES}
+_RANGES = {
+    "difference": _SIZES,
+    "width": _SIZES,
+    "variance": _VARIANCES,
+    "difference_variance": _VARIANCES,
+    "noise": _VARIANCES,
+}
 _RANGES |= {"correlation": (0.0, 1.0)}
 _LEAST_TOPICS = {"interval": LEAST_TRUSTED + LEAST_OTHERS, "detect": LEAST_DETECTING}
 _EXAMPLES = {"difference": "0.1", "width": "0.2", "runs": "10", "topics": "50"}
@@ -72,7 +78,8 @@ class DesignQuestion:
 
     `correlation` is that of a cheap judge's differences with those of people, by topic, and `topics` the number of
     topics that the cheap judge has; None for any number. For `detect`, they are those of the collection, and all pairs
-    of its `runs` are compared, or one pair. Parameters that the method does not take are None.
+    of its `runs` are compared, or one pair. `noise` is the further variance of means of replicates. Parameters that the
+    method does not take are None.
     """
 
     method: DesignMethod
@@ -80,6 +87,7 @@ class DesignQuestion:
     width: float | None = None
     variance: float | None = None
     difference_variance: float | None = None
+    noise: float | None = None
     runs: int | None = None
     alpha: float = 0.05
     power: float | None = None
@@ -116,32 +124,27 @@ def design_topics(question: DesignQuestion) -> NeededTopics:
         if not 0 < value < 1:
             raise _refuse(name, "out-of-range", f"{name} is {value:g}. Give a number between 0 and 1.")
     variance = _variance(question)
+    is_doubled = question.method != "anova" and question.difference_variance is None
     if question.correlation is not None:
         return _with_cheap_judge(question, question.correlation, variance)
     if question.method == "detect":
         assert question.topics is not None
         alpha = question.alpha / math.comb(question.runs or 2, 2)
         shown = detectable_difference(question.topics, variance, alpha, power)
-        is_doubled = question.variance is not None
         return NeededTopics(question.topics, power, None, variance, is_doubled, difference=shown)
+    name = "width" if question.method == "interval" else "difference"
+    wanted: float = getattr(question, name)
     if question.method == "interval":
-        assert question.width is not None
-        design = interval_design(question.width, variance, question.alpha)
+        design = interval_design(wanted, variance, question.alpha)
     elif question.method == "anova":
-        assert question.difference is not None
-        assert question.runs is not None
-        design = anova_design(question.difference, variance, question.runs, question.alpha, power)
+        design = anova_design(wanted, variance, question.runs or 2, question.alpha, power)
     else:
-        assert question.difference is not None
-        design = t_test_design(question.difference, variance, question.alpha, power)
+        design = t_test_design(wanted, variance, question.alpha, power)
     if design is None:
-        wanted = "width" if question.method == "interval" else "difference"
-        message = f"More than {MOST_TOPICS:,} topics are needed for this {wanted}. Choose a larger {wanted}."
-        raise _refuse(wanted, "too-small", message)
-    if question.method == "interval":
-        return NeededTopics(design.topics, None, design.reached, variance, question.difference_variance is None)
-    is_doubled = question.method == "t-test" and question.difference_variance is None
-    return NeededTopics(design.topics, design.reached, None, variance, is_doubled)
+        message = f"More than {MOST_TOPICS:,} topics are needed for this {name}. Choose a larger {name}."
+        raise _refuse(name, "too-small", message)
+    reached = (None, design.reached) if question.method == "interval" else (design.reached, None)
+    return NeededTopics(design.topics, *reached, variance, is_doubled)
 
 
 def _with_cheap_judge(question: DesignQuestion, correlation: float, variance: float) -> NeededTopics:
@@ -185,7 +188,7 @@ def _variance(question: DesignQuestion) -> float:
     """Return the variance that the method takes. That of a paired difference is twice that of scores (Sakai 2016)."""
     of_scores, of_differences = question.variance, question.difference_variance
     if question.method == "anova":
-        if of_differences is not None:
+        if of_differences is not None or question.noise is not None:
             message = "The method anova takes the variance of scores within runs. Give `variance` instead."
             raise _refuse("difference_variance", "not-used", message)
         if of_scores is None:
@@ -194,7 +197,8 @@ def _variance(question: DesignQuestion) -> float:
     if (of_scores is None) == (of_differences is None):
         message = "Give one of `variance`, of scores within runs, and `difference_variance`, of two runs' differences."
         raise _refuse("variance", "missing" if of_scores is None else "ambiguous", message)
-    return of_differences if of_scores is None else 2 * of_scores  # type: ignore[return-value]
+    # Both runs vary with their replicates.
+    return (of_differences or 2 * (of_scores or 0.0)) + 2 * (question.noise or 0.0)
 
 
 def _refuse(name: str, code: str, message: str) -> InvalidRequest:

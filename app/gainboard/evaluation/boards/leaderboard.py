@@ -22,10 +22,9 @@ from gainboard.evaluation.scoring.requests import MOST_SCORES, Question, StoredS
 from gainboard.evaluation.scoring.scores import rank_by_mean
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
 from gainboard.metrics import BoundMetric
-from gainboard.statistics import bootstrap_range
+from gainboard.statistics import bootstrap_range, topic_sets
 from gainboard.statistics.means import pair_count, pair_differences, unit_of
 from gainboard.statistics.multiple_comparisons import DifferenceGroups
-from gainboard.statistics.topic_sets import detectable_difference, residual_variance
 from gainboard.store import audit
 from gainboard.store.database import may_take_long
 from gainboard.store.records import Run, TopicGroup
@@ -190,6 +189,18 @@ class Board:
             return corrected_groups(self.corrected.by_metric[place], metric, names, self.means[place], ranked)
         noise = None if scores.arrays.noise is None else scores.arrays.noise[place, ranked]
         return tested_groups(metric, names, scores.by_topic[place, ranked], noise)
+
+    @cached_property
+    def variance_shares(self) -> Mapping[str, float] | None:
+        """The share of each source in the variance of scores, if systems have replicates; None as for intervals."""
+        rows, groups = self.scores.arrays.rows, self.scores.arrays.groups
+        is_scored = ~np.isnan(self.scores.by_topic[self.place]).any(axis=0)
+        if self.scores.is_rationed or rows is None or groups is None or is_scored.sum() < LEAST_TOPICS:
+            return None
+        rows = rows[self.place][:, is_scored]
+        return topic_sets.variance_shares(
+            topic_sets.replicate_components(rows, groups, np.ones((rows.shape[1], 1)))[:, 0]
+        )
 
     @property
     def tested(self) -> BoardGroups | None:
@@ -388,8 +399,8 @@ class BoardGroups:
             missing = int(np.count_nonzero(np.isnan(scores)))
             means = np.nanmean(scores, axis=1) if missing else scores.mean(axis=1)
             # The differences of the average pair vary twice as much as the residuals of runs and topics.
-            variance = 2 * residual_variance(scores / unit_of(scores)) if not missing else 0.0
-            seen = detectable_difference(topics, variance, ALPHA / pair_count(runs))
+            variance = 2 * topic_sets.residual_variance(scores / unit_of(scores)) if not missing else 0.0
+            seen = topic_sets.detectable_difference(topics, variance, ALPHA / pair_count(runs))
             detectable = seen and seen * unit_of(scores)
             tested = _TESTED.keep(key, cls(names, means, topics, ranges, missing, detectable))
         return tested

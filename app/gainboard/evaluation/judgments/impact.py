@@ -103,7 +103,7 @@ def impact(
     )
     effects = [_of_metric(before, after, metric.label, alpha) for metric in bound]
     old, new = (index_of(workspace, collection, version).levels for version in versions)
-    return Impact(collection, versions[1], versions[0], labels, alpha, chosen, compare_levels(old, new), effects)
+    return Impact(collection, versions[1], versions[0], labels, alpha, before.runs, compare_levels(old, new), effects)
 
 
 def _refuse_too_much(metrics: int, run_count: int, topics: int) -> None:

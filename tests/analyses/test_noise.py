@@ -1,0 +1,73 @@
+"""noise, on a campaign of two systems with replicates and one without."""
+
+import random
+
+import numpy as np
+import pytest
+
+from gainboard.errors import InvalidRequest
+from gainboard.statistics.topic_sets import replicate_components, replicated_widths
+from tests.world.campaigns import run_text
+from tests.world.groves import made_of
+
+TOPICS = [f"{number:02d}" for number in range(1, 13)]
+REPLICATES = {"dense": 3, "sparse": 2, "alone": 1}
+
+
+def ranked(system, replicate):
+    """The documents of a replicate, which lacks a topic if it is the third one."""
+    drawn = random.Random(f"{system} {replicate}")
+    topics = TOPICS[1:] if replicate == 3 else TOPICS
+    return run_text(
+        {topic: drawn.sample(["a", "b", "c", "d", "e", "f"], 6) for topic in topics}, f"{system}-{replicate}"
+    )
+
+
+@pytest.fixture(scope="module")
+def repeated(tmp_path_factory):
+    judged = "".join(f"{topic} 0 {document} 1\n" for topic in TOPICS for document in "ab")
+    laboratory = made_of(tmp_path_factory.mktemp("repeated"), [judged], {})
+    for system, number in REPLICATES.items():
+        for replicate in range(1, number + 1):
+            told = {"system": system, "replicate": str(replicate)} if number > 1 else {}
+            laboratory.send(f"{system}-{replicate}", "lab", ranked(system, replicate), **told)
+    return laboratory
+
+
+def test_components_and_widths_are_those_of_the_replicates_scores(repeated):
+    found = repeated.answer("noise", metrics=["AP"], resamples=50)
+    rows = repeated.scores("AP")["AP"]
+    groups = np.array([0, 1, 1, 1, 2, 2])
+    scores = np.array([list(rows[name].values()) for name in sorted(rows)])
+    scores[[name == "dense-3" for name in sorted(rows)], 0] = np.nan
+    every = replicate_components(scores, groups, np.ones((12, 1)))[:, 0]
+    (metric,) = found["metrics"]
+    assert found["runs"] == ["alone-1", "dense", "sparse"]
+    assert [part["variance"] for part in metric["components"]] == pytest.approx(np.maximum(every[:4], 0))
+    assert sum(part["share"] for part in metric["components"]) == pytest.approx(1)
+    assert metric["components"][0]["interval"] == [None, None]
+    low, high = metric["components"][3]["interval"]
+    assert low < every[3] < high
+    assert (metric["mean"], metric["difference"]) == tuple(map(pytest.approx, replicated_widths(every, 12)))
+
+
+def test_one_system_has_topics_and_replicates_alone(repeated):
+    found = repeated.read("noise", metrics=["AP"], runs=["dense"])
+    parts = {part.source: part.variance for part in found.metrics[0].components}
+    assert parts["systems"] is parts["systems x topics"] is found.metrics[0].difference[0] is None
+    assert "The interval of a mean is" in found.verdict()
+    assert found.metrics[0].mean[1] < found.metrics[0].mean[0] > found.metrics[0].mean[2]
+
+
+def test_without_replicates_it_is_refused(repeated):
+    with pytest.raises(InvalidRequest, match="No selected run has replicates"):
+        repeated.launch("noise", metrics=["AP"], runs=["alone-1"])
+
+
+def test_a_replicate_is_reproduced_by_another_one_but_not_by_its_own_system(repeated):
+    found = repeated.answer("reproduction", metrics=["AP"], pairs=[{"original": "dense-1", "reproduced": "dense-2"}])
+    assert found["runs"] == ["dense-1", "dense-2"]
+    whole = repeated.answer("reproduction", metrics=["AP"], pairs=[{"original": "dense", "reproduced": "sparse"}])
+    assert whole["runs"] == ["dense", "sparse"]
+    with pytest.raises(InvalidRequest, match="'dense-1' is a replicate of a system that is named, too"):
+        repeated.launch("reproduction", metrics=["AP"], pairs=[{"original": "dense", "reproduced": "dense-1"}])
