@@ -14,7 +14,7 @@ from gainboard.errors import BadSetting, Fault, FaultyFile
 from gainboard.notation.sources import find_described_run, run_name
 from gainboard.notation.texts import is_slug
 
-COLUMNS = ("file", "team", "name", "description", "type", "pooled", "priority")
+COLUMNS = ("file", "team", "name", "description", "type", "pooled", "priority", "family")
 """The columns of a CSV. Only `file` is needed, or `run`, which is the name of a file beside the CSV."""
 _PRIORITY = re.compile(r"[1-9][0-9]{0,3}\Z")
 _POOLED = {"yes": True, "no": False}
@@ -33,6 +33,7 @@ class Submission:
     priority: int | None = None
     metadata: str | None = None
     """A file of ir_metadata beside it."""
+    family: str | None = None
 
 
 NO_DETAILS = Submission("", None, None, None, None, None)
@@ -129,6 +130,7 @@ def read_table(name: str, default: Submission, beside: Sequence[str] = ()) -> li
             row.get("type") or default.type,
             _POOLED.get(row.get("pooled", ""), default.pooled),
             int(row["priority"]) if row.get("priority") else default.priority,
+            family=row.get("family") or default.family,
         )
         for _, row in rows
     ]
@@ -178,7 +180,7 @@ def _find_faults(path: Path, line: int, row: Mapping[str, str]) -> Iterator[Faul
         yield Fault("no-file", message, line)
     elif not Path(file).is_file():
         yield Fault("no-file", f"There is no file {file!r}. Paths begin at the CSV's folder", line)
-    for column in ("team", "name"):
+    for column in ("team", "name", "family"):
         if (word := row.get(column)) and not is_slug(word):
             allowed = "letters, digits, `.`, `_` and `-`, at most 128, first a letter or digit"
             yield Fault(f"bad-{column}", f"{word!r} is not a {column}. Use {allowed}", line)

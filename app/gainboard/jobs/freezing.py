@@ -53,7 +53,7 @@ OF_VERSION = (
 )
 OF_RUN = (
     *("name", "team", "tag", "description", "type", "pooled", "priority", "sha256", "topic_count", "retrieved"),
-    "created_at",
+    *("created_at", "family"),
 )
 
 

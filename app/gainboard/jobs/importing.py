@@ -216,7 +216,7 @@ class Importing:
                 with self.workspace.database.writing() as tx:
                     add_systems(tx, collection, {run.name: run.tag}, self.workspace.now(), run.team)
                 continue
-            details = RunDetails(run.team, run.name, run.description, run.type, run.pooled, run.priority)
+            details = RunDetails(run.team, run.name, run.description, run.type, run.pooled, run.priority, run.family)
             path, beside = f"data/runs/{run.name}.txt", f"data/runs/{run.name}.ir_metadata.yml"
             with self._opened(path) as file:
                 stored_run = runs.submit(self.workspace, self.importer, collection.name, Body(file), details).run

@@ -162,6 +162,7 @@ def specify(workspace: Workspace, tx: Transaction, view: View, kind: Kind, param
         candidates = [run for run in candidates if run.has_ranking]
     for label in binding.custom_labels(shown):
         binding.require_scores_of(custom.resolve(label), candidates, "body.params.runs")
+    settled = settled.about_runs(candidates)
     return JobSpec(workspace, kind, settled, narrow_data(collection, version, others, candidates, settled), custom)
 
 

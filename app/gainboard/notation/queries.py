@@ -618,6 +618,10 @@ class RunUploadQuery(TypedDict, total=False):
             metavar="N",
         ),
     ]
+    family: Annotated[
+        str | None,
+        Said(description="Family of the models that it was built with", pattern=SLUG_PATTERN, metavar="FAMILY"),
+    ]
 
 
 class QrelsUploadQuery(TypedDict, total=False):

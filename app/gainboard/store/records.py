@@ -297,6 +297,8 @@ class Run:
     pooled: bool
     priority: int | None
     """Its place among the runs of its team, from 1: those with a low number go into pools first."""
+    family: str | None
+    """The family of models that it was built with, which a judge of the same family may favour."""
     sha256: str
     topic_count: int
     retrieved: int

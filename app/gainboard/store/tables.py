@@ -287,6 +287,7 @@ runs = Table(
     Column("withdrawn_at", UtcTime),
     Column("pruned_at", UtcTime),  # when the content of the withdrawn run was deleted
     Column("priority", Integer),  # among the runs of its team, from 1
+    Column("family", String(128)),  # of the models that it uses, which a judge may favour
     # Withdrawn runs keep their rows, and their names may be used again.
     Index(
         "uq_runs_live_name",
