@@ -45,14 +45,14 @@ def judged(tmp_path_factory):
 @pytest.fixture(scope="module")
 def found(judged):
     families = {"acme": list(FAVOURED)}
-    return judged.answer(KIND, metrics=["nDCG@10"], sets=["model"], families=families, resamples=200)
+    return judged.answer(KIND, judges=["official", "model"], families=families, resamples=200)
 
 
 def test_it_works(found, judged):
     import json
 
     print(json.dumps(found, indent=1)[:6000])
-    job = judged.read(KIND, metrics=["nDCG@10"], sets=["model"], families={"acme": list(FAVOURED)}, resamples=200)
+    job = judged.read(KIND, judges=["official", "model"], families={"acme": list(FAVOURED)}, resamples=200)
     print(job.verdict())
     for f in job.figures():
         print(f.name, f.caption)

@@ -38,38 +38,7 @@ RunName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 SET = Column("set")
 
 
-class SetsParams(MetricsParams):
-    """The parameters of the kinds that compare judgment sets with a reference set."""
-
-    sets: Annotated[list[Judgments | SetVersion], Field(min_length=1, max_length=MOST_SETS)] = Field(
-        description="Names of the sets that are compared with the reference, or their versions: "
-        '`{"judgments": "second", "qrels": 1}`',
-        examples=[["second"]],
-    )
-
-    def settled(self, label: Labels) -> Self:
-        """Return the same request with objects for all sets."""
-        sets = list(
-            dict.fromkeys(
-                named if isinstance(named, SetVersion) else SetVersion(judgments=named, qrels=None)
-                for named in self.sets
-            )
-        )
-        return super().settled(label).model_copy(update={"sets": sets})
-
-    def versions(self) -> dict[str, VersionName]:
-        return {f"sets.{position}": named for position, named in enumerate(self.named_sets())}
-
-    def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
-        sets = dict.fromkeys(SetVersion.of(versions[named]) for named in self.named_sets())
-        return self.model_copy(update={"sets": list(sets)})
-
-    def named_sets(self) -> list[VersionName]:
-        """Return the names of the versions that are compared with the reference."""
-        return [named.named() if isinstance(named, SetVersion) else VersionName(named) for named in self.sets]
-
-
-class JudgeAgreementParams(SetsParams):
+class JudgeAgreementParams(MetricsParams):
     """Judgment sets, such as those of a second assessor or of a language model, compared with a reference set:
     `judgments`, the official one by default. Compared are the pairs of topic and document that both sets judge; pairs
     that one set judges are counted only. Levels below 0 count as 0.
@@ -87,6 +56,11 @@ class JudgeAgreementParams(SetsParams):
     rate. An undefined value is null, with the reason.
     """
 
+    sets: Annotated[list[Judgments | SetVersion], Field(min_length=1, max_length=MOST_SETS)] = Field(
+        description="Names of the sets that are compared with the reference, or their versions: "
+        '`{"judgments": "second", "qrels": 1}`',
+        examples=[["second"]],
+    )
     pairs: Pairs = Field("common", description="The judgments under which runs are scored")
     threshold: Annotated[int, Field(ge=1, le=100)] = Field(
         1, description="Relevance threshold of the labels: a document at this level or above is relevant"
@@ -102,7 +76,24 @@ class JudgeAgreementParams(SetsParams):
 
     def settled(self, label: Labels) -> Self:
         """Return the same request with objects for all sets, and each flagged run once."""
-        return super().settled(label).model_copy(update={"flagged": sorted(set(self.flagged))})
+        sets = list(
+            dict.fromkeys(
+                named if isinstance(named, SetVersion) else SetVersion(judgments=named, qrels=None)
+                for named in self.sets
+            )
+        )
+        return super().settled(label).model_copy(update={"sets": sets, "flagged": sorted(set(self.flagged))})
+
+    def versions(self) -> dict[str, VersionName]:
+        return {f"sets.{position}": named for position, named in enumerate(self.named_sets())}
+
+    def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
+        sets = dict.fromkeys(SetVersion.of(versions[named]) for named in self.named_sets())
+        return self.model_copy(update={"sets": list(sets)})
+
+    def named_sets(self) -> list[VersionName]:
+        """Return the names of the versions that are compared with the reference."""
+        return [named.named() if isinstance(named, SetVersion) else VersionName(named) for named in self.sets]
 
 
 class KrippendorffAlpha(ResultModel):
@@ -313,47 +304,6 @@ def _differences_of_means(metric: judged_rankings.RankingUnderSets) -> Panel:
     return Panel(Axis("mean of both"), Axis("set minus reference"), series, references, title=metric.metric)
 
 
-def refuse_incomparable(
-    matrices: Matrices, sets: Sequence[Matrices], metrics: Sequence[str], otherwise: str | None
-) -> None:
-    """Raise InvalidRequest if a set is the reference or in another order, or if a metric cannot be compared.
-
-    On common pairs alone, `otherwise` says what else to do than to leave out a metric that needs more than the ranks of
-    relevant documents; else it is None.
-    """
-    reference = matrices.qrels
-    for qrels in (compared.qrels for compared in sets):
-        if qrels.id == reference.id:
-            raise common.refuse(
-                "sets", "same-version", f"The reference is the {reference.named}, too. Name another set."
-            )
-        if qrels.order != reference.order:
-            message = (
-                f"The {qrels.named} has runs ordered by {qrels.order}, and the {reference.named} by "
-                f"{reference.order}. Publish versions whose runs are in the same order."
-            )
-            raise common.refuse("sets", "other-order", message)
-    for label in metrics:
-        if is_custom(label):
-            message = f"{label} was uploaded, so it has the same scores under all judgments. Leave it out."
-            raise common.refuse("metrics", "uploaded-scores", message)
-        metric = matrices.metric(label)
-        if otherwise is not None and metric.needs_retrieval_scores:
-            message = f"{label} needs more than the ranks of relevant documents. Leave it out{otherwise}."
-            raise common.refuse("metrics", "needs-retrieval-scores", message)
-        if otherwise is not None and metric.needs_intents:
-            message = f"{label} needs judgments by intent. Leave it out{otherwise}."
-            raise common.refuse("metrics", "needs-intents", message)
-
-
-def require_runs(matrices: Matrices, field: str, names: Sequence[str]) -> None:
-    """Raise InvalidRequest about this parameter if it names a run that is not among the selected ones."""
-    selected = {run.name for run in matrices.candidates}
-    if missing := [name for name in names if name not in selected]:
-        message = f"{matrices.collection.name!r} has no run {missing[0]!r} among the selected ones."
-        raise common.refuse(field, "unknown-run", message)
-
-
 @enter
 class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
     """One or more judgment sets, compared with the reference set that the matrices are over.
@@ -379,13 +329,38 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
         self._refuse_what_cannot_be()
 
     def _refuse_what_cannot_be(self) -> None:
-        is_common = self.params.pairs == "common"
-        refuse_incomparable(self.matrices, self._sets, self.metrics, ', or give "pairs": "all"' if is_common else None)
+        reference = self.matrices.qrels
+        for qrels in (compared.qrels for compared in self._sets):
+            if qrels.id == reference.id:
+                raise common.refuse(
+                    "sets", "same-version", f"The reference is the {reference.named}, too. Name another set."
+                )
+            if qrels.order != reference.order:
+                message = (
+                    f"The {qrels.named} has runs ordered by {qrels.order}, and the {reference.named} by "
+                    f"{reference.order}. Publish versions whose runs are in the same order."
+                )
+                raise common.refuse("sets", "other-order", message)
         highest = self.matrices.collection.highest_level
         if self.params.threshold > highest:
             message = f"threshold is {self.params.threshold}, but the highest level is {highest}."
             raise common.refuse("threshold", "out-of-range", message)
-        require_runs(self.matrices, "flagged", self.params.flagged)
+        selected = {run.name for run in self.matrices.candidates}
+        if missing := [name for name in self.params.flagged if name not in selected]:
+            message = f"{self.matrices.collection.name!r} has no run {missing[0]!r} among the selected ones."
+            raise common.refuse("flagged", "unknown-run", message)
+        for label in self.metrics:
+            if is_custom(label):
+                message = f"{label} was uploaded, so it has the same scores under all judgments. Leave it out."
+                raise common.refuse("metrics", "uploaded-scores", message)
+            if self.params.pairs == "common" and self.matrices.metric(label).needs_retrieval_scores:
+                message = (
+                    f'{label} needs more than the ranks of relevant documents. Leave it out, or give "pairs": "all".'
+                )
+                raise common.refuse("metrics", "needs-retrieval-scores", message)
+            if self.params.pairs == "common" and self.matrices.metric(label).needs_intents:
+                message = f'{label} needs judgments by intent. Leave it out, or give "pairs": "all".'
+                raise common.refuse("metrics", "needs-intents", message)
         tested = pair_count(self.matrices.run_count) * len(self.metrics) * len(self._sets)
         common.require_at_most(common.MOST_TESTED_PAIRS, tested, common.PAIRS, "runs", "too-many-pairs")
         topics = max(len(matrices.topics) for matrices in (self.matrices, *self._sets))

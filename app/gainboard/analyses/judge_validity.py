@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, StringConstraints
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from gainboard.analyses import common
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
-from gainboard.analyses.judge_agreement import MOST_SETS, RunName, SetsParams, refuse_incomparable, require_runs
 from gainboard.analyses.judged_labels import Estimate, resampled, shown_estimate, statistic
 from gainboard.analyses.labels import Labels
-from gainboard.analyses.params import MOST_RUNS, DrawCount, Judgments, Seed, SetVersion
-from gainboard.analyses.result_models import METRIC, JobResult, Number, ResultModel, Shown, table
+from gainboard.analyses.params import MOST_RUNS, DrawCount, Expression, Params, Seed, SetVersion
+from gainboard.analyses.result_models import JobResult, Number, ResultModel, Shown, table
+from gainboard.analyses.versioned_metrics import MixedMatrices, on_version
 from gainboard.evaluation.scoring.binding import is_custom
 from gainboard.evaluation.scoring.matrices import CommonPairs, Floats, Matrices, judged_pairs
 from gainboard.exhibits import Column, Table
@@ -25,53 +26,68 @@ from gainboard.notation.texts import SLUG_PATTERN, counted, listed, said
 from gainboard.statistics import judging, validity
 from gainboard.statistics.draws import Draws, resample_counts
 from gainboard.statistics.means import pair_count
-from gainboard.store.records import Run
+from gainboard.store.records import Run, VersionName
 
 ALPHA = validity.ALPHA
 UNDEFINED = "a judge ties all runs, or gives this level to no document that both judge"
-SECONDS_A_JUDGMENT, SECONDS_A_RUN, SECONDS_A_DRAW, SECONDS_A_PAIR = 4e-6, 3e-3, 3e-4, 4e-8
+SECONDS_A_JUDGMENT, SECONDS_A_RUN, SECONDS_A_DRAW, SECONDS_A_PAIR = 4e-6, 3e-3, 6e-4, 8e-8
 MOST_DRAWN_PAIRS = 50_000_000
-"""The most resamples x pairs of runs of one board: ten seconds."""
+"""The most resamples x pairs of runs of one judge: ten seconds."""
 Family = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
+RunName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+Judge = Annotated[
+    SetVersion | Expression,
+    BeforeValidator(lambda judge: {"judgments": judge} if isinstance(judge, str) and not is_custom(judge) else judge),
+]
 Finding = tuple[str, str, Panel | HeatMap]
 """A name, a sentence, and the picture that shows it."""
 
 
-class JudgeValidityParams(SetsParams):
-    """Judges beside a trusted one. With `sets`, they are judgment sets, and `judgments` is trusted: runs are scored on the
-    pairs of topic and document that both judge. Without, each metric is a judge, and the first is trusted: scores of
-    answers, such as `nuggets:vital_strict(judge=model)`, or uploaded ones. These say nothing about levels.
+class JudgeValidityParams(Params):
+    """Judges beside the first one, which is trusted. A judge is a judgment set, whose board is by `metric`; or scores
+    that are stored, such as `nuggets:vital_strict(judge=model)`. Two sets are compared on the documents that both have.
 
-    Boards: tau, tau_ap, rank-biased overlap (with ties), the ranks that a run gains (`rise`), and its `shift`: how much
-    more its mean grows than that of the average run. `asl` is by the paired t-test, corrected for all runs (Holm).
-    `families` have the same of the runs of a family of models minus the others.
+    Boards: tau, tau_ap, rank-biased overlap, the ranks that a run gains (`rise`), and its `shift`: how much more its
+    mean grows than that of the average run. `asl` is by the paired t-test, corrected for all runs (Holm). `families`
+    have the same of the runs of a family of models minus the others. Intervals are a 95 % bootstrap over topics,
+    widened for few topics (Hesterberg, 2015).
 
-    Levels: `bias` is the mean of the judge's level minus the trusted one. `flips` count the documents whose level rises
-    or drops, with McNemar's exact test, also for all levels together. `symmetry_asl` is Bowker's test, by chi-square.
-    Of two versions of one judge, they show drift. Both tests take documents as independent.
+    Levels (sets alone): `bias` is the mean of the judge's level minus the trusted one. `flips` count the documents whose
+    level rises or drops, with McNemar's exact test, first for all levels; `symmetry_asl` is Bowker's test, by
+    chi-square. Both take documents as independent. Of two versions of one judge, they show drift.
 
-    Circle (Clarke and Dietz, 2024): each run is put in the order of the judge's levels, equal ones in its own order, and
-    both boards are made again (`reranked`). `near_trusted` and `near_judge` are how far a run's own order is that of the
-    levels (gamma, mean over topics). A `suspicious` run is significantly nearer to the judge's order: one that knows
-    nothing of a judge's own errors is not.
-
-    Every interval is a 95 % bootstrap over topics, widened for few topics (Hesterberg, 2015).
+    Circle (sets alone; Clarke and Dietz, 2024): runs are put in the order of the judge's levels, stably, and both boards
+    are made again (`reranked`). `near_trusted` and `near_judge` are how far a run's own order is that of the levels
+    (gamma, mean over topics). A `suspicious` run is significantly nearer to the judge: one that knows nothing of a
+    judge's own errors is not.
     """
 
-    sets: Annotated[list[Judgments | SetVersion], Field(max_length=MOST_SETS)] = Field(
-        [], description="Names of the judgment sets that are compared with the trusted one, or their versions"
+    judges: Annotated[list[Judge], Field(min_length=2, max_length=20)] = Field(
+        description='Judgment sets, such as `"second"` or `{"judgments": "second", "qrels": 1}`, or metrics whose '
+        "scores are stored; the trusted judge first",
+        examples=[["official", "second"]],
     )
+    metric: Expression = Field("nDCG@10", description="The metric of the boards under judgment sets")
     families: dict[Family, Annotated[list[RunName], Field(max_length=MOST_RUNS)]] | None = Field(
         None, description="Names of runs by family of models; by default as the runs are marked"
     )
-    p: Annotated[float, Field(gt=0, lt=1)] = Field(0.9, description="Persistence of rank-biased overlap")
     resamples: DrawCount = Field(1000, description="Number of topic resamples of the intervals")
     seed: Seed = 0
 
-    def settled(self, label: Labels) -> Self:
-        """Return the same request with the runs of each family in order, each once."""
+    def expressions(self, label: Labels) -> dict[str, Any]:
+        judges = [judge if isinstance(judge, SetVersion) else label(judge) for judge in self.judges]
         families = self.families and {name: sorted(set(runs)) for name, runs in sorted(self.families.items())}
-        return super().settled(label).model_copy(update={"families": families})
+        metric = label(self.metric) if self.versions() else self.metric
+        return super().expressions(label) | {"judges": judges, "families": families, "metric": metric}
+
+    def versions(self) -> dict[str, VersionName]:
+        places = enumerate(self.judges)
+        return {f"judges.{place}": judge.named() for place, judge in places if isinstance(judge, SetVersion)}
+
+    def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
+        numbers = {SetVersion.of(name): SetVersion.of(number) for name, number in versions.items()}
+        judges = [numbers[judge] if isinstance(judge, SetVersion) else judge for judge in self.judges]
+        return self.model_copy(update={"judges": list(dict.fromkeys(judges))})
 
     def about_runs(self, runs: Sequence[Run]) -> Self:
         names = sorted({run.family for run in runs if run.family is not None})
@@ -121,9 +137,7 @@ class RunUnderJudge(ResultModel):
     asl: Annotated[Number, Shown(digits=4)] = Field(description="Of the shift, corrected for all runs")
     near_trusted: Annotated[Number, Shown("trusted", digits=3, group="near the order of")] = None
     near_judge: Annotated[Number, Shown("judge", digits=3, group="near the order of")] = None
-    near_asl: Annotated[Number, Shown("asl", digits=4, group="near the order of")] = Field(
-        None, description="Of the difference of both, corrected for all runs"
-    )
+    near_asl: Annotated[Number, Shown("asl", digits=4, group="near the order of")] = None
     suspicious: Annotated[bool | None, Shown(by=lambda suspicious: "yes" if suspicious else "no")] = None
     rank_trusted_reranked: Annotated[int | None, Shown("trusted", group="rank in the judge's order")] = None
     rank_reranked: Annotated[int | None, Shown("judge", group="rank in the judge's order")] = None
@@ -139,33 +153,26 @@ class FamilyUnderJudge(ResultModel):
     asl: Annotated[Number, Shown(digits=4)] = Field(description="Of the shift, corrected for all families")
 
 
-class BoardUnderJudge(ResultModel):
-    """The board of a metric under a judge, beside that of the trusted one."""
+class ComparedJudge(ResultModel):
+    """A judge beside the trusted one."""
 
-    metric: str
+    judge: Annotated[str, Shown()]
     topics: Annotated[int, Shown()]
     tau: Annotated[Estimate, shown_estimate("value", "tau")]
     tau_ap: Annotated[Estimate, shown_estimate("value", "tau_ap")]
     rbo: Annotated[Estimate, shown_estimate("value", "RBO")]
     tau_reranked: Annotated[Estimate | None, shown_estimate("value", "tau in the judge's order")] = None
-    runs: list[RunUnderJudge]
-    families: list[FamilyUnderJudge]
-
-
-class ComparedJudge(ResultModel):
-    """A judge beside the trusted one."""
-
-    judge: str
-    levels: JudgedLevels | None = Field(description="Null for scores that are stored")
-    boards: list[BoardUnderJudge]
+    runs: list[RunUnderJudge] = Field([], description="By name, or as the request has them")
+    families: list[FamilyUnderJudge] = Field([], description="The families that have some of the runs, and not all")
+    levels: JudgedLevels | None = Field(None, description="Null unless both judges are judgment sets")
 
 
 class JudgeValidityResult(JobResult):
-    """Judges, each compared with a trusted one."""
+    """Judges, each compared with the first one."""
 
     kind: Literal["judge-validity"]
     trusted: str
-    p: float
+    metric: str = Field(description="The metric of the boards under judgment sets")
     resamples: int
     seed: int
     level_names: list[str]
@@ -177,87 +184,78 @@ class JudgeValidityResult(JobResult):
 
     def tables(self) -> Sequence[Table]:
         """Return boards, runs, families, levels, topics and flips."""
-        boards = [(judge.judge, board.metric, board) for judge in self.judges for board in judge.boards]
-        judged = [(judge.judge, judge.levels) for judge in self.judges if judge.levels is not None]
-        caption = f"beside {self.trusted}. Intervals are over {self.resamples:,} resamples of the topics."
-        bias = f"Mean of the judge's level minus the trusted one, {caption}"
-        judge = Column("judge")
-        forms: Sequence[tuple[str, str, Any, Sequence[Any], str]] = (
-            ("runs", f"Runs under each judge, {caption}", (judge, METRIC, RunUnderJudge), boards, "runs"),
-            ("families", f"Families of models, {caption}", (judge, METRIC, FamilyUnderJudge), boards, "families"),
-            ("levels", bias, (judge, BiasAt), judged, "by_level"),
-            ("topics", bias, (judge, BiasAt), judged, "by_topic"),
-            ("flips", f"Documents whose level differs, {caption}", (judge, LevelFlips), judged, "flips"),
+        of = [(judge.judge, judge) for judge in self.judges]
+        levels = [(judge.judge, judge.levels) for judge in self.judges if judge.levels is not None]
+        about = f"The trusted judge is {self.trusted}. Intervals are over {self.resamples:,} resamples of the topics."
+        forms: Sequence[tuple[str, type[ResultModel], Sequence[tuple[str, Any]], str]] = (
+            ("runs", RunUnderJudge, of, "runs"),
+            ("families", FamilyUnderJudge, of, "families"),
+            ("levels", BiasAt, levels, "by_level"),
+            ("topics", BiasAt, levels, "by_topic"),
+            ("flips", LevelFlips, levels, "flips"),
         )
-        return (
-            table((judge, METRIC, BoardUnderJudge), "boards", f"Boards under each judge, {caption}", boards),
-            *(
-                table(columns, name, about, [(*of, row) for *of, found in rows for row in getattr(found, members)])
-                for name, about, columns, rows, members in forms
-            ),
-        )
+        tables = [table(ComparedJudge, "boards", f"{ComparedJudge.__doc__} {about}", self.judges)]
+        for name, row, judged, members in forms:
+            rows = [(judge, member) for judge, whole in judged for member in getattr(whole, members)]
+            tables.append(table((Column("judge"), row), name, f"{row.__doc__} {about}", rows))
+        return tables
 
     def figures(self) -> Sequence[Figure]:
-        """Return for each judge what was found, each a sentence with a picture; of boards, under the first metric."""
+        """Return for each judge what was found, each a sentence with a picture."""
         return [
             Figure(f"{name}-{number}", sentence, [panel])
             for number, judge in enumerate(self.judges, start=1)
-            for findings in (self._findings_of_board(judge), self._findings_of_levels(judge))
-            for name, sentence, panel in findings
+            for name, sentence, panel in (*self._findings_of_board(judge), *self._findings_of_levels(judge))
         ]
 
     def _findings_of_board(self, judge: ComparedJudge) -> Iterator[Finding]:
-        board, of = judge.boards[0], judge.judge
-        runs = sorted(board.runs, key=lambda run: (run.shift.value or 0.0, run.run))
-        axes = Axis(f"mean under {self.trusted}"), Axis(f"mean under {of}")
-        means = Series("run", [run.mean_trusted for run in runs], [run.mean for run in runs], "points")
-        sentence = f"Beside {self.trusted}, {of} ranks the runs with a tau of {_in_words(board.tau)} by {board.metric}."
-        yield "boards", sentence, Panel(*axes, [means], has_diagonal=True)
+        of, runs = judge.judge, judge.runs
+        sentence = f"Beside {self.trusted}, {of} ranks the runs with a tau of {_in_words(judge.tau)}."
+        points = {"run": [(run.mean_trusted, run.mean) for run in runs]}
+        yield "boards", sentence, self._scatter("mean under", of, points)
         moved = [run for run in runs if run.asl is not None and run.asl < ALPHA]
-        more, fewer = ([run.run for run in moved if (run.shift.value > 0) is gains] for gains in (True, False))
-        sentence = f"Under {of}, {_named(more)} gain beyond chance beside the average run, and {_named(fewer)} lose."
+        more, fewer = (_named(run.run for run in moved if (run.shift.value > 0) is gains) for gains in (True, False))
+        sentence = f"Under {of}, {more} gain beyond chance beside the average run, and {fewer} lose."
         yield "moves", sentence, _panel("runs", {run.run: run.shift for run in runs}, "shift of the mean")
-        if board.families:
+        if judge.families:
             told = [
-                f"{family.family}: {_in_words(family.shift, 4)} in the mean, {_in_words(family.rise)} in ranks"
-                for family in board.families
+                f"{family.family} by {_in_words(family.shift, 4)} in the mean and {_in_words(family.rise)} ranks"
+                for family in judge.families
                 if family.asl is not None and family.asl < ALPHA
             ]
-            what = f"shifts beyond chance beside the other runs: {listed(told) or 'none'}"
-            shifts = {family.family: family.shift for family in board.families}
-            yield "families", f"Under {of}, a family of models {what}.", _panel("families", shifts, "shift of the mean")
-        if board.tau_reranked is not None:
-            known = [run.run for run in runs if run.suspicious]
-            axes = Axis(f"near the order of {self.trusted}"), Axis(f"near the order of {of}")
-            points = [
-                Series(label, [run.near_trusted for run in those], [run.near_judge for run in those], "points")
-                for label, is_known in (("run", False), ("run that looks as if it had used the judge", True))
-                if (those := [run for run in runs if run.suspicious is is_known])
-            ]
-            sentence = (
-                f"In the order of {of}, the boards have a tau of {_in_words(board.tau_reranked)}; {_named(known)} look "
-                "as if they had used the judge."
-            )
-            yield "circle", sentence, Panel(*axes, points, has_diagonal=True)
+            sentence = f"Under {of}, families that shift beyond chance beside the other runs: {listed(told) or 'none'}."
+            shifts = {family.family: family.shift for family in judge.families}
+            yield "families", sentence, _panel("families", shifts, "shift of the mean")
+        if judge.tau_reranked is not None:
+            known = _named(run.run for run in runs if run.suspicious)
+            tau = _in_words(judge.tau_reranked)
+            sentence = f"In the order of {of}, tau is {tau}; {known} look as if they had used the judge."
+            points = {"run": [], "looks as if it had used the judge": []}
+            for run in runs:
+                points[list(points)[bool(run.suspicious)]].append((run.near_trusted, run.near_judge))
+            yield "circle", sentence, self._scatter("near the order of", of, points)
 
     def _findings_of_levels(self, judge: ComparedJudge) -> Iterator[Finding]:
         if (levels := judge.levels) is None:
             return
         topics = sorted(levels.by_topic, key=lambda topic: (topic.bias.value or 0.0, topic.at))
         first, last = (f"{topic.at} ({said(topic.bias.value, 2)})" for topic in (topics[0], topics[-1]))
+        bias, flips = _in_words(levels.bias, 3), levels.flips[0]
         sentence = (
-            f"{judge.judge} gives a mean of {_in_words(levels.bias, 3)} levels more than {self.trusted}: the least on "
-            f"topic {first}, the most on {last}."
+            f"{judge.judge} gives {bias} levels more than {self.trusted}: least on topic {first}, most on {last}."
         )
         yield "leniency", sentence, _panel("trusted level", {of.at: of.bias for of in levels.by_level}, "bias")
-        any_two = levels.flips[0]
         sentence = (
-            f"{judge.judge} gives {any_two.up:,} documents a higher and {any_two.down:,} a lower level than {self.trusted} "
-            f"(McNemar, exact: {any_two.asl:.4f}; Bowker, chi-square: {levels.symmetry_asl:.4f})."
+            f"{judge.judge} gives {flips.up:,} documents a higher and {flips.down:,} a lower level than {self.trusted} "
+            f"(McNemar, exact: {flips.asl:.4f}; Bowker, chi-square: {levels.symmetry_asl:.4f})."
         )
         shares = [[count / (sum(row) or 1) for count in row] for row in levels.confusion]
         scale = Axis("share of the trusted level", limits=(0, 1))
         yield "drift", sentence, HeatMap(self.level_names, self.level_names, shares, scale)
+
+    def _scatter(self, title: str, judge: str, points: Mapping[str, Sequence[tuple[Number, Number]]]) -> Panel:
+        series = [Series(name, *zip(*some, strict=True), style="points") for name, some in points.items() if some]
+        return Panel(Axis(f"{title} {self.trusted}"), Axis(f"{title} {judge}"), series, has_diagonal=True)
 
 
 def _in_words(estimate: Estimate, digits: int = 2) -> str:
@@ -266,118 +264,99 @@ def _in_words(estimate: Estimate, digits: int = 2) -> str:
     return said(estimate.value, digits) + (f" ({low} to {high})" if estimate.interval else "")
 
 
-def _named(runs: Sequence[str]) -> str:
-    return counted(len(runs), "run") + (f" ({listed(runs)})" if runs else "")
+def _named(runs: Iterable[str]) -> str:
+    names = list(runs)
+    return counted(len(names), "run") + (f" ({listed(names)})" if names else "")
 
 
 def _panel(title: str, estimates: Mapping[str, Estimate], of: str) -> Panel:
-    """Return the estimates in a row, with their intervals."""
-    x: list[float | None] = []
-    ends: list[float | None] = []
-    for place, estimate in enumerate(estimates.values()):
-        # None ends the line of an interval, so that one series has all of them.
-        x, ends = [*x, place, place, None], [*ends, *(estimate.interval or (None, None)), None]
-    values = [estimate.value for estimate in estimates.values()]
-    series = [Series(of, list(range(len(values))), values, "points"), Series("95 % interval", x, ends, "intervals")]
-    return Panel(Axis(title, categories=list(estimates)), Axis(of), series, [Reference(0, "no difference")])
+    """Return the estimates with their intervals, the least first."""
+    ordered = sorted(estimates.items(), key=lambda item: item[1].value or 0.0) if of != "bias" else estimates.items()
+    # None ends the line of an interval, so that one series has all of them.
+    ends = [end for _, estimate in ordered for end in (*(estimate.interval or (None, None)), None)]
+    values = [estimate.value for _, estimate in ordered]
+    places = [place for number in range(len(values)) for place in (number, number, None)]
+    series = [Series(of, range(len(values)), values, "points"), Series("95 % interval", places, ends, "intervals")]
+    axis = Axis(title, categories=[name for name, _ in ordered])
+    return Panel(axis, Axis(of), series, [Reference(0, "no difference")])
 
 
 @enter
 class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
-    """One or more judges beside a trusted one: judgment sets, or metrics whose scores are stored.
-
-    The first parts are about the levels of each set, and the others about each board.
-    """
+    """Judges beside a trusted one: judgment sets, or scores that are stored. A part is about one judge."""
 
     name = "judge-validity"
     title = "Validity of judges"
     question = "judges"
-    summary = (
-        "Whether a judge may be believed: what changes on the board, whether the judge drifted or favours a family of "
-        "models, and which runs look as if they had used it."
-    )
+    summary = "Whether a judge may be believed: its board, its drift, whom it favours, and which runs seem to know it."
     compares_pairs = True
 
     def __init__(self, matrices: Matrices, params: JudgeValidityParams) -> None:
         super().__init__(matrices, params)
-        self._sets = [matrices.under(named) for named in params.named_sets()]
-        self._families = params.families or {}
-        if self._sets:
-            refuse_incomparable(matrices, self._sets, params.metrics, "")
-        elif len(params.metrics) < 2 or not all(map(is_custom, params.metrics)):
-            message = (
-                'Name judgment sets, such as "sets": ["model"]; or several metrics whose scores are stored, the trusted '
-                'one first: "metrics": ["nuggets:vital_strict", "nuggets:vital_strict(judge=model)"].'
-            )
-            raise common.refuse("sets", "no-judge", message)
-        if geometric := [label for label in params.metrics if matrices.metric(label).is_geometric]:
-            message = f"{geometric[0]} has a geometric mean, but arithmetic means are compared here. Leave it out."
-            raise common.refuse("metrics", "geometric-mean", message)
-        if (runs := matrices.run_count) < 2:
-            raise common.refuse("runs", "too-few-runs", f"Selected runs: {runs}. A comparison needs at least 2.")
-        require_runs(matrices, "families", [run for named in self._families.values() for run in named])
-        drawn = params.resamples * max(pair_count(runs), len(matrices.topics))
+        self._judges = [judge if isinstance(judge, str) else matrices.under(judge.named()) for judge in params.judges]
+        if len(self._judges) < 2:
+            raise common.refuse("judges", "same-judge", "Only one judge is named. Name another one beside it.")
+        sets = [judge for judge in self._judges if isinstance(judge, Matrices)]
+        if len({of_set.qrels.order for of_set in sets}) > 1:
+            message = "These versions have runs in different orders. Publish versions whose runs are in the same order."
+            raise common.refuse("judges", "other-order", message)
+        of = matrices.metric(params.metric) if sets else None
+        if of and (of.needs_retrieval_scores or of.needs_intents or of.is_geometric):
+            message = f"{of.label} is no arithmetic mean, or needs more than ranks and levels. Use another, such as Q."
+            raise common.refuse("metric", "not-comparable", message)
+        drawn = params.resamples * max(pair_count(matrices.run_count), len(matrices.topics))
         common.require_at_most(MOST_DRAWN_PAIRS, drawn, "resamples x pairs of runs, or topics", "resamples")
 
     @cached_property
-    def _boards(self) -> list[tuple[CommonPairs | None, str]]:
-        """The boards: a set with the trusted one and a metric, or a metric of another judge than the first."""
-        sets = [CommonPairs(self.matrices, other) for other in self._sets]
-        return [(of, label) for of in sets for label in self.params.metrics] or [
-            (None, label) for label in self.params.metrics[1:]
-        ]
+    def _families(self) -> Mapping[str, NDArray[np.bool_]]:
+        """Which runs are of each family, [runs], for the families that have some of the runs, and not all."""
+        names = [run.name for run in self.matrices.runs]
+        masks = {family: np.isin(names, runs) for family, runs in (self.params.families or {}).items()}
+        return {family: mask for family, mask in masks.items() if 0 < mask.sum() < len(names)}
 
     def parts(self) -> list[float]:
-        judged = sum(matrices.qrels.judged for matrices in (self.matrices, *self._sets)) if self._sets else 0
-        drawn = SECONDS_A_DRAW + SECONDS_A_PAIR * pair_count(self.matrices.run_count)
-        board = SECONDS_A_RUN * self.matrices.run_count + 2 * self.params.resamples * drawn
-        return [*[judged * SECONDS_A_JUDGMENT] * len(self._sets), *[board] * len(self._boards)]
+        judged = sum(of_set.qrels.judged for of_set in self._judges if isinstance(of_set, Matrices))
+        runs, draws = self.matrices.run_count, self.params.resamples
+        board = SECONDS_A_RUN * runs + draws * (SECONDS_A_DRAW + SECONDS_A_PAIR * pair_count(runs))
+        return [board + judged * SECONDS_A_JUDGMENT] * (len(self._judges) - 1)
 
     def work(self, part: int) -> Arrays:
-        if part < len(self._sets):
-            return self._compare_levels(self._sets[part])
-        pairs, label = self._boards[part - len(self._sets)]
-        if pairs is None:
-            return self._compare_boards(self.matrices.scores(self.params.metrics[0]), self.matrices.scores(label))
-        again = self._compare_boards(*pairs.scores(label, reranked=True))
-        levels = self.matrices.collection.highest_level + 1
+        trusted, judge, metric = self._judges[0], self._judges[part + 1], self.params.metric
+        if isinstance(trusted, str) or isinstance(judge, str):
+            labels = [of if isinstance(of, str) else on_version(metric, of.qrels.named) for of in (trusted, judge)]
+            return self._compare_boards(*map(MixedMatrices(self.matrices, labels).scores, labels))
+        pairs, levels = CommonPairs(trusted, judge), self.matrices.collection.highest_level + 1
+        again = self._compare_boards(*pairs.scores(metric, reranked=True))
         orders = [[validity.order_agreement(run.starts, run.level, levels) for run in both] for both in pairs.runs]
         return {
-            **self._compare_boards(*pairs.scores(label)),
+            **self._compare_boards(*pairs.scores(metric)),
             **validity.compare_orders(*np.array(orders).transpose(1, 0, 2)),
             **{f"{name}_reranked": again[name] for name in ("tau", "rank_trusted", "rank")},
+            **self._compare_levels(trusted, judge),
         }
 
     def _compare_boards(self, trusted: Floats, judged: Floats) -> Arrays:
         defined = ~(np.isnan(trusted).any(axis=0) | np.isnan(judged).any(axis=0))
         if (topics := int(defined.sum())) < 2:
             message = f"{topics} topics have a score under both judges, but at least 2 are needed. Judge more topics."
-            raise common.refuse("metrics", "too-few-topics", message)
-        names = [run.name for run in self.matrices.runs]
-        groups = np.array([np.isin(names, self._families[family]) for family in self._shown])
+            raise common.refuse("judges", "too-few-topics", message)
         # Contiguous, so that sums add the topics of a run in the order in which scoring adds them.
         tables = [np.ascontiguousarray(table[:, defined]) for table in (trusted, judged)]
-        counts = self._count_draws(topics)
-        found = validity.compare_boards(*tables, counts, self.params.p, groups.reshape(-1, len(names)).astype(np.bool_))
+        groups = np.array(list(self._families.values()), np.bool_).reshape(-1, len(trusted))
+        found = validity.compare_boards(*tables, self._count_draws(topics), groups)
         return {"topics": np.array(topics), **found}
-
-    @cached_property
-    def _shown(self) -> list[str]:
-        """The families that have some of the runs, and not all."""
-        names = {run.name for run in self.matrices.runs}
-        return [family for family, runs in self._families.items() if 0 < len(names & set(runs)) < len(names)]
 
     def _count_draws(self, topics: int) -> Floats:
         drawn = Draws(self.params.seed, "judge-validity").resamples(self.params.resamples, topics)
         return resample_counts(drawn, topics)
 
-    def _compare_levels(self, other: Matrices) -> Arrays:
+    def _compare_levels(self, trusted: Matrices, judge: Matrices) -> Arrays:
         levels, tables = self.matrices.collection.highest_level + 1, []
-        for pairs in judged_pairs((self.matrices, other)):
+        for pairs in judged_pairs((trusted, judge)):
             both = pairs.levels[(pairs.levels != judging.UNJUDGED).all(axis=1)].astype(np.intp)
-            if len(both):
-                tables.append(np.bincount(both @ [levels, 1], minlength=levels**2).reshape(levels, levels))
-        by_topic = np.array(tables, np.float64).reshape(-1, levels, levels)
+            tables.append(np.bincount(both @ [levels, 1], minlength=levels**2).reshape(levels, levels))
+        by_topic = np.array(tables, np.float64)
+        by_topic = by_topic[by_topic.any(axis=(1, 2))]
         drawn = resampled(by_topic, self._count_draws(len(by_topic)))
         # The first row is about all levels together.
         whole, over = (
@@ -388,77 +367,58 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
         return {"tables": by_topic, "bias": np.column_stack((whole, ends))}
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
-        versions = [matrices.qrels for matrices in (self.matrices, *self._sets)]
-        sets = [version.judgments for version in versions]
-        # A set has its version only where the version tells it apart.
-        names = [of.judgments if sets.count(of.judgments) == 1 else of.named.subject for of in versions]
-        trusted, *judges = names if self._sets else self.params.metrics
-        boards = list(map(self._describe_board, self._boards, findings[len(self._sets) :]))
-        collection, each = self.matrices.collection, len(boards) // len(judges)
-        levels = [collection.level_name(level) for level in range(collection.highest_level + 1)] if self._sets else []
-        of_levels = [
-            _describe_levels(self._boards[place * each][0].topics, levels, findings[place]) if self._sets else None
-            for place in range(len(judges))
-        ]
+        sets = [judge if isinstance(judge, str) else judge.qrels for judge in self._judges]
+        trusted, *names = [of if isinstance(of, str) else f"{of.judgments}/{of.version}" for of in sets]
+        collection = self.matrices.collection
+        levels = [collection.level_name(level) for level in range(collection.highest_level + 1)]
+        judges = zip(names, self._judges[1:], findings, strict=True)
         return {
             "runs": [run.name for run in self.matrices.runs],
             "trusted": trusted,
-            **{name: getattr(self.params, name) for name in ("p", "resamples", "seed")},
+            **{name: getattr(self.params, name) for name in ("metric", "resamples", "seed")},
             "level_names": levels,
-            "judges": [
-                ComparedJudge(judge=judge, levels=of_levels[place], boards=boards[place * each :][:each])
-                for place, judge in enumerate(judges)
-            ],
+            "judges": [self._describe(name, judge, levels, found) for name, judge, found in judges],
         }
 
-    def _describe_board(self, board: tuple[CommonPairs | None, str], found: Arrays) -> BoardUnderJudge:
-        names = [run.name for run in self.matrices.runs]
-        of_groups = {name.removeprefix("group_"): values for name, values in found.items() if "group_" in name}
-        of_groups |= {"runs": np.array([np.isin(names, self._families[family]).sum() for family in self._shown])}
-        of_board = {name: found.get(name) for name in BoardUnderJudge.model_fields if name not in ("metric", "topics")}
-        return BoardUnderJudge(
-            metric=board[1],
-            topics=int(found["topics"]),
-            **{name: statistic(values, UNDEFINED) for name, values in of_board.items() if values is not None},
-            runs=_rows(RunUnderJudge, names, found),
-            families=_rows(FamilyUnderJudge, self._shown, of_groups),
-        )
+    def _describe(self, name: str, judge: Matrices | str, levels: Sequence[str], found: Arrays) -> ComparedJudge:
+        of_groups = {key.removeprefix("group_"): values for key, values in found.items() if "group_" in key}
+        of_groups |= {"runs": np.array([mask.sum() for mask in self._families.values()])}
+        compared: ComparedJudge
+        (compared,) = _rows(ComparedJudge, [name], {key: values[np.newaxis] for key, values in found.items()})
+        compared.runs = _rows(RunUnderJudge, [run.name for run in self.matrices.runs], found)
+        compared.families = _rows(FamilyUnderJudge, list(self._families), of_groups)
+        trusted = self._judges[0]
+        if isinstance(trusted, Matrices) and isinstance(judge, Matrices):
+            compared.levels = _describe_levels(CommonPairs(trusted, judge).topics, levels, found)
+        return compared
 
 
-M = TypeVar("M", bound=ResultModel)
-
-
-def _rows(model: type[M], names: Sequence[str], found: Arrays) -> list[M]:
+def _rows(model: type[Any], names: Sequence[str], found: Arrays) -> list[Any]:
     """Return a row for each name, from the findings that are called like its fields: three values are an estimate."""
     first, *others = model.model_fields
-    return [
-        model(
-            **{first: name},
-            **{
-                field: statistic(cell, UNDEFINED) if (cell := found[field][place]).ndim else cell.item()
-                for field in others
-                if field in found
-            },
-        )
-        for place, name in enumerate(names)
-    ]
+    cells = {field: found[field] for field in others if field in found}
+    rows = []
+    for row, name in enumerate(names):
+        values = {field: of[row] for field, of in cells.items()}
+        shown = {field: statistic(of, UNDEFINED) if of.ndim else of.item() for field, of in values.items()}
+        rows.append(model(**{first: name}, **shown))
+    return rows
 
 
 def _describe_levels(topics: Sequence[str], names: Sequence[str], found: Arrays) -> JudgedLevels:
     tables, total = found["tables"], found["tables"].sum(axis=0).astype(int)
+    pairs = list(combinations(range(len(names)), 2))
+    changes = [(total[pair], total[pair[::-1]]) for pair in pairs]
+    up, down = (np.array([sum(flips), *flips]) for flips in zip(*changes, strict=True))
+    flips = {"higher": np.array(["any", *(names[high] for _, high in pairs)]), "up": up, "down": down}
+    flips["asl"] = np.array(list(map(validity.mcnemar_level, up, down)))
     by_topic = np.full((len(tables), 3), np.nan)
     by_topic[:, 0] = judging.label_agreement(tables, 1)["bias"]
-    changes = [("any", "any", int(np.triu(total, 1).sum()), int(np.tril(total, -1).sum()))]
-    for low, high in combinations(range(len(names)), 2):
-        changes.append((names[low], names[high], int(total[low, high]), int(total[high, low])))
     return JudgedLevels(
         confusion=total.tolist(),
         bias=statistic(found["bias"][0], UNDEFINED),
         by_level=_rows(BiasAt, names, {"pairs": total.sum(axis=1), "bias": found["bias"][1:]}),
         by_topic=_rows(BiasAt, topics, {"pairs": tables.sum(axis=(1, 2)).astype(int), "bias": by_topic}),
-        flips=[
-            LevelFlips(lower=low, higher=high, up=up, down=down, asl=validity.mcnemar_level(up, down))
-            for low, high, up, down in changes
-        ],
+        flips=_rows(LevelFlips, ["any", *(names[low] for low, _ in pairs)], flips),
         symmetry_asl=validity.bowker_level(total),
     )

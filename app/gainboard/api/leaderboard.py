@@ -137,6 +137,8 @@ def _notes(board: Board, labels: list[str], short: Mapping[str, str]) -> list[st
             f"Means are under {board.scores.qrels.judgments}, corrected by {corrected.by} on {trusted} "
             f"of {topics} topics, which must be a random sample (prediction-powered inference)."
         )
+    if board.exclude_family:
+        notes.append(f"Runs of these families of models are left out: {', '.join(board.exclude_family)}.")
     if groups := board.tells:
         notes.append(
             f"Runs that share no letter under groups are told apart (bootstrap range test of all {groups.pairs:,} "
@@ -223,6 +225,7 @@ def columns_of(asked: BoardOptions) -> dict[str, Any]:
         "standard": standard_of(asked.get("standardise"), asked.get("reference", ())),
         "best_per_team": asked.get("best_per_team", False),
         "corrected_by": asked.get("corrected_by"),
+        "exclude_family": asked.get("exclude_family", ()),
     }
 
 
@@ -267,6 +270,7 @@ def _show(board: Board, top: int | None) -> dict[str, Any]:
         "standardised": _show_standard(board),
         "corrected": _show_correction(board),
         "best_per_team": board.best_per_team,
+        "exclude_family": board.exclude_family,
         "withheld": scores.withheld,
         "groups_test": GroupsTest(**board.tested.described()) if board.tested else None,
         "no_groups_because": board.groups if isinstance(board.groups, str) else None,

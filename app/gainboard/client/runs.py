@@ -116,12 +116,6 @@ class RunCalls:
         return read_model(RunAnswer, Request("PATCH", path, json={"priority": priority}))
 
     @call
-    def set_family(self, collection: str, name: str, family: str | None) -> Call[RunAnswer]:
-        """Set the family of the models that a run was built with; None removes it (its team, organisers)."""
-        path = of_collection(collection, "runs", name)
-        return read_model(RunAnswer, Request("PATCH", path, json={"family": family}))
-
-    @call
     def withdraw(self, collection: str, name: str) -> Call[None]:
         """Withdraw a run. Its name may then be used again (its team until the release, organisers)."""
         return delete(of_collection(collection, "runs", name))
@@ -179,7 +173,8 @@ class ScoreCalls:
         Return their means under all metrics, over all topics or the topic group `topics`. `by_group` adds the means
         over other groups, by their names; `"all"` names all groups. `standardise` gives the means of scores that are
         standardised by topic over the `reference` runs. `best_per_team` keeps the best run of each team, and `top` the
-        first rows. `corrected_by` names a judgment set of people that corrects the means under `judgments`.
+        first rows. `corrected_by` names a judgment set of people that corrects the means under `judgments`. Runs of
+        the families of models `exclude_family` are left out.
         """
         path = of_collection(collection, "leaderboard")
         return read_model(Leaderboard, Request("GET", path, {"metric": metrics, **query}))

@@ -155,7 +155,8 @@ def specify(workspace: Workspace, tx: Transaction, view: View, kind: Kind, param
     stored = runs.page(tx, collection.id, team_id=view.only_team)
     candidates = of_type(settled.selection().candidates(stored, collection.name), settled.only_type())
     shown: Mapping[str, Any] = settled.shown()
-    if not collection.has_scores_alone and not all(map(binding.custom_labels, shown.get("metrics") or [None])):
+    scored = shown.get("metrics") or shown.get("judges") or [None]
+    if not collection.has_scores_alone and not all(map(binding.custom_labels, scored)):
         # Something is computed from rankings. Runs that have answers alone are no part of it unless they are named.
         if isinstance(settled.selection(), NamedRuns):
             binding.require_rankings(candidates, "body.params.runs")

@@ -331,6 +331,16 @@ class BoardOptions(RankingOptions, total=False):
             metavar="SET",
         ),
     ]
+    exclude_family: Annotated[
+        Sequence[str],
+        Said(
+            description="Families of models whose runs are left out, such as that of the judge, before runs are ranked",
+            shortest=1,
+            longest=128,
+            most_items=MOST_GROUPS,
+            metavar="FAMILY",
+        ),
+    ]
 
 
 class LeaderboardOptions(BoardOptions, total=False):

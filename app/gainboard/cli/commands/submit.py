@@ -75,8 +75,8 @@ def submit(
 
     Its other columns are description, type, pooled (yes or no), priority (from 1) and family. Only file is needed; an
     empty cell is as the option says. Paths begin at the CSV's folder. With the column run in place of file, a CSV is
-    about the files beside it: gainboard submit runs/* teams.csv. If a row is faulty, its line is printed, and nothing is
-    sent.
+    about the files beside it: gainboard submit runs/* teams.csv. If a row is faulty, its line is printed, and nothing
+    is sent.
 
     A file of ir_metadata, as tirex-tracker writes it, goes with the run that it is named like: bm25.ir_metadata.yml
     with bm25.txt.

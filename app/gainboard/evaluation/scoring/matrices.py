@@ -221,17 +221,12 @@ class CommonPairs:
 
         With `reranked`, they are those of each run in the order of the other set's levels.
         """
+        pairs = [_rerank(*pair) for pair in self.runs] if reranked else self.runs
+        counts = np.array([self._counts[topic] for topic in self.topics], np.int64)
+        counts = counts.reshape(-1, 2, self.reference.collection.highest_level + 1)
+        judgments = [Judgments(counts[:, side], np.zeros(len(self.topics), np.int64)) for side in (0, 1)]
+        first, second = (JudgedRuns.of([pair[side] for pair in pairs], judgments[side]) for side in (0, 1))
         metric = self.reference.metric(label)
-        runs = [_rerank(*pair) for pair in self.runs] if reranked else self.runs
-        first, second = (
-            JudgedRuns.of(
-                [pair[side] for pair in runs],
-                Judgments(
-                    np.array([self._counts[topic][side] for topic in self.topics]), np.zeros(len(self.topics), np.int64)
-                ),
-            )
-            for side in (0, 1)
-        )
         return score_all([metric], first)[0], score_all([metric], second)[0]
 
     @cached_property
@@ -303,10 +298,8 @@ def _rerank(first: JudgedRun, second: JudgedRun) -> tuple[JudgedRun, JudgedRun]:
     order = np.lexsort((rank, -level, topic))
     place = np.arange(len(rank)) - starts[topic] + 1
     ranks = narrow(np.where(level[order] > 0, place, moved[order]))
-    return (
-        JudgedRun(starts, ranks, first.level[order], first.retrieved),
-        JudgedRun(starts, ranks, level[order], first.retrieved),
-    )
+    one, other = (JudgedRun(starts, ranks, run.level[order], run.retrieved) for run in (first, second))
+    return one, other
 
 
 def _keys(run: JudgedRun, places: NDArray[np.int64]) -> NDArray[np.int64]:
