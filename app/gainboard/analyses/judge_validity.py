@@ -52,14 +52,14 @@ class JudgeValidityParams(Params):
     have the same of the runs of a family of models minus the others. Intervals are a 95 % bootstrap over topics,
     widened for few topics (Hesterberg, 2015).
 
-    Levels (sets alone): `bias` is the mean of the judge's level minus the trusted one. `flips` count the documents whose
-    level rises or drops, with McNemar's exact test, first for all levels; `symmetry_asl` is Bowker's test, by
+    Levels (sets alone): `bias` is the mean of the judge's level minus the trusted one. `flips` count the documents
+    whose level rises or drops, with McNemar's exact test, first for all levels; `symmetry_asl` is Bowker's test, by
     chi-square. Both take documents as independent. Of two versions of one judge, they show drift.
 
-    Circle (sets alone; Clarke and Dietz, 2024): runs are put in the order of the judge's levels, stably, and both boards
-    are made again (`reranked`). `near_trusted` and `near_judge` are how far a run's own order is that of the levels
-    (gamma, mean over topics). A `suspicious` run is significantly nearer to the judge: one that knows nothing of a
-    judge's own errors is not.
+    Circle (sets alone; Clarke and Dietz, 2024): runs are put in the order of the judge's levels, stably, and both
+    boards are made again (`reranked`). `near_trusted` and `near_judge` are how far a run's own order is that of the
+    levels (gamma, mean over topics). A `suspicious` run is significantly nearer to the judge: one that knows nothing of
+    a judge's own errors is not.
     """
 
     judges: Annotated[list[Judge], Field(min_length=2, max_length=20)] = Field(
@@ -85,9 +85,8 @@ class JudgeValidityParams(Params):
         return {f"judges.{place}": judge.named() for place, judge in places if isinstance(judge, SetVersion)}
 
     def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
-        numbers = {SetVersion.of(name): SetVersion.of(number) for name, number in versions.items()}
-        judges = [numbers[judge] if isinstance(judge, SetVersion) else judge for judge in self.judges]
-        return self.model_copy(update={"judges": list(dict.fromkeys(judges))})
+        judges = [of if isinstance(of, str) else SetVersion.of(versions[of.named()]) for of in self.judges]
+        return self.model_copy(update={"judges": judges})
 
     def about_runs(self, runs: Sequence[Run]) -> Self:
         names = sorted({run.family for run in runs if run.family is not None})
@@ -211,10 +210,11 @@ class JudgeValidityResult(JobResult):
     def _findings_of_board(self, judge: ComparedJudge) -> Iterator[Finding]:
         of, runs = judge.judge, judge.runs
         sentence = f"Beside {self.trusted}, {of} ranks the runs with a tau of {_in_words(judge.tau)}."
-        points = {"run": [(run.mean_trusted, run.mean) for run in runs]}
-        yield "boards", sentence, self._scatter("mean under", of, points)
+        yield "boards", sentence, self._scatter("mean under", of, "mean_trusted", "mean", runs)
         moved = [run for run in runs if run.asl is not None and run.asl < ALPHA]
-        more, fewer = (_named(run.run for run in moved if (run.shift.value > 0) is gains) for gains in (True, False))
+        more, fewer = (
+            _named(run.run for run in moved if ((run.shift.value or 0.0) > 0) is gains) for gains in (True, False)
+        )
         sentence = f"Under {of}, {more} gain beyond chance beside the average run, and {fewer} lose."
         yield "moves", sentence, _panel("runs", {run.run: run.shift for run in runs}, "shift of the mean")
         if judge.families:
@@ -230,10 +230,7 @@ class JudgeValidityResult(JobResult):
             known = _named(run.run for run in runs if run.suspicious)
             tau = _in_words(judge.tau_reranked)
             sentence = f"In the order of {of}, tau is {tau}; {known} look as if they had used the judge."
-            points = {"run": [], "looks as if it had used the judge": []}
-            for run in runs:
-                points[list(points)[bool(run.suspicious)]].append((run.near_trusted, run.near_judge))
-            yield "circle", sentence, self._scatter("near the order of", of, points)
+            yield "circle", sentence, self._scatter("near the order of", of, "near_trusted", "near_judge", runs)
 
     def _findings_of_levels(self, judge: ComparedJudge) -> Iterator[Finding]:
         if (levels := judge.levels) is None:
@@ -253,8 +250,12 @@ class JudgeValidityResult(JobResult):
         scale = Axis("share of the trusted level", limits=(0, 1))
         yield "drift", sentence, HeatMap(self.level_names, self.level_names, shares, scale)
 
-    def _scatter(self, title: str, judge: str, points: Mapping[str, Sequence[tuple[Number, Number]]]) -> Panel:
-        series = [Series(name, *zip(*some, strict=True), style="points") for name, some in points.items() if some]
+    def _scatter(self, title: str, judge: str, x: str, y: str, runs: Sequence[RunUnderJudge]) -> Panel:
+        series = [
+            Series(label, [getattr(run, x) for run in of], [getattr(run, y) for run in of], "points")
+            for label, known in (("run", False), ("run that seems to know the judge", True))
+            if (of := [run for run in runs if bool(run.suspicious) is known])
+        ]
         return Panel(Axis(f"{title} {self.trusted}"), Axis(f"{title} {judge}"), series, has_diagonal=True)
 
 
@@ -294,8 +295,6 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
     def __init__(self, matrices: Matrices, params: JudgeValidityParams) -> None:
         super().__init__(matrices, params)
         self._judges = [judge if isinstance(judge, str) else matrices.under(judge.named()) for judge in params.judges]
-        if len(self._judges) < 2:
-            raise common.refuse("judges", "same-judge", "Only one judge is named. Name another one beside it.")
         sets = [judge for judge in self._judges if isinstance(judge, Matrices)]
         if len({of_set.qrels.order for of_set in sets}) > 1:
             message = "These versions have runs in different orders. Publish versions whose runs are in the same order."
@@ -341,9 +340,9 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
             message = f"{topics} topics have a score under both judges, but at least 2 are needed. Judge more topics."
             raise common.refuse("judges", "too-few-topics", message)
         # Contiguous, so that sums add the topics of a run in the order in which scoring adds them.
-        tables = [np.ascontiguousarray(table[:, defined]) for table in (trusted, judged)]
+        first, second = (np.ascontiguousarray(table[:, defined]) for table in (trusted, judged))
         groups = np.array(list(self._families.values()), np.bool_).reshape(-1, len(trusted))
-        found = validity.compare_boards(*tables, self._count_draws(topics), groups)
+        found = validity.compare_boards(first, second, self._count_draws(topics), groups)
         return {"topics": np.array(topics), **found}
 
     def _count_draws(self, topics: int) -> Floats:
