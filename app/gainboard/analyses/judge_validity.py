@@ -30,7 +30,7 @@ from gainboard.store.records import Run, VersionName
 
 ALPHA = validity.ALPHA
 UNDEFINED = "a judge ties all runs, or gives this level to no document that both judge"
-SECONDS_A_JUDGMENT, SECONDS_A_RUN, SECONDS_A_DRAW, SECONDS_A_PAIR = 4e-6, 3e-3, 6e-4, 8e-8
+SECONDS_A_JUDGMENT, SECONDS_A_RUN, SECONDS_A_DRAW, SECONDS_A_PAIR = 4e-6, 3e-3, 1e-3, 3e-7
 MOST_DRAWN_PAIRS = 50_000_000
 """The most resamples x pairs of runs of one judge: ten seconds."""
 Family = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
@@ -48,9 +48,9 @@ class JudgeValidityParams(Params):
     that are stored, such as `nuggets:vital_strict(judge=model)`. Two sets are compared on the documents that both have.
 
     Boards: tau, tau_ap, rank-biased overlap, the ranks that a run gains (`rise`), and its `shift`: how much more its
-    mean grows than that of the average run. `asl` is by the paired t-test, corrected for all runs (Holm). `families`
-    have the same of the runs of a family of models minus the others. Intervals are a 95 % bootstrap over topics,
-    widened for few topics (Hesterberg, 2015).
+    mean grows than that of the average run. `asl` is by the paired t-test, corrected for all runs (Holm). A run gains
+    beyond chance if that is below 0.05 and its rank rises, too. `families` have the same of the runs of a family of
+    models minus the others. Intervals are a 95 % bootstrap over topics, widened for few topics (Hesterberg, 2015).
 
     Levels (sets alone): `bias` is the mean of the judge's level minus the trusted one. `flips` count the documents
     whose level rises or drops, with McNemar's exact test, first for all levels; `symmetry_asl` is Bowker's test, by
@@ -211,19 +211,16 @@ class JudgeValidityResult(JobResult):
         of, runs = judge.judge, judge.runs
         sentence = f"Beside {self.trusted}, {of} ranks the runs with a tau of {_in_words(judge.tau)}."
         yield "boards", sentence, self._scatter("mean under", of, "mean_trusted", "mean", runs)
-        moved = [run for run in runs if run.asl is not None and run.asl < ALPHA]
-        more, fewer = (
-            _named(run.run for run in moved if ((run.shift.value or 0.0) > 0) is gains) for gains in (True, False)
-        )
+        more, fewer = (_named(run.run for run in runs if _moves(run) == sign) for sign in (1, -1))
         sentence = f"Under {of}, {more} gain beyond chance beside the average run, and {fewer} lose."
         yield "moves", sentence, _panel("runs", {run.run: run.shift for run in runs}, "shift of the mean")
         if judge.families:
             told = [
                 f"{family.family} by {_in_words(family.shift, 4)} in the mean and {_in_words(family.rise)} ranks"
                 for family in judge.families
-                if family.asl is not None and family.asl < ALPHA
+                if _moves(family)
             ]
-            sentence = f"Under {of}, families that shift beyond chance beside the other runs: {listed(told) or 'none'}."
+            sentence = f"Under {of}, families that move beyond chance beside the other runs: {listed(told) or 'none'}."
             shifts = {family.family: family.shift for family in judge.families}
             yield "families", sentence, _panel("families", shifts, "shift of the mean")
         if judge.tau_reranked is not None:
@@ -257,6 +254,13 @@ class JudgeValidityResult(JobResult):
             if (of := [run for run in runs if bool(run.suspicious) is known])
         ]
         return Panel(Axis(f"{title} {self.trusted}"), Axis(f"{title} {judge}"), series, has_diagonal=True)
+
+
+def _moves(of: RunUnderJudge | FamilyUnderJudge) -> int:
+    """Return 1 for what gains beyond chance, -1 for what loses, else 0."""
+    # A lenient judge squeezes all means together, so that good runs lose in the mean and keep their ranks.
+    sign = int(np.sign(of.shift.value or 0.0))
+    return sign if sign == np.sign(of.rise.value or 0.0) and of.asl is not None and of.asl < ALPHA else 0
 
 
 def _in_words(estimate: Estimate, digits: int = 2) -> str:
@@ -337,7 +341,7 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
     def _compare_boards(self, trusted: Floats, judged: Floats) -> Arrays:
         defined = ~(np.isnan(trusted).any(axis=0) | np.isnan(judged).any(axis=0))
         if (topics := int(defined.sum())) < 2:
-            message = f"{topics} topics have a score under both judges, but at least 2 are needed. Judge more topics."
+            message = f"Topics that have a score under both judges: {topics}. At least 2 are needed. Judge more topics."
             raise common.refuse("judges", "too-few-topics", message)
         # Contiguous, so that sums add the topics of a run in the order in which scoring adds them.
         first, second = (np.ascontiguousarray(table[:, defined]) for table in (trusted, judged))

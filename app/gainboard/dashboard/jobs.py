@@ -94,11 +94,11 @@ def _fields(kind: AnyKind, place: Place) -> list[Field]:
         labels = {metric.label for metric in bound if not varies_gains or "gains" in metric.parameters}
         if metrics := [expression for expression, label in label_by_expression.items() if label in labels]:
             values["metrics"] = metrics
-    sets = list_choices(place.workspace, place.view).judgment_sets if {"sets", "judges"} & set(required) else []
-    values |= {
-        "sets": [name for name in sets if name != OFFICIAL],
-        "judges": sorted(sets, key=lambda name: name != OFFICIAL),
-    }
+    if {"sets", "judges"} & set(required):
+        choices = list_choices(place.workspace, place.view)
+        sets = sorted(choices.judgment_sets, key=lambda name: name != OFFICIAL)
+        values["sets"] = [name for name in sets if name != OFFICIAL]
+        values["judges"] = choices.uploaded_metrics if place.view.collection.has_scores_alone else sets
     return fields_of(schema, values)
 
 
