@@ -36,10 +36,11 @@ PARAMS: Mapping[str, Mapping[str, Any]] = {
     "leave-one-team-out": {"metrics": ["AP", "Q", "nDCG@10"], "pool_depth": 10},
     "judgments": {"against": 1},
     "judge-agreement": {"metrics": ["AP", "Q"], "sets": ["second"]},
+    "judge-validity": {"judges": ["official", "second"], "families": {"koala": ["koala-1", "lemur-1"]}},
 }
 """What is asked for in place of a kind's own example, to show more."""
 SMALL, LARGE, DIVERSE, TWICE = "demo-small", "demo", "diverse", "judged-twice"
-COLLECTIONS = {"corrected-means": LARGE, "judge-agreement": TWICE, "judgments": TWICE}
+COLLECTIONS = {"corrected-means": LARGE, "judge-agreement": TWICE, "judge-validity": TWICE, "judgments": TWICE}
 """The collections of kinds that need more than `demo-small` has."""
 MATRICES = {"adhoc8": ("adhoc8_ap", "adhoc8_p10"), "web2012": ("web2012_ndcg20", "web2012_err20")}
 """The files of the public score matrices, by track."""

@@ -39,6 +39,7 @@ ASKED = {
     "pool": {"depth": 10},
     "topic-set-size": {"metrics": METRICS, "difference": 0.1},
     "judge-agreement": {"metrics": METRICS, "sets": ["second"]},
+    "judge-validity": {"judges": ["official", "second"]},
     "corrected-means": {"metrics": METRICS, "judgments": "second", "trusted": "people", "sampled_at_random": True},
 }
 

@@ -63,6 +63,10 @@ ASKED = {
         {"metrics": ["AP", "Q"], "sets": [{"qrels": 1}], "flagged": ["oak"], "resamples": 150},
         {"metrics": ["RR"], "sets": [{"qrels": 1}], "pairs": "all", "threshold": 2, "k": 3, "resamples": 50},
     ],
+    "judge-validity": [
+        {"judges": ["official", {"qrels": 1}], "families": {"acme": ["yew", "oak"]}, "resamples": 50},
+        {"judges": [{"qrels": 1}, "official", {"qrels": 1}], "metric": "AP", "resamples": 30},
+    ],
     "rank-intervals": [{"metrics": ["AP", "Q"], "resamples": 100, "test_resamples": 300}],
     "leave-one-team-out": [
         {"metrics": ["AP", "Q"], "pool_depth": 5},

@@ -28,7 +28,6 @@ from gainboard.statistics.draws import Draws, resample_counts
 from gainboard.statistics.means import pair_count
 from gainboard.store.records import Run, VersionName
 
-ALPHA = validity.ALPHA
 UNDEFINED = "a judge ties all runs, or gives this level to no document that both judge"
 SECONDS_A_JUDGMENT, SECONDS_A_RUN, SECONDS_A_DRAW, SECONDS_A_PAIR = 4e-6, 3e-3, 1e-3, 3e-7
 MOST_DRAWN_PAIRS = 50_000_000
@@ -260,7 +259,7 @@ def _moves(of: RunUnderJudge | FamilyUnderJudge) -> int:
     """Return 1 for what gains beyond chance, -1 for what loses, else 0."""
     # A lenient judge squeezes all means together, so that good runs lose in the mean and keep their ranks.
     sign = int(np.sign(of.shift.value or 0.0))
-    return sign if sign == np.sign(of.rise.value or 0.0) and of.asl is not None and of.asl < ALPHA else 0
+    return sign if sign == np.sign(of.rise.value or 0.0) and of.asl is not None and of.asl < validity.ALPHA else 0
 
 
 def _in_words(estimate: Estimate, digits: int = 2) -> str:

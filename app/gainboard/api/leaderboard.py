@@ -270,7 +270,6 @@ def _show(board: Board, top: int | None) -> dict[str, Any]:
         "standardised": _show_standard(board),
         "corrected": _show_correction(board),
         "best_per_team": board.best_per_team,
-        "exclude_family": board.exclude_family,
         "withheld": scores.withheld,
         "groups_test": GroupsTest(**board.tested.described()) if board.tested else None,
         "no_groups_because": board.groups if isinstance(board.groups, str) else None,

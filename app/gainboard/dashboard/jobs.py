@@ -85,8 +85,10 @@ def _fields(kind: AnyKind, place: Place) -> list[Field]:
     """Return the fields of a kind. Those that every request must fill are filled with the collection's own."""
     schema = schema_of(kind.params_model)
     required, values = schema.get("required", ()), {}
-    if "metrics" in required and place.view.collection.has_scores_alone:
-        values["metrics"] = list_choices(place.workspace, place.view).uploaded_metrics
+    choices, has_scores_alone = list_choices(place.workspace, place.view), place.view.collection.has_scores_alone
+    sets = sorted(choices.judgment_sets, key=lambda name: name != OFFICIAL)
+    if has_scores_alone:
+        values = dict.fromkeys(("metrics", "judges"), choices.uploaded_metrics)
     elif "metrics" in required:
         bound, label_by_expression = bind(place.view.collection, Question())
         # An analysis that varies the gains compares nothing under a metric without gains.
@@ -94,12 +96,8 @@ def _fields(kind: AnyKind, place: Place) -> list[Field]:
         labels = {metric.label for metric in bound if not varies_gains or "gains" in metric.parameters}
         if metrics := [expression for expression, label in label_by_expression.items() if label in labels]:
             values["metrics"] = metrics
-    if {"sets", "judges"} & set(required):
-        choices = list_choices(place.workspace, place.view)
-        sets = sorted(choices.judgment_sets, key=lambda name: name != OFFICIAL)
-        values["sets"] = [name for name in sets if name != OFFICIAL]
-        values["judges"] = choices.uploaded_metrics if place.view.collection.has_scores_alone else sets
-    return fields_of(schema, values)
+    others = [name for name in sets if name != OFFICIAL]
+    return fields_of(schema, {"sets": others, "judges": sets} | values)
 
 
 def _show_form(place: Place, noun: Noun, kind: AnyKind, fields: Sequence[Field], fault: str = "") -> Response:

@@ -75,7 +75,6 @@ class ScoresAnswer(Model):
         description="Topics left out: no relevant document or, for graded metrics, no gain. Null while the judgments "
         "are hidden"
     )
-    exclude_family: list[str] = Field([], description="The families of models whose runs are left out")
     withheld: dict[str, str] = Field(description="Runs without a score while the judgments are hidden, and why")
 
 

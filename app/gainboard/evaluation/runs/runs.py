@@ -360,9 +360,7 @@ def find_own(tx: Transaction, principal: Principal, name: str, run_name: str, ve
 def change(
     workspace: Workspace, principal: Principal, name: str, run_name: str, changes: Mapping[str, int | str | None]
 ) -> SeenRun:
-    """Set the `priority` or the `family` of a run, or remove it. Its team may do so until the release, and organisers
-    at any time.
-    """
+    """Set the priority or the family of a run. Its team may do so until the release, and organisers at any time."""
     with workspace.database.writing() as tx:
         view, run = find_own(tx, principal, name, run_name, "change")
         if not may_withdraw(view, workspace.now()):
