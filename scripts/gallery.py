@@ -36,7 +36,7 @@ PARAMS: Mapping[str, Mapping[str, Any]] = {
     "leave-one-team-out": {"metrics": ["AP", "Q", "nDCG@10"], "pool_depth": 10},
     "judgments": {"against": 1},
     "judge-agreement": {"metrics": ["AP", "Q"], "sets": ["second"]},
-    "judge-validity": {"judges": ["official", "second"], "families": {"koala": ["koala-1", "lemur-1"]}},
+    "judge-validity": {"judges": ["official", "second"], "families": {"acme": ["koala-1", "lemur-1"]}},
 }
 """What is asked for in place of a kind's own example, to show more."""
 SMALL, LARGE, DIVERSE, TWICE = "demo-small", "demo", "diverse", "judged-twice"

@@ -311,7 +311,7 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
 
     @cached_property
     def _families(self) -> Mapping[str, NDArray[np.bool_]]:
-        """Which runs are of each family, [runs], for the families that have some of the runs, and not all."""
+        """The masks of the runs, bool [runs], of each family that has some of the runs, and not all."""
         names = [run.name for run in self.matrices.runs]
         masks = {family: np.isin(names, runs) for family, runs in (self.params.families or {}).items()}
         return {family: mask for family, mask in masks.items() if 0 < mask.sum() < len(names)}

@@ -1,4 +1,4 @@
-"""Whether a judge may be believed: boards under two judges, flips of levels, and runs that resemble a judge's order.
+"""Boards under two judges, changes of levels, and runs that resemble a judge's order.
 
 A board is a score matrix, float64 [runs, topics], without NaN; two boards have the same runs and topics.
 """
