@@ -44,6 +44,7 @@ PARAMS: Mapping[str, Mapping[str, Any]] = {
     "judge-agreement": {"metrics": ["AP", "Q"], "sets": ["second"]},
     "noise": {"metrics": ["AP", "nDCG@10"]},
     "reproduction": {"metrics": ["AP"], "pairs": [REPRODUCED]},
+    "judge-validity": {"judges": ["official", "second"], "families": {"acme": ["koala-1", "lemur-1"]}},
 }
 """What is asked for in place of a kind's own example, to show more."""
 SMALL, LARGE, DIVERSE, TWICE, SEEDS = "demo-small", "demo", "diverse", "judged-twice", "replicated"
@@ -52,6 +53,7 @@ COLLECTIONS = {
     "reproduction": SEEDS,
     "corrected-means": LARGE,
     "judge-agreement": TWICE,
+    "judge-validity": TWICE,
     "judgments": TWICE,
 }
 """The collections of kinds that need more than `demo-small` has."""

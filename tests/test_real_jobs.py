@@ -43,6 +43,7 @@ ASKED = {
     "reproduction": {"metrics": METRICS, "pairs": [{"original": "idst_bert_p1", "baseline": "bm25base_p"}]},
     "judge-agreement": {"metrics": METRICS, "sets": ["second"]},
     "answer-agreement": {"metrics": ["nuggets:vital_strict", "nuggets:vital_strict(judge=model)"]},
+    "judge-validity": {"judges": ["official", "second"]},
     "corrected-means": {"metrics": METRICS, "judgments": "second", "trusted": "people", "sampled_at_random": True},
 }
 

@@ -342,7 +342,8 @@ def _load(
         _publish(workspace, organiser, collection, name, text)
         yield f"{collection}: judgments of {name}"
     for number, (team, name, text) in enumerate(generated.runs(), start=1):
-        runs.submit(workspace, organiser, collection, _body(text), RunDetails(team=team, name=name))
+        family = MODEL if others and FAVOURED.startswith(f"{team}-") else None
+        runs.submit(workspace, organiser, collection, _body(text), RunDetails(team=team, name=name, family=family))
         yield f"{collection}: run {number} of {generated.run_count}: {name}"
 
 

@@ -72,6 +72,10 @@ ASKED = {
         {"metrics": ["AP", "Q"], "pairs": [{"original": "yew", "baseline": "oak"}], "reproduced_under": {"qrels": 1}},
         {"metrics": ["RR"], "pairs": [{"original": "yew", "reproduced": "maple"}]},
     ],
+    "judge-validity": [
+        {"judges": ["official", {"qrels": 1}], "families": {"acme": ["yew", "oak"]}, "resamples": 50},
+        {"judges": [{"qrels": 1}, "official", {"qrels": 1}], "metric": "AP", "resamples": 30},
+    ],
     "rank-intervals": [{"metrics": ["AP", "Q"], "resamples": 100, "test_resamples": 300}],
     "leave-one-team-out": [
         {"metrics": ["AP", "Q"], "pool_depth": 5},

@@ -35,6 +35,7 @@ ASKED = {
     "difficulty": {"metrics": METRICS},
     "gain-robustness": {"metrics": ["Q"], "trials": 5},
     "judge-agreement": {"metrics": METRICS, "sets": ["second"]},
+    "judge-validity": {"judges": ["official", "second"], "resamples": 20},
     "leave-one-team-out": {"metrics": METRICS},
     "rank-correlation": {"metrics": METRICS},
     "rank-intervals": {"metrics": METRICS, "test_resamples": 5},

@@ -105,6 +105,15 @@ OTHERWISE = [
         {"metrics": ["AP"], "sets": ["people"]},
         {"metrics": ["AP"], "sets": [{"judgments": "people", "qrels": 1}, "people", {"judgments": "people"}]},
     ),
+    (
+        "judge-validity",
+        {"judges": ["official", "people"], "families": {"acme": ["oak", "yew"]}},
+        {
+            "judges": [{"qrels": 2}, {"judgments": "people"}],
+            "families": {"acme": ["yew", "oak", "yew"]},
+            "metric": "nDCG@10",
+        },
+    ),
     ("stability", {"metrics": ["Q"], "fuzziness": [0.05, 0.1]}, {"metrics": ["Q"], "fuzziness": [0.1, 0.05, 0.1]}),
     (
         "swap-rate",
@@ -158,6 +167,8 @@ def test_what_a_job_shows_is_what_may_be_asked_of_its_kind(shelf, name, monkeypa
         asked["pool_depth"] = 5  # the first documents of some runs are not judged
     if name == "judge-agreement":
         asked["sets"] = [{"qrels": 1}]
+    if name == "judge-validity":
+        asked["judges"] = ["official", {"qrels": 1}]
     if name == "corrected-means":
         asked |= {"trusted": "people", "sampled_at_random": True}
         few_trusted(monkeypatch)

@@ -38,6 +38,26 @@ def test_a_board_of_the_best_run_of_each_team_ranks_these_alone(shared):
     assert len(shown) == 4
 
 
+def test_the_runs_of_a_family_are_left_out_before_runs_are_ranked(shared):
+    campaign = Campaign(shared)
+    campaign.put_qrels("".join(f"{topic} 0 a 1\n" for topic in "123456789"))
+    for name, rank, family in (("a", 1, "acme"), ("b", 2, "acme"), ("c", 3, None), ("d", 4, "other")):
+        found = {topic: [*"wxyz"[: rank - 1], "a"] for topic in "123456789"}
+        run = campaign.submit(run_text(found, name), name=name, **({"family": family} if family else {})).json()
+        assert run["family"] == family
+    board = campaign.board(metric="RR", exclude_family="acme")
+    assert _places(board) == [(1, "c"), (2, "d")]
+    assert (board["rows_total"], board["groups_test"]["pairs"]) == (2, 1)
+    assert "acme" in campaign.get("/leaderboard", metric="RR", exclude_family="acme", format="markdown").text
+    changed = campaign.organiser.patch(f"{campaign.path}/runs/b", json={"family": None, "priority": 3}).json()
+    assert (changed["family"], changed["priority"]) == (None, 3)
+    assert campaign.organiser.patch(f"{campaign.path}/runs/b", json={"family": "acme"}).json()["priority"] == 3
+    assert _places(campaign.board(metric="RR", exclude_family=["acme", "other"])) == [(1, "c")]
+    refused = campaign.get("/leaderboard", metric="RR", exclude_family="acne")
+    assert (refused.status_code, refused.json()["errors"][0]["location"]) == (422, "query.exclude_family")
+    assert campaign.organiser.patch(f"{campaign.path}/runs/b", json={"family": "no slug"}).status_code == 422
+
+
 def test_runs_without_a_mean_come_last_and_share_their_rank(shared):
     campaign = Campaign(shared)
     campaign.put_qrels("1 0 a 0\n")

@@ -96,7 +96,7 @@ def test_every_analysis_starts_from_its_form_as_it_is(tmp_path_factory):
         refused = refused_forms(Person(service))
     # The order is already that of the collection, a version must be chosen, or a judgment set, the judgments come
     # from no pool, and nobody has said that topics were drawn at random.
-    own_choice = {"rejudge", "judge", "judge-agreement", "corrected-means"}
+    own_choice = {"rejudge", "judge", "judge-agreement", "judge-validity", "corrected-means"}
     assert set(refused) <= own_choice | {"leave-one-team-out", "web-track-diversity"}
 
 

@@ -24,6 +24,7 @@ OF_API = {
     "/c/web/judgments": "/qrels",
     "/c/web/judgments/1": "/qrels/1/impact",
     "/c/web/answers": "/answers",
+    "/c/web/judges": "/compare?run=tag&run=worse",
     "/c/web/analyses": "/compare?run=tag&run=worse",
     "/c/web/analyses/job/stability": "/compare?run=tag&run=worse",
     "/c/web/rankings.json?topic=1": "/topics/1/rankings",

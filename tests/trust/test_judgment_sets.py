@@ -31,6 +31,7 @@ JOBS = (
     ("rank-correlation", {"metrics": ["AP"], "against": "AP (judgments SET, qrels 1)"}),
     ("judge-agreement", {"sets": ["SET"]}),
     ("judge-agreement", {"judgments": "SET", "sets": [{"qrels": 1}]}),
+    ("judge-validity", {"judges": ["official", "SET"], "metrics": None}),
     ("corrected-means", {"trusted": "SET", "sampled_at_random": True}),
     ("corrected-means", {"judgments": "SET", "trusted": {"qrels": 1}, "sampled_at_random": True}),
     ("judge", {"judgments": "SET", "qrels": 1, "metrics": None}),

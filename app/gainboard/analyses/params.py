@@ -6,7 +6,7 @@ contains everything that the result depends on. A job shows it and is identified
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, JsonValue, StringConstraints
@@ -16,7 +16,7 @@ from gainboard.evaluation.scoring.selection import AllRuns, BestPerTeam, NamedRu
 from gainboard.notation.queries import MOST_METRICS
 from gainboard.notation.texts import SLUG_PATTERN
 from gainboard.notation.types import JsonBody
-from gainboard.store.records import NEWEST, VersionName
+from gainboard.store.records import NEWEST, Run, VersionName
 from gainboard.vocabulary import OFFICIAL
 
 MOST_DRAWS = 100_000
@@ -154,6 +154,10 @@ class AnyParams(JsonBody):
 
     def settled(self, label: Labels) -> Self:
         """Return the same request with every metric expression as its label, and with all defaults applied."""
+        return self
+
+    def about_runs(self, runs: Sequence[Run]) -> Self:
+        """Return the same request with what it depends on of the runs among which it chooses, besides their files."""
         return self
 
     def shown(self) -> dict[str, JsonValue]:

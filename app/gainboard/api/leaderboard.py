@@ -137,6 +137,8 @@ def _notes(board: Board, labels: list[str], short: Mapping[str, str]) -> list[st
             f"Means are under {board.scores.qrels.judgments}, corrected by {corrected.by} on {trusted} "
             f"of {topics} topics, which must be a random sample (prediction-powered inference)."
         )
+    if board.exclude_family:
+        notes.append(f"Runs of these families of models are left out: {', '.join(board.exclude_family)}.")
     if groups := board.tells:
         notes.append(
             f"Runs that share no letter under groups are told apart (bootstrap range test of all {groups.pairs:,} "
@@ -224,6 +226,7 @@ def columns_of(asked: BoardOptions) -> dict[str, Any]:
         "best_per_team": asked.get("best_per_team", False),
         "corrected_by": asked.get("corrected_by"),
         "resample": asked.get("resample") or "topics",
+        "exclude_family": asked.get("exclude_family", ()),
     }
 
 

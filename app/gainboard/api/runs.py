@@ -93,6 +93,7 @@ def show(seen: SeenRun, receipt: Receipt | None = None) -> RunAnswer:
         priority=run.priority,
         system=run.system,
         replicate=run.replicate,
+        family=run.family,
         topics=run.topic_count,
         retrieved=run.retrieved,
         unjudged_share=seen.judging.unjudged_share if seen.judging else None,
@@ -266,8 +267,8 @@ def show_metadata(beside: MetadataFile) -> dict[str, Any]:
 def change_run(
     collection: CollectionName, run: RunName, workspace: WorkspaceDep, principal: PrincipalDep, sent: RunChange
 ) -> RunAnswer:
-    """Change the priority of a run (its team until the release, organisers)."""
-    return show(runs.prioritise(workspace, principal, collection, run, sent.priority))
+    """Change the priority or the family of a run (its team until the release, organisers)."""
+    return show(runs.change(workspace, principal, collection, run, sent.model_dump(exclude_unset=True)))
 
 
 @router.delete(

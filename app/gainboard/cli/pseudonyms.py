@@ -109,7 +109,7 @@ def _load(gainboard: LocalGainboard, folder: Path, document: Mapping[str, Any], 
         own = pseudonyms.runs[run["name"]]
         content = b"".join(_with_tag(folder / f"data/runs/{run['name']}.txt", own.encode()))
         files[f"data/runs/{own}.txt"] = content
-        kept = {key: run[key] for key in ("type", "pooled", "priority")}
+        kept = {key: run[key] for key in ("type", "pooled", "priority")}  # a family may name who sent the run
         kept |= {"system": pseudonyms.runs[run["system"]], "replicate": own} if run.get("system") else {}
         named = {"name": own, "team": pseudonyms.teams[run["team"]], "sha256": hashlib.sha256(content).hexdigest()}
         runs.append({**kept, **named})

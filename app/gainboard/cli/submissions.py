@@ -14,7 +14,7 @@ from gainboard.errors import BadSetting, Fault, FaultyFile
 from gainboard.notation.sources import find_described_run, run_name
 from gainboard.notation.texts import is_slug
 
-COLUMNS = ("file", "team", "name", "description", "type", "pooled", "priority", "system", "replicate")
+COLUMNS = ("file", "team", "name", "description", "type", "pooled", "priority", "system", "replicate", "family")
 """The columns of a CSV. Only `file` is needed, or `run`, which is the name of a file beside the CSV."""
 _PRIORITY = re.compile(r"[1-9][0-9]{0,3}\Z")
 _POOLED = {"yes": True, "no": False}
@@ -35,6 +35,7 @@ class Submission:
     """A file of ir_metadata beside it."""
     system: str | None = None
     replicate: str | None = None
+    family: str | None = None
 
 
 NO_DETAILS = Submission("", None, None, None, None, None)
@@ -133,6 +134,7 @@ def read_table(name: str, default: Submission, beside: Sequence[str] = ()) -> li
             int(row["priority"]) if row.get("priority") else default.priority,
             system=row.get("system") or default.system,
             replicate=row.get("replicate") or default.replicate,
+            family=row.get("family") or default.family,
         )
         for _, row in rows
     ]
@@ -182,7 +184,7 @@ def _find_faults(path: Path, line: int, row: Mapping[str, str]) -> Iterator[Faul
         yield Fault("no-file", message, line)
     elif not Path(file).is_file():
         yield Fault("no-file", f"There is no file {file!r}. Paths begin at the CSV's folder", line)
-    for column in ("team", "name", "system", "replicate"):
+    for column in ("team", "name", "system", "replicate", "family"):
         if (word := row.get(column)) and not is_slug(word):
             allowed = "letters, digits, `.`, `_` and `-`, at most 128, first a letter or digit"
             yield Fault(f"bad-{column}", f"{word!r} is not a {column}. Use {allowed}", line)

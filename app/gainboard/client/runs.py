@@ -173,7 +173,8 @@ class ScoreCalls:
         Return their means under all metrics, over all topics or the topic group `topics`. `by_group` adds the means
         over other groups, by their names; `"all"` names all groups. `standardise` gives the means of scores that are
         standardised by topic over the `reference` runs. `best_per_team` keeps the best run of each team, and `top` the
-        first rows. `corrected_by` names a judgment set of people that corrects the means under `judgments`.
+        first rows. `corrected_by` names a judgment set of people that corrects the means under `judgments`. Runs of
+        the families of models `exclude_family` are left out.
         """
         path = of_collection(collection, "leaderboard")
         return read_model(Leaderboard, Request("GET", path, {"metric": metrics, **query}))

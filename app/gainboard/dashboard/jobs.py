@@ -86,11 +86,12 @@ def _fields(kind: AnyKind, place: Place) -> list[Field]:
     """Return the fields of a kind. Those that every request must fill are filled with the collection's own."""
     schema = schema_of(kind.params_model)
     required, values = schema.get("required", ()), {}
-    if "metrics" in required and place.view.collection.has_scores_alone:
-        values["metrics"] = list_choices(place.workspace, place.view).uploaded_metrics
+    choices, has_scores_alone = list_choices(place.workspace, place.view), place.view.collection.has_scores_alone
+    sets = sorted(choices.judgment_sets, key=lambda name: name != OFFICIAL)
+    if has_scores_alone:
+        values = dict.fromkeys(("metrics", "judges"), choices.uploaded_metrics)
     elif kind.name == AnswerAgreement.name:
-        uploaded = list_choices(place.workspace, place.view).uploaded_metrics
-        values["metrics"] = [metric for metric in uploaded if metric.startswith("nuggets:vital_strict")]
+        values["metrics"] = [metric for metric in choices.uploaded_metrics if metric.startswith("nuggets:vital_strict")]
     elif "metrics" in required:
         bound, label_by_expression = bind(place.view.collection, Question())
         # An analysis that varies the gains compares nothing under a metric without gains.
@@ -98,10 +99,8 @@ def _fields(kind: AnyKind, place: Place) -> list[Field]:
         labels = {metric.label for metric in bound if not varies_gains or "gains" in metric.parameters}
         if metrics := [expression for expression, label in label_by_expression.items() if label in labels]:
             values["metrics"] = metrics
-    if "sets" in required:
-        sets = list_choices(place.workspace, place.view).judgment_sets
-        values["sets"] = [name for name in sets if name != OFFICIAL]
-    return fields_of(schema, values)
+    others = [name for name in sets if name != OFFICIAL]
+    return fields_of(schema, {"sets": others, "judges": sets} | values)
 
 
 def _show_form(place: Place, noun: Noun, kind: AnyKind, fields: Sequence[Field], fault: str = "") -> Response:
@@ -145,13 +144,23 @@ def launch(noun: Noun, kind: str, context: JobContextDep, form: FormDep, place: 
 def show_job(job: str, visitor: VisitorDep) -> Response:
     """Show a job: its progress, or what it has found."""
     seen = find_work(visitor.workspace, visitor.principal, JOBS, job)
-    work = seen.work
-    kind = find_kind(work.kind)
-    result = read_back(visitor.workspace, work) if work.state == "succeeded" else None
+    return _show_job(enter(visitor, seen.collections[0].name), seen.work)
+
+
+def _show_job(place: Place, work: StoredJob) -> Response:
+    result = read_back(place.workspace, work) if work.state == "succeeded" else None
     figures = [FigureOnPage.of(figure) for figure in result.figures()] if result else []
-    verdicts = [result.verdict()] if result else []
-    place = enter(visitor, seen.collections[0].name)
+    verdicts, kind = [result.verdict()] if result else [], find_kind(work.kind)
     return _show_work(place, work, work, "job", kind, figures=figures, verdicts=verdicts, params=work.params)
+
+
+@router.get("/c/{collection}/judges")
+def show_judges(place: PlaceDep) -> Response:
+    """Show what the newest job found about the judges, a sentence with a picture each; without one, show its form."""
+    place.view.require_free_scores()
+    kind = find_kind("judge-validity")
+    done = list_jobs(place.workspace, place.principal, JobsWanted(place.name, kind.name, "succeeded"), None, 1)
+    return _show_job(place, done[0].work) if done else _show_form(place, "job", kind, _fields(kind, place))
 
 
 @router.get("/reports/{report}")

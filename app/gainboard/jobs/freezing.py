@@ -55,7 +55,7 @@ OF_VERSION = (
 OF_NUGGETS = ("version", "sha256", "topics", "nuggets", "strays", "created_at", "published_at")
 OF_RUN = (
     *("name", "team", "tag", "description", "type", "pooled", "priority", "sha256", "topic_count", "retrieved"),
-    "created_at",
+    *("created_at", "family"),
 )
 
 

@@ -165,7 +165,8 @@ def specify(workspace: Workspace, tx: Transaction, view: View, kind: Kind, param
     candidates = of_type(settled.selection().candidates(stored, collection.name), settled.only_type())
     shown: Mapping[str, Any] = settled.shown()
     is_named = isinstance(settled.selection(), NamedRuns)
-    if not collection.has_scores_alone and not all(map(binding.custom_labels, shown.get("metrics") or [None])):
+    scored = shown.get("metrics") or shown.get("judges") or [None]
+    if not collection.has_scores_alone and not all(map(binding.custom_labels, scored)):
         # Something is computed from rankings. Runs that have answers alone are no part of it unless they are named.
         if is_named:
             binding.require_rankings(candidates, "body.params.runs")
@@ -175,6 +176,7 @@ def specify(workspace: Workspace, tx: Transaction, view: View, kind: Kind, param
             lacking = set(metric.without_scores(candidates))
             candidates = [run for run in candidates if run.name not in lacking]
         binding.require_scores_of(metric, candidates, "body.params.runs")
+    settled = settled.about_runs(candidates)
     return JobSpec(workspace, kind, settled, narrow_data(collection, version, others, candidates, settled), custom)
 
 

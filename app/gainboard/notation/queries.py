@@ -335,6 +335,16 @@ class BoardOptions(RankingOptions, total=False):
         Literal["topics", "topics+replicates"] | None,
         Said(description="What intervals and groups draw anew of systems with replicates", default="topics"),
     ]
+    exclude_family: Annotated[
+        Sequence[str],
+        Said(
+            description="Families of models whose runs are left out, such as that of the judge, before runs are ranked",
+            shortest=1,
+            longest=128,
+            most_items=MOST_GROUPS,
+            metavar="FAMILY",
+        ),
+    ]
 
 
 class LeaderboardOptions(BoardOptions, total=False):
@@ -628,6 +638,10 @@ class RunUploadQuery(TypedDict, total=False):
     ]
     replicate: Annotated[
         str | None, Said(description="What tells the run from other replicates, such as a seed", pattern=SLUG_PATTERN)
+    ]
+    family: Annotated[
+        str | None,
+        Said(description="Family of the models that it was built with", pattern=SLUG_PATTERN, metavar="FAMILY"),
     ]
 
 

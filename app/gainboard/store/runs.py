@@ -200,9 +200,9 @@ def withdraw_all(tx: Transaction, run_ids: Sequence[int], now: datetime) -> None
         tx.execute(update(table).where(these).values(withdrawn_at=now))
 
 
-def set_priority(tx: Transaction, run_id: int, priority: int | None) -> None:
-    """Set the place of the run among those of its team."""
-    tx.execute(update(table).where(table.c.id == run_id).values(priority=priority))
+def change(tx: Transaction, run_id: int, changes: Mapping[str, Any]) -> None:
+    """Set the priority of the run, its family, or both."""
+    tx.execute(update(table).where(table.c.id == run_id).values(**changes))
 
 
 def put_metadata(tx: Transaction, run_id: int, sha256: str, content: bytes) -> None:

@@ -291,6 +291,7 @@ runs = Table(
     Column("system", Name),  # of which it is a replicate; null: of its own, called like it
     Column("replicate", Name),
     Index("ix_runs_system", "collection_id", "system"),
+    Column("family", String(128)),  # of the models that it uses, which a judge may favour
     # Withdrawn runs keep their rows, and their names may be used again.
     Index(
         "uq_runs_live_name",

@@ -12,7 +12,12 @@ RUNS = {
     "b": {"2": ["bad"], "1": ["good", "new"]},
     "c": {"1": ["only", "good"], "10": ["y", "x"]},
 }
-LIST = "file,team,name,pooled,priority\na.txt,lemur,,,2\nb.txt,lemur,,,1\nc.txt,otter,,,\nd.txt,otter,,no,\n"
+LIST = """file,team,name,pooled,priority,family
+a.txt,lemur,,,2,acme
+b.txt,lemur,,,1,
+c.txt,otter,,,,
+d.txt,otter,,no,,
+"""
 
 
 @pytest.fixture
@@ -43,6 +48,11 @@ def test_a_pool_of_files_has_the_bytes_of_one_of_stored_runs(uploaded, capsys):
         served = printed(capsys, "make", *options.split())
         assert served == printed(capsys, "make", "--runs", "list.csv", *options.split()), options
         assert served
+
+
+def test_a_csv_marks_runs_with_their_family(uploaded):
+    families = {name: uploaded.get(f"/runs/{name}").json()["family"] for name in "abc"}
+    assert families == {"a": "acme", "b": None, "c": None}
 
 
 def test_what_a_second_round_leaves_out_is_a_version_a_set_or_a_file(uploaded, folder, capsys):

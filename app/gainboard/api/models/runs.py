@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 
 from gainboard.api.models.common import Model, ReceiptAnswer, WarningAnswer
 from gainboard.notation.queries import MOST_PRIORITY
+from gainboard.notation.texts import SLUG_PATTERN
 from gainboard.notation.types import JsonBody
 from gainboard.vocabulary import Direction
 
@@ -31,6 +32,7 @@ class RunAnswer(Model):
     )
     system: str | None = _of_replicate(description="The system of which the run is a replicate")
     replicate: str | None = _of_replicate(description="What tells the run from its system's other replicates")
+    family: str | None = Field(None, description="Family of the models that it was built with")
     topics: int
     retrieved: int = Field(description="Number of documents, after truncation to the collection's depth")
     unjudged_share: float | None
@@ -62,12 +64,15 @@ Priority = Annotated[int, Field(ge=1, le=MOST_PRIORITY)]
 
 
 class RunChange(JsonBody):
-    """A change of a run."""
+    """A change of a run. A field that is left out stays as it is."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"priority": 1}]})
 
     priority: Priority | None = Field(
-        description="Place among the runs of its team, from 1; null: after those with a number, by name"
+        None, description="Place among the runs of its team, from 1; null: after those with a number, by name"
+    )
+    family: Annotated[str, Field(pattern=SLUG_PATTERN)] | None = Field(
+        None, description="Family of the models that it was built with; null for none"
     )
 
 

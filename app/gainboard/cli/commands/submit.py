@@ -68,6 +68,7 @@ def submit(
     system: Annotated[str | None, "the system of which it is a replicate, such as one seed"] = None,
     replicate: Annotated[str | None, "what tells it from the system's other replicates, such as the seed"] = None,
     replicates: Annotated[str | None, REPLICATES] = None,
+    family: Annotated[str | None, "the family of the models that it was built with, such as a judge's own"] = None,
 ) -> int:
     """Submit run files: plain, gzip or zstd. Each file is stored whole or not at all, and a line says what happened. If
     one is refused, the others are still stored, but the exit code is 1. A file that the team has sent before counts as
@@ -79,17 +80,17 @@ def submit(
       runs/bm25.txt,lemur,bm25
       runs/dense.txt.gz,otter,
 
-    Its other columns are description, type, pooled (yes or no), priority (from 1), system and replicate. Only file is
-    needed; an empty cell is as the option says. Paths begin at the CSV's folder. With the column run in place of file,
-    a CSV is about the files beside it: gainboard submit runs/* teams.csv. If a row is faulty, its line is printed, and
-    nothing is sent.
+    Its other columns are description, type, pooled (yes or no), priority (from 1), system, replicate and family. Only
+    file is needed; an empty cell is as the option says. Paths begin at the CSV's folder. With the column run in place
+    of file, a CSV is about the files beside it: gainboard submit runs/* teams.csv. If a row is faulty, its line is
+    printed, and nothing is sent.
 
     A file of ir_metadata, as tirex-tracker writes it, goes with the run that it is named like: bm25.ir_metadata.yml
     with bm25.txt.
     """
     require_one_input(files)
     pooled = False if not_pooled else None
-    default = Submission("", team, name, description, type, pooled, priority, metadata, system, replicate)
+    default = Submission("", team, name, description, type, pooled, priority, metadata, system, replicate, family)
     try:
         submissions = read_submissions(files, default)
     except FaultyFile as error:

@@ -144,6 +144,8 @@ class Board:
     """True if each team has the best of its runs alone."""
     corrected: CorrectedBoard | None = None
     """The correction, if the means are corrected by trusted judgments: `means` and intervals are its own."""
+    exclude_family: Sequence[str] = ()
+    """The families of models whose runs are left out."""
 
     @cached_property
     def rows(self) -> Sequence[Row]:
@@ -244,6 +246,7 @@ def leaderboard(
     best_per_team: bool = False,
     corrected_by: str | None = None,
     resample: Literal["topics", "topics+replicates"] = "topics",
+    exclude_family: Sequence[str] = (),
 ) -> Board:
     """Rank the collection's runs by the metric `by`, which is added to the request if it is not part of it.
 
@@ -251,7 +254,7 @@ def leaderboard(
     names all groups. With a `standard`, scores are standardised, for the same principals: they tell of single topics.
     With `best_per_team`, each team has the best of its runs alone, of equal ones the first by name. `corrected_by` is
     the judgment set that corrects the means, for the same principals. `resample` says whether intervals and groups draw
-    topics alone, each with all replicates of a system, or these anew as well.
+    topics alone, each with all replicates of a system, or these anew as well. Runs of `exclude_family` are left out.
     """
     if by_group or standard or corrected_by:
         may_take_long()
@@ -277,7 +280,12 @@ def leaderboard(
     is_whole = question.late == "include" or scores.collection.late_from is None
     place = scores.labels.index(label)
     sign = -1 if scores.metrics[place].is_reversed else 1
-    ranked = rank_by_mean(scores.names, sign * means[place])
+    if absent := set(exclude_family) - {run.family for run in scores.runs}:
+        message = f"No run on this board is of the family {min(absent)!r}. Name a family as runs are marked."
+        raise InvalidRequest.at("query.exclude_family", "unknown-family", message)
+    kept = [column for column, run in enumerate(scores.runs) if run.family not in exclude_family]
+    among = rank_by_mean([scores.names[column] for column in kept], sign * means[place, kept])
+    ranked = [(rank, kept[number]) for rank, number in among]
     ranked = _best_of_teams(ranked, [run.team for run in scores.runs]) if best_per_team else ranked
     by_groups: list[GroupMeans] = []
     if by_group:
@@ -289,7 +297,9 @@ def leaderboard(
             whole = score(workspace, sender, name, replace(question, topics=None))
             whole = standardise(whole, standard)[0] if standard else whole
         by_groups = _group_means(whole, groups, scores.runs)
-    return Board(scores, means, label, ranked, is_whole, by_groups, standard, alike, best_per_team, corrected)
+    return Board(
+        scores, means, label, ranked, is_whole, by_groups, standard, alike, best_per_team, corrected, exclude_family
+    )
 
 
 def _group_means(whole: StoredScores, groups: Sequence[TopicGroup], runs: Sequence[Run]) -> list[GroupMeans]:

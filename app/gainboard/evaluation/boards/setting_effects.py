@@ -67,7 +67,8 @@ def setting_effect(
     of_collection, _ = bind(board.scores.collection, Question())
     by = next(expression for expression, label in board.scores.label_by_expression.items() if label == board.by)
     expression = next((bound.label for bound in of_collection if bound.metric is board.metric.metric), by)
-    official = leaderboard(workspace, sender, name, replace(question, metrics=[expression], defaults={}), None)
+    asked = replace(question, metrics=[expression], defaults={})
+    official = leaderboard(workspace, sender, name, asked, None, exclude_family=board.exclude_family)
     if official.by == board.by:
         return None
     means = np.stack([ranked.means[ranked.place] for ranked in (official, board)])

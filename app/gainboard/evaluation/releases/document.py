@@ -154,6 +154,7 @@ class FrozenRun(Frozen):
     metadata_sha256: Hash | None = Field(
         None, description="SHA-256 of the file of ir_metadata beside it, if there is one"
     )
+    family: Slug | None = None
 
 
 class FrozenNuggets(Frozen):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import partial
@@ -43,6 +43,7 @@ class RunDetails:
     priority: int | None = None
     system: str | None = None
     replicate: str | None = None
+    family: str | None = None
 
 
 @dataclass(frozen=True)
@@ -225,6 +226,7 @@ def _store(
         priority=details.priority,
         system=details.system,
         replicate=details.replicate,
+        family=details.family,
         sha256=upload.intake.sha256,
         topics=pack_names(upload.file.topics),
         topic_count=len(upload.file.topics),
@@ -362,17 +364,20 @@ def find_own(tx: Transaction, principal: Principal, name: str, run_name: str, ve
     return view, run
 
 
-def prioritise(workspace: Workspace, principal: Principal, name: str, run_name: str, priority: int | None) -> SeenRun:
-    """Set the priority of a run, or remove it. Its team may do so until the release, and organisers at any time."""
+def change(
+    workspace: Workspace, principal: Principal, name: str, run_name: str, changes: Mapping[str, int | str | None]
+) -> SeenRun:
+    """Set the priority or the family of a run. Its team may do so until the release, and organisers at any time."""
     with workspace.database.writing() as tx:
         view, run = find_own(tx, principal, name, run_name, "change")
         if not may_withdraw(view, workspace.now()):
             raise Forbidden(f"The judgments of {name!r} were released. Ask the organisers to change {run_name!r}.")
-        if run.priority != priority:
-            runs.set_priority(tx, run.id, priority)
+        changed = replace(run, **changes)  # type: ignore[arg-type]  # of the fields that a request may name
+        if changed != run:
+            runs.change(tx, run.id, changes)
             collections.touch(tx, view.collection.id)
-            audit.record(tx, principal, "run-changed", run_name, view.collection, of_team=run.team, priority=priority)
-        return describe(workspace, tx, view, replace(run, priority=priority), qrels.find(tx, view.collection.id))
+            audit.record(tx, principal, "run-changed", run_name, view.collection, of_team=run.team, **changes)
+        return describe(workspace, tx, view, changed, qrels.find(tx, view.collection.id))
 
 
 def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: str) -> None:

@@ -253,10 +253,17 @@ class CommonPairs:
     reference: Matrices
     other: Matrices
 
-    def scores(self, label: str) -> tuple[Floats, Floats]:
-        """Return the scores under the two sets: float64 [runs, topics], NaN where the metric is undefined."""
+    def scores(self, label: str, *, reranked: bool = False) -> tuple[Floats, Floats]:
+        """Return the scores under the two sets: float64 [runs, topics], NaN where the metric is undefined.
+
+        With `reranked`, they are those of each run in the order of the other set's levels.
+        """
+        pairs = [_rerank(*pair) for pair in self.runs] if reranked else self.runs
+        counts = np.array([self._counts[topic] for topic in self.topics], np.int64)
+        counts = counts.reshape(-1, 2, self.reference.collection.highest_level + 1)
+        judgments = [Judgments(counts[:, side], np.zeros(len(self.topics), np.int64)) for side in (0, 1)]
+        first, second = (JudgedRuns.of([pair[side] for pair in pairs], judgments[side]) for side in (0, 1))
         metric = self.reference.metric(label)
-        first, second = self._runs
         return score_all([metric], first)[0], score_all([metric], second)[0]
 
     @cached_property
@@ -275,16 +282,10 @@ class CommonPairs:
         return counts
 
     @cached_property
-    def _runs(self) -> tuple[JudgedRuns, JudgedRuns]:
+    def runs(self) -> list[tuple[JudgedRun, JudgedRun]]:
+        """Each run under the two sets, on `topics`: the same documents at the same ranks."""
         both = zip(self.reference.judged_runs(), self.other.judged_runs(), strict=True)
-        pairs = [_common_rows(*runs, *self._places) for runs in both]
-        first, second = (
-            Judgments(
-                np.array([self._counts[topic][side] for topic in self.topics]), np.zeros(len(self.topics), np.int64)
-            )
-            for side in (0, 1)
-        )
-        return JudgedRuns.of([one for one, _ in pairs], first), JudgedRuns.of([other for _, other in pairs], second)
+        return [_common_rows(*runs, *self._places) for runs in both]
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -319,6 +320,23 @@ def _common_rows(
         JudgedRun(starts, rank, np.maximum(first.level[rows], 0), retrieved),
         JudgedRun(starts, rank, np.maximum(second.level[other_rows], 0), retrieved),
     )
+
+
+def _rerank(first: JudgedRun, second: JudgedRun) -> tuple[JudgedRun, JudgedRun]:
+    """Return a run under two sets in the order of the levels of the second, equal ones in the run's own order.
+
+    Documents that are not judged, whose rows are absent, stand among those of level 0.
+    """
+    starts, level = first.starts, second.level
+    topic, rank = np.repeat(np.arange(len(starts) - 1), np.diff(starts)), first.rank.astype(np.int64)
+    above = np.concatenate(([0], np.cumsum(level > 0)))
+    # Whatever is at level 0 makes room for the documents above it that came later.
+    moved = rank + above[starts[topic + 1]] - above[:-1]
+    order = np.lexsort((rank, -level, topic))
+    place = np.arange(len(rank)) - starts[topic] + 1
+    ranks = narrow(np.where(level[order] > 0, place, moved[order]))
+    one, other = (JudgedRun(starts, ranks, run.level[order], run.retrieved) for run in (first, second))
+    return one, other
 
 
 def _keys(run: JudgedRun, places: NDArray[np.int64]) -> NDArray[np.int64]:
