@@ -6,7 +6,7 @@ compiled kernels needs only NumPy and the standard library.
 """
 
 # Importing a module of metrics adds its metrics to the catalogue.
-from gainboard.metrics import cumulative, distance, diversity, incomplete, precision, stopping  # noqa: F401
+from gainboard.metrics import cumulative, distance, diversity, fairness, incomplete, precision, stopping  # noqa: F401
 from gainboard.metrics.catalogue import Metric, every_metric, every_parameter, query_parameters
 from gainboard.metrics.curves import RECALL_STEPS, CurvesOfRun, judged_share
 from gainboard.metrics.expected import TiedRun, expected_form, expected_scores, is_without_order
@@ -20,10 +20,10 @@ from gainboard.metrics.expressions import (
     without,
 )
 from gainboard.metrics.gains import GainSetting, linear_ratio, parse_gains, steep
-from gainboard.metrics.judgments import UNJUDGED, Intents, Judgments, Scale
+from gainboard.metrics.judgments import UNJUDGED, Annotations, AttributeSet, Intents, Judgments, Scale
 from gainboard.metrics.names import Preset, every_preset, expand
 from gainboard.metrics.parameters import Parameter
-from gainboard.metrics.rankings import JudgedRun, JudgedRuns, RetrievalScores
+from gainboard.metrics.rankings import AnnotatedRows, JudgedRun, JudgedRuns, RetrievalScores
 from gainboard.metrics.retrieval import min_max
 from gainboard.metrics.scoring import mean_all, mean_of, score_all
 from gainboard.metrics.vocabularies import translate
@@ -36,6 +36,9 @@ __all__ = [
     "RECALL_STEPS",
     "SCORING_VERSION",
     "UNJUDGED",
+    "AnnotatedRows",
+    "Annotations",
+    "AttributeSet",
     "BoundMetric",
     "CurvesOfRun",
     "GainSetting",

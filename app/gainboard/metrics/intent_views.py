@@ -1,23 +1,25 @@
-"""Views of a judged run by intent: what the metrics of diversified rankings can use.
+"""Views of judged runs for metrics that compute their scores themselves, and not by a formula.
 
-The type of the first parameter of such a metric's function is `IntentRankings` (relevant or not) or
-`GradedIntentRankings` (with gains). Values are arrays: by ranking, that is, by run and topic; by intent of a ranking;
-or by document that is relevant to an intent.
+The metrics of diversified rankings read a run by intent. The type of the first parameter of such a metric's function is
+`IntentRankings` (relevant or not) or `GradedIntentRankings` (with gains). Values are arrays: by ranking, that is, by
+run and topic; by intent of a ranking; or by document that is relevant to an intent. The metrics of fairness and of
+sampled pools read `AnnotatedRankings`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.errors import NeedsAnnotations
 from gainboard.metrics.columns import Rankings
 from gainboard.metrics.gains import FLAT, Discount, GainSetting
-from gainboard.metrics.judgments import Intents
+from gainboard.metrics.judgments import Annotations, Intents
 from gainboard.metrics.rankings import JudgedRuns
 from gainboard.metrics.retrieval import Scores
 
@@ -218,6 +220,103 @@ class FoundDocuments:
         return sums.reshape(self.shape)
 
 
+def require_annotations(are_there: bool) -> None:
+    """Raise NeedsAnnotations unless the judgments have what a metric needs beside levels."""
+    if not are_there:
+        raise NeedsAnnotations(
+            "The metric needs memberships of documents in groups, or the strata of a sampled pool, which these "
+            "judgments lack. Upload qrels with them, or choose another metric"
+        )
+
+
+class RankedTable(NamedTuple):
+    """The annotated documents of one run on some topics, by topic [t, k], best first; `is_there` is false behind them.
+
+    `rank` int64 is the rank, and `document` int64 the number of the document in `Annotations`.
+    """
+
+    run: int
+    topics: slice
+    rank: NDArray[np.int64]
+    document: NDArray[np.int64]
+    is_there: NDArray[np.bool_]
+
+
+_TOPICS_AT_ONCE: Final = 64
+"""So many topics of a run are in memory at once, each with all of its annotated documents."""
+
+
+class AnnotatedRankings:
+    """The rankings of some runs, m runs on n topics, with what is known of their documents, judged or not."""
+
+    def __init__(
+        self,
+        runs: JudgedRuns,
+        positions: NDArray[np.intp],
+        rel: int,
+        gains: GainSetting = FLAT,
+        score: ScoresByIntent = _no_scores,
+    ) -> None:
+        """Choose the runs at the positions `positions`, intp [m]. `score` computes other metrics of the same runs.
+
+        Raises NeedsAnnotations if nothing is known but levels.
+        """
+        annotations = runs.judgments.annotations
+        require_annotations(annotations is not None)
+        assert annotations is not None
+        self.annotations: Annotations = annotations
+        self.runs, self.positions = runs, positions
+        self.rel, self.gains, self.score = rel, gains, score
+        self.shape = (len(positions), runs.judgments.topics)
+        self.counts = runs.judgments.level_counts
+        self.is_relevant: NDArray[np.bool_] = annotations.level >= rel
+
+    @cached_property
+    def undefined(self) -> NDArray[np.bool_]:
+        """True if no document of the topic is relevant, bool [n]."""
+        return np.equal(self.counts[:, self.rel :].sum(axis=1), 0)
+
+    @cached_property
+    def gain(self) -> Scores:
+        """The gain of each annotated document, float64 [documents]; 0 for one that is not relevant."""
+        worth = np.broadcast_to(self.gains.by_class(self.counts, self.rel), self.counts.shape)
+        return np.asarray(worth[self.annotations.topic, np.maximum(self.annotations.level, 0)])
+
+    def tables(self, cutoff: int | None = None) -> Iterator[RankedTable]:
+        """Yield the annotated documents of each run at ranks up to the cut-off, some topics at a time."""
+        numbers = np.arange(self.shape[1] + 1)
+        for place, position in enumerate(self.positions.tolist()):
+            rows = self.runs.whole[position][0].annotated
+            if rows is None:  # the run is empty
+                continue
+            for topics in (slice(at, at + _TOPICS_AT_ONCE) for at in range(0, self.shape[1], _TOPICS_AT_ONCE)):
+                starts = rows.starts[topics.start : topics.stop + 1]
+                stretch = slice(starts[0], starts[-1])
+                topic = np.repeat(numbers[: len(starts) - 1], np.diff(starts))
+                at = np.arange(starts[0], starts[-1]) - starts[topic]
+                kept = rows.rank[stretch] <= cutoff if cutoff is not None else np.ones(len(topic), np.bool_)
+                shape = (len(starts) - 1, int(at[kept].max(initial=-1)) + 1)
+                rank, document, is_there = (
+                    np.ones(shape, np.int64),
+                    np.zeros(shape, np.int64),
+                    np.zeros(shape, np.bool_),
+                )
+                where = topic[kept], at[kept]
+                first = self.annotations.starts[topics.start + where[0]]
+                rank[where], is_there[where] = rows.rank[stretch][kept], True
+                document[where] = first + rows.document[stretch][kept]
+                yield RankedTable(place, topics, rank, document, is_there)
+
+
+class GradedAnnotatedRankings(AnnotatedRankings):
+    """The same rankings for metrics that use gains."""
+
+
+def last_sum(by_rank: Scores) -> Scores:
+    """Return the sums along the ranks, axis 1, in their order, so that ranks without documents change no bit."""
+    return np.cumsum(by_rank, axis=1)[:, -1] if by_rank.shape[1] else np.zeros_like(by_rank.sum(axis=1))
+
+
 def _dot(table: Scores, weights: Scores) -> Scores:
     # One after the other, so that zeros at the end, which depend on the other topics, change no bit.
-    return np.cumsum(table * weights, axis=1)[:, -1] if table.shape[1] else np.zeros(len(table))
+    return last_sum(table * weights)

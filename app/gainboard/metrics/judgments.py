@@ -8,7 +8,7 @@ every metric can score it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -45,15 +45,20 @@ class Judgments:
     """
 
     def __init__(
-        self, level_counts: NDArray[np.int64], negative_counts: NDArray[np.int64], intents: Intents | None = None
+        self,
+        level_counts: NDArray[np.int64],
+        negative_counts: NDArray[np.int64],
+        intents: Intents | None = None,
+        annotations: Annotations | None = None,
     ) -> None:
         self.level_counts = level_counts
         self.negative_counts = negative_counts
         self.intents = intents
+        self.annotations = annotations
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Other processes get the numbers without the values that are cached here.
-        return Judgments, (self.level_counts, self.negative_counts, self.intents)
+        return Judgments, (self.level_counts, self.negative_counts, self.intents, self.annotations)
 
     @property
     def topics(self) -> int:
@@ -62,8 +67,13 @@ class Judgments:
 
     def only(self, topics: NDArray[np.intp]) -> Judgments:
         """Return the numbers of these topics alone, in their order."""
-        intents = self.intents and self.intents.only(topics)
-        return Judgments(self.level_counts[topics], self.negative_counts[topics], intents)
+        intents, annotations = self.intents, self.annotations
+        return Judgments(
+            self.level_counts[topics],
+            self.negative_counts[topics],
+            intents and intents.only(topics),
+            annotations and annotations.only(topics),
+        )
 
     @cached_property
     def by_intent(self) -> Judgments | None:
@@ -96,6 +106,52 @@ class Judgments:
 
 
 Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeSet:
+    """The groups to which documents belong, such as ranges of an h-index, and how they should share attention.
+
+    - `is_ordinal`: the groups have an order.
+    - `target` float64 [groups]: the share that each group should have. They add up to 1.
+    - `vectors` float64 [documents, groups]: the memberships of each annotated document, which add up to 1; NaN for a
+      document without memberships.
+    """
+
+    name: str
+    is_ordinal: bool
+    target: Scores
+    vectors: Scores
+
+
+@dataclass(frozen=True, eq=False)
+class Annotations:
+    """What is known of documents of n topics, judged or not, beside their levels.
+
+    - `starts` int64 [n+1]: topic t has the documents from starts[t] to starts[t+1], without the last.
+    - `level` int8 [documents]: the level, or UNJUDGED.
+    - `stratum` int64 [documents]: the stratum of the pool from which judged documents were sampled; -1 for a document
+      that is not in the pool. None if the pool was not sampled.
+    - `sets`: the attribute sets.
+    """
+
+    starts: Integers
+    level: NDArray[np.int8]
+    stratum: Integers | None
+    sets: tuple[AttributeSet, ...] = ()
+
+    def only(self, topics: NDArray[np.intp]) -> Annotations:
+        """Return those of the documents of these topics alone, in their order."""
+        counts = self.starts[topics + 1] - self.starts[topics]
+        rows = join_stretches(self.starts[topics], counts)
+        sets = tuple(replace(attributes, vectors=attributes.vectors[rows]) for attributes in self.sets)
+        stratum = None if self.stratum is None else self.stratum[rows]
+        return Annotations(_starts(counts), self.level[rows], stratum, sets)
+
+    @cached_property
+    def topic(self) -> Integers:
+        """The topic of each document, int64 [documents]."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
 
 @dataclass(frozen=True, eq=False)

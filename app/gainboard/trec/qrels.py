@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
@@ -26,6 +26,7 @@ from gainboard.trec.findings import (
 from gainboard.trec.judgments import LEVEL_ZERO, PackedJudgments, PackedTopic, level_byte
 from gainboard.trec.layouts import LAYOUTS, LOWEST_LEVEL, Evidence, LevelNotation
 from gainboard.trec.lines import LineTable, Text
+from gainboard.trec.memberships import JudgmentsThenSets, Memberships, read_memberships
 from gainboard.trec.topics import topic_lengths
 
 _AMBIGUOUS = (
@@ -33,6 +34,7 @@ _AMBIGUOUS = (
     f"Name it with ?columns=, for example ?columns=topic-document-level. Available: {', '.join(LAYOUTS)}"
 )
 
+_STRATUM_DIGITS = 2
 _SECONDS = 255
 """The number of tokens of the second column that are told apart."""
 
@@ -41,12 +43,26 @@ _SECONDS = 255
 class QrelsFile:
     """The judgments of a file at levels -127..h. Negative levels are kept as given.
 
-    `columns` is the name of the layout of the file.
+    `columns` is the name of the layout of the file. `strata` has the stratum of each document of a sampled pool, by
+    topic and id; those without a judgment were not sampled. `sets` are the attribute sets of the file.
     """
 
     judgments: PackedJudgments
     columns: str
     warnings: list[FileWarning]
+    strata: Mapping[str, Mapping[bytes, int]] = field(default_factory=dict)
+    sets: Sequence[Memberships] = ()
+
+    @property
+    def annotated(self) -> dict[str, list[bytes]] | None:
+        """The judged documents of each judged topic, and others of which more is known; None if of none."""
+        if not (self.strata or self.sets):
+            return None
+        more = (*(each.vectors for each in self.sets), self.strata)
+        return {
+            topic: sorted(set(judged).union(*(documents.get(topic, ()) for documents in more)))
+            for topic, judged in self.judgments.items()
+        }
 
 
 def read_qrels(
@@ -56,7 +72,7 @@ def read_qrels(
     columns: str | None = None,
     limits: FileLimits = DEFAULT_LIMITS,
 ) -> QrelsFile:
-    """Read a qrels file. The whole file is held in memory.
+    """Read a qrels file, which attribute sets may follow (`memberships`). The whole file is held in memory.
 
     `levels` are the names of levels 1..h, lowest first, or h itself. `columns` is the layout, a key of `LAYOUTS`. If
     `columns` is None, the lines decide (see `Evidence.decide`).
@@ -66,12 +82,33 @@ def read_qrels(
         TooLarge: a limit is exceeded.
         InvalidRequest: the layout does not exist.
     """
-    scale = LevelNotation.of(levels)
+    if columns is not None and columns not in LAYOUTS:
+        available = ", ".join(LAYOUTS)
+        message = f"columns={columns[:60]!r} is not a layout of qrels without intents. Available: {available}"
+        raise InvalidRequest.at("query.columns", "unknown-columns", message)
+    parts, refused = JudgmentsThenSets(chunks), None
+    try:
+        file = _read_judgments(parts.judgments(), LevelNotation.of(levels), columns, limits)
+    except FaultyFile as error:
+        if error.is_minimum:
+            raise
+        # There may be faults behind the judgments, too, and all of them are reported at once.
+        refused = error
+    sets = read_memberships(parts, limits, faults := Faults(limits.faults))
+    if refused or faults:
+        before = refused.faults if refused else ()
+        raise FaultyFile([*before, *faults.first()], faults.total + (refused.total if refused else 0))
+    without = sum(topic not in file.judgments for each in sets for topic in each.vectors)
+    if without:
+        message = "Topics with memberships but without judgments. Their memberships are ignored"
+        file.warnings.append(FileWarning("ignored-memberships", message, without))
+    return replace(file, sets=sets)
+
+
+def _read_judgments(
+    chunks: Iterable[bytes], scale: LevelNotation, columns: str | None, limits: FileLimits
+) -> QrelsFile:
     if columns is not None:
-        if columns not in LAYOUTS:
-            available = ", ".join(LAYOUTS)
-            message = f"columns={columns[:60]!r} is not a layout of qrels without intents. Available: {available}"
-            raise InvalidRequest.at("query.columns", "unknown-columns", message)
         return _read(Text(chunks, limits), scale, columns)
     taken: list[bytes] = []
     rest = iter(chunks)
@@ -130,13 +167,15 @@ def _note_chunks(chunks: Iterable[bytes], taken: list[bytes]) -> Iterator[bytes]
 class _Judged:
     """The judgments of one topic in the order of the file: documents (a line feed after each), levels, line numbers.
 
-    All are bytes: a level takes one, a line number eight. `seconds` has a byte for each token of TREC's second column.
+    All are bytes: a level takes one, a line number eight. `seconds` has a byte for each token of TREC's second column,
+    and `strata` one for each stratum.
     """
 
     documents: bytearray = field(default_factory=bytearray)
     levels: bytearray = field(default_factory=bytearray)
     seconds: bytearray = field(default_factory=bytearray)
     numbers: bytearray = field(default_factory=bytearray)
+    strata: bytearray = field(default_factory=bytearray)
 
 
 class _Judging:
@@ -160,6 +199,8 @@ class _Judging:
             return
         topics, documents, tokens = self._columns(table)
         levels, seconds = bytes(map(self._level_bytes.__getitem__, tokens)), self._number_seconds(table)
+        column = self._layout.stratum
+        strata = b"" if column is None else bytes(map(int, table.columns[column]))
         start = 0
         for topic, length in topic_lengths(topics):
             stretch = slice(start, start + length)
@@ -167,6 +208,7 @@ class _Judging:
             judged.documents += b"\n".join(documents[stretch]) + b"\n"
             judged.levels += levels[stretch]
             judged.seconds += seconds[stretch]
+            judged.strata += strata[stretch]
             judged.numbers += table.numbers[stretch].tobytes()
             start += length
 
@@ -175,7 +217,8 @@ class _Judging:
         if self._is_empty and not text.faults:
             text.faults.add("empty-file", "The file has no judgments. A judgment is a line such as: 51 0 doc-17 1")
         topics: dict[str, PackedTopic] = {}
-        repeated = 0
+        strata: dict[str, dict[bytes, int]] = {}
+        repeated = unsampled = 0
         for topic, judged in self._topics.items():
             packed = PackedTopic(bytes(judged.documents), bytes(judged.levels))
             documents = packed.documents.split(b"\n")[:-1]
@@ -184,16 +227,27 @@ class _Judging:
                 self._note_conflicts(topic, documents, judged, text.faults)
                 # Unpacking keeps one of the equal judgments, and is needed for repetitions alone.
                 packed = packed if text.faults else PackedTopic.of(packed.unpacked())
+            if self._layout.stratum is not None and not text.faults:
+                strata[topic.decode()] = dict(zip(documents, judged.strata, strict=True))
+                levels = packed.unpacked()
+                packed = PackedTopic.of({document: level for document, level in levels.items() if level >= 0})
+                unsampled += len(levels) - len(packed.levels)
             topics[topic.decode()] = packed
         if text.faults:
             raise text.faults.error()
         warnings = text.warnings(self._layout.widths)
         if repeated:
             warnings.append(FileWarning("repeated-judgment", "Documents judged again at the same level", repeated))
+        if unsampled:
+            message = (
+                "Documents of the pool were not sampled (level -1). xinfAP, infNDCG and iP use them; for other metrics "
+                "they are unjudged"
+            )
+            warnings.append(FileWarning("unsampled-documents", message, unsampled))
         if self._layout.level is None:
             message = "The file has no levels, as MS MARCO's qrels of two columns. Each document counts as level 1"
             warnings.append(FileWarning("no-levels", message, sum(len(topic.levels) for topic in topics.values())))
-        return QrelsFile(PackedJudgments(topics), self._name, warnings)
+        return QrelsFile(PackedJudgments(topics), self._name, warnings, strata)
 
     def _columns(self, table: LineTable) -> tuple[list[bytes], list[bytes], list[bytes]]:
         """Return the topics, the documents and the tokens of the levels."""
@@ -237,6 +291,8 @@ class _Judging:
 
     def _keep_known_levels(self, table: LineTable) -> LineTable:
         """Return the lines whose level is on the scale. Each other line is a fault."""
+        if (column := self._layout.stratum) is not None:
+            table = self._keep_known_strata(table, column)
         topics, documents, tokens = self._columns(table)
         if RESERVED_TOPIC in topics and RESERVED_TOPIC not in self._topics:
             # Entered at once, so that the topic is one fault and not one for each table.
@@ -258,6 +314,15 @@ class _Judging:
             self.faults.add("bad-level", problem, int(table.numbers[at]), topic=topics[at])
         return table.lines(~at_fault)
 
+    def _keep_known_strata(self, table: LineTable, column: int) -> LineTable:
+        """Return the lines whose stratum is a number of at most two digits. Each other line is a fault."""
+        known = np.array([token.isdigit() and len(token) <= _STRATUM_DIGITS for token in table.columns[column]])
+        for at in (~known).nonzero()[0].tolist():
+            topic, _, document, token = (values[at] for values in table.columns[:4])
+            problem = f"stratum {quoted(token)} of document {quoted(document)} is not a whole number from 0 to 99"
+            self.faults.add("bad-stratum", problem, int(table.numbers[at]), topic=topic)
+        return table.lines(known)
+
     def _note_conflicts(self, topic: bytes, documents: list[bytes], judged: _Judged, faults: Faults) -> None:
         """Note a fault for each line that gives a document another level than its first line does."""
         indexes = range(len(documents))
@@ -267,6 +332,14 @@ class _Judging:
         levels = np.frombuffer(bytes(judged.levels), np.uint8)
         numbers = np.frombuffer(bytes(judged.numbers), np.int64)
         seconds = np.frombuffer(bytes(judged.seconds), np.uint8)
+        strata = np.frombuffer(bytes(judged.strata), np.uint8)
+        for at in (strata != strata[first]).nonzero()[0].tolist() if len(strata) else ():
+            line, first_line = int(numbers[at]), int(numbers[first[at]])
+            problem = (
+                f"document {quoted(documents[at])} is in stratum {strata[at]} here, but in {strata[first[at]]} on "
+            )
+            problem += f"line {first_line}. Keep one of the two lines"
+            faults.add("conflicting-judgment", problem, first_line, line, topic=topic)
         for at in (levels != levels[first]).nonzero()[0].tolist():
             line, first_line = int(numbers[at]), int(numbers[first[at]])
             is_one_intent = seconds[at] == seconds[first[at]]

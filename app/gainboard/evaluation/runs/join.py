@@ -5,16 +5,26 @@ No metric ever sees a document id.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics import UNJUDGED, Intents, JudgedRun, Judgments, RetrievalScores, min_max
+from gainboard.metrics import (
+    UNJUDGED,
+    AnnotatedRows,
+    Annotations,
+    AttributeSet,
+    Intents,
+    JudgedRun,
+    Judgments,
+    RetrievalScores,
+    min_max,
+)
 from gainboard.store.arrays import pack, pack_names, unpack, unpack_names
 from gainboard.trec import (
     READING,
@@ -51,9 +61,13 @@ class JudgedTopics:
 
     @classmethod
     def of(
-        cls, file: PackedJudgments, highest_level: int, intents: Mapping[str, TopicIntents] | None = None
+        cls,
+        file: PackedJudgments,
+        highest_level: int,
+        intents: Mapping[str, TopicIntents] | None = None,
+        annotate: Callable[[list[str]], Annotations | None] = lambda topics: None,
     ) -> JudgedTopics:
-        """Count the judgments of a qrels file, which may be by intent."""
+        """Count the judgments of a qrels file, which may be by intent. `annotate` returns what else is known."""
         topics = sorted(file, key=str.encode)
         counts = np.zeros((len(topics), highest_level + 1), np.int64)
         negative = np.zeros(len(topics), np.int64)
@@ -62,7 +76,7 @@ class JudgedTopics:
             counts[row] = np.bincount(judged[judged >= 0], minlength=highest_level + 1)
             negative[row] = np.count_nonzero(judged < 0)
         if intents is None:
-            return cls(topics, Judgments(counts, negative, None))
+            return cls(topics, Judgments(counts, negative, None, annotate(topics)))
         by_topic = [intents[topic] for topic in topics]
         documents = np.array([len(file.packed[topic].levels) for topic in topics], np.int64)
         sizes = np.array([len(topic.probability) for topic in by_topic], np.int64)
@@ -87,6 +101,12 @@ class JudgedTopics:
         }
         if (intents := self.judgments.intents) is not None:
             counts |= {f"intents/{column.name}": getattr(intents, column.name) for column in fields(Intents)}
+        if (annotations := self.judgments.annotations) is not None:
+            known = {name: getattr(annotations, name) for name in _COLUMNS}
+            counts |= {f"annotations/{name}": column for name, column in known.items() if column is not None}
+            for each in annotations.sets:
+                kind = _KINDS[each.is_ordinal]
+                counts |= {f"{kind}/{each.name}/target": each.target, f"{kind}/{each.name}/vectors": each.vectors}
         return pack(counts)
 
     @classmethod
@@ -97,7 +117,40 @@ class JudgedTopics:
         counts = arrays["level_counts"].reshape(len(topics), -1)
         of_intents = {column.name: arrays.get(f"intents/{column.name}") for column in fields(Intents)}
         intents = Intents(**of_intents) if of_intents["starts"] is not None else None  # type: ignore[arg-type]
-        return cls(topics, Judgments(counts, arrays["negative_counts"], intents))
+        annotations = None
+        if "annotations/starts" in arrays:
+            named = (key.split("/") for key in arrays if key.endswith("/target"))
+            sets = (
+                AttributeSet(name, kind == _KINDS[True], *(arrays[f"{kind}/{name}/{column}"] for column in _OF_SET))
+                for kind, name, _ in named
+            )
+            annotations = Annotations(*(arrays.get(f"annotations/{name}") for name in _COLUMNS), tuple(sets))  # type: ignore[arg-type]
+        return cls(topics, Judgments(counts, arrays["negative_counts"], intents, annotations))
+
+
+_COLUMNS: Final = ("starts", "level", "stratum")
+_OF_SET: Final = ("target", "vectors")
+_KINDS: Final = ("nominal", "ordinal")
+
+
+def annotations_of(file: QrelsFile, annotated: Mapping[str, Sequence[bytes]], topics: Sequence[str]) -> Annotations:
+    """Return what a file says of the annotated documents of these topics, in their order."""
+    level, stratum = list[int](), list[int]()
+    for topic in topics:
+        judged, strata = file.judgments[topic], file.strata.get(topic, {})
+        level += [judged.get(document, UNJUDGED) for document in annotated[topic]]
+        stratum += [strata.get(document, -1) for document in annotated[topic]]
+    sets = []
+    for each in file.sets:
+        unknown = (np.nan,) * len(each.target)
+        of_topics = ((each.vectors.get(topic, {}), annotated[topic]) for topic in topics)
+        rows = [vectors.get(document, unknown) for vectors, documents in of_topics for document in documents]
+        vectors = np.array(rows, np.float64).reshape(-1, len(each.target))
+        sets.append(AttributeSet(each.name, each.is_ordinal, np.array(each.target), vectors))
+    starts = np.cumsum([0, *(len(annotated[topic]) for topic in topics)])
+    return Annotations(
+        starts, np.array(level, np.int8), np.array(stratum, np.int64) if file.strata else None, tuple(sets)
+    )
 
 
 @dataclass(frozen=True)
@@ -106,16 +159,22 @@ class QrelsIndex:
 
     judgments: PackedJudgments
     topics: JudgedTopics
+    annotated: Mapping[str, Sequence[bytes]] | None = None
+    """The documents of each topic of which more is known than a level, in the order of `Annotations`."""
 
     @classmethod
     def of(cls, file: QrelsFile, highest_level: int) -> QrelsIndex:
         """Prepare the judgments of a qrels file."""
-        intents = file.intents if isinstance(file, IntentQrels) else None
-        return cls(file.judgments, JudgedTopics.of(file.judgments, highest_level, intents))
+        intents, annotated = file.intents if isinstance(file, IntentQrels) else None, file.annotated
+
+        def annotate(topics: list[str]) -> Annotations | None:
+            return None if annotated is None else annotations_of(file, annotated, topics)
+
+        return cls(file.judgments, JudgedTopics.of(file.judgments, highest_level, intents, annotate), annotated)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What is made from these two is large, and another process can make it again.
-        return QrelsIndex, (self.judgments, self.topics)
+        # What is made from these three is large, and another process can make it again.
+        return QrelsIndex, (self.judgments, self.topics, self.annotated)
 
     @cached_property
     def levels(self) -> Mapping[str, Mapping[bytes, int]]:
@@ -138,6 +197,13 @@ class QrelsIndex:
         }
 
     @cached_property
+    def annotated_numbers(self) -> Mapping[str, Mapping[bytes, int]] | None:
+        """The number of each annotated document by topic and id; None without annotations."""
+        if self.annotated is None:
+            return None
+        return {topic: dict(zip(ids, range(len(ids)), strict=True)) for topic, ids in self.annotated.items()}
+
+    @cached_property
     def rows(self) -> Mapping[str, int]:
         """The number of each topic, from 0."""
         return {topic: row for row, topic in enumerate(self.topics.topics)}
@@ -145,8 +211,9 @@ class QrelsIndex:
     @property
     def documents(self) -> JudgedDocuments | None:
         """The same judgments for the compiled join; None while it is not loaded."""
-        # The compiled join does not tell which document was found, which runs need that are judged by intent.
-        return self._documents if READING.get() and self.topics.judgments.intents is None else None
+        # The compiled join does not tell which document was found, as is needed by intent and for annotations.
+        is_enough = self.topics.judgments.intents is None and self.annotated is None
+        return self._documents if READING.get() and is_enough else None
 
     @cached_property
     def _documents(self) -> JudgedDocuments | None:
@@ -169,6 +236,8 @@ class JudgedFile(NamedTuple):
         # Packed apart from the ranks and levels, because only metrics of retrieval scores read them.
         names = [column.name for column in fields(RetrievalScores)] if run.retrieval_scores else []
         scores = {name: getattr(run.retrieval_scores, name) for name in names}
+        if run.annotated is not None:
+            scores |= {f"annotated/{name}": column for name, column in run.annotated._asdict().items()}
         return {
             "rankings": pack(columns),
             "retrieval_scores": pack(scores),
@@ -190,9 +259,10 @@ def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
         # None is left if the only one was named like the topic.
         elif ranking.documents:
             numbers = index.numbers[ranking.topic] if index.numbers is not None else None
-            rows[ranking.topic] = _judge_topic(ranking, levels, numbers)
-    by_intent = index.numbers is not None
-    return JudgedFile(_assemble(list(rows.values()), by_intent), sum(row.unjudged for row in rows.values()), unknown)
+            annotated = index.annotated_numbers[ranking.topic] if index.annotated_numbers else {}
+            rows[ranking.topic] = _judge_topic(ranking, levels, numbers, annotated)
+    run = _assemble(list(rows.values()), index.numbers is not None, index.annotated is not None)
+    return JudgedFile(run, sum(row.unjudged for row in rows.values()), unknown)
 
 
 def assemble_joined(joined: Joined, topics: int) -> JudgedFile:
@@ -241,6 +311,8 @@ class _TopicRow(NamedTuple):
     unjudged_scaled: float = 0.0
     unjudged_absolute: float = 0.0
     document: NDArray[np.uint32] = np.zeros(0, np.uint32)
+    annotated: NDArray[np.int64] = np.zeros((2, 0), np.int64)
+    """The ranks of annotated documents, and their numbers."""
 
     @classmethod
     def empty(cls) -> _TopicRow:
@@ -255,7 +327,12 @@ _FEW = 4
 """So many judged documents for each one retrieved are few."""
 
 
-def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int], numbers: Mapping[bytes, int] | None) -> _TopicRow:
+def _judge_topic(
+    ranking: Ranking,
+    levels: Mapping[bytes, int],
+    numbers: Mapping[bytes, int] | None,
+    annotated: Mapping[bytes, int],
+) -> _TopicRow:
     count, scores = len(ranking.documents), ranking.scores
     if len(levels) < _FEW * count:
         # Reading all ids in their order brings them into the processor's cache. To wait for one after another in the
@@ -263,6 +340,8 @@ def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int], numbers: Mapping
         list(levels)
     level = np.fromiter(map(levels.get, ranking.documents, repeat(UNJUDGED)), np.int8, count)
     document = [numbers[retrieved] for retrieved in ranking.documents if retrieved in numbers] if numbers else []
+    known = ((rank, annotated.get(retrieved, -1)) for rank, retrieved in enumerate(ranking.documents, start=1))
+    found = np.array([pair for pair in known if pair[1] >= 0] if annotated else [], np.int64)
     judged = level != UNJUDGED
     lowest, highest = float(scores.min()), float(scores.max())
     rest = scores[~judged]
@@ -276,6 +355,7 @@ def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int], numbers: Mapping
         unjudged_scaled=_sum_in_order(min_max(rest, lowest, highest)),
         unjudged_absolute=_sum_in_order(np.abs(rest)),
         document=np.array(document, np.uint32),
+        annotated=found.reshape(-1, 2).T,
     )
 
 
@@ -286,7 +366,7 @@ def _sum_in_order(values: Floats) -> float:
         return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
-def _assemble(rows: list[_TopicRow], by_intent: bool = False) -> JudgedRun:
+def _assemble(rows: list[_TopicRow], by_intent: bool = False, is_annotated: bool = False) -> JudgedRun:
     retrieved = np.array([row.retrieved for row in rows], np.int64)
     scores = RetrievalScores(
         judged=np.concatenate([row.scores for row in rows]),
@@ -302,7 +382,13 @@ def _assemble(rows: list[_TopicRow], by_intent: bool = False) -> JudgedRun:
         retrieved=retrieved,
         retrieval_scores=scores,
         document=np.concatenate([row.document for row in rows]) if by_intent else None,
+        annotated=_annotated_rows([row.annotated for row in rows]) if is_annotated else None,
     )
+
+
+def _annotated_rows(by_topic: Sequence[NDArray[np.int64]]) -> AnnotatedRows:
+    starts = np.cumsum([0, *(found.shape[1] for found in by_topic)])
+    return AnnotatedRows(starts, *np.concatenate(by_topic, axis=1))
 
 
 def narrow(ranks: NDArray[Any]) -> NDArray[np.uint16] | NDArray[np.uint32]:
@@ -312,5 +398,9 @@ def narrow(ranks: NDArray[Any]) -> NDArray[np.uint16] | NDArray[np.uint32]:
 
 def unpack_run(rankings: bytes, retrieval_scores: bytes | None = None) -> JudgedRun:
     """Return the judged run that `JudgedFile.row` packed, with its retrieval scores if they are given."""
-    scores = RetrievalScores(**unpack(retrieval_scores)) if retrieval_scores is not None else None
-    return JudgedRun(**unpack(rankings), retrieval_scores=scores)
+    if retrieval_scores is None:
+        return JudgedRun(**unpack(rankings))
+    arrays = unpack(retrieval_scores)
+    of_annotated = [arrays.pop(f"annotated/{name}", None) for name in AnnotatedRows._fields]
+    annotated = AnnotatedRows(*of_annotated) if of_annotated[0] is not None else None  # type: ignore[arg-type]
+    return JudgedRun(**unpack(rankings), retrieval_scores=RetrievalScores(**arrays), annotated=annotated)
