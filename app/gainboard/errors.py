@@ -205,16 +205,6 @@ class NeedsIntents(BadExpression):
     slug, title = "needs-intents", "The metric needs judgments by intent"
 
 
-class NeedsAnnotations(BadExpression):
-    """The metric needs memberships of documents in groups, or the strata of a sampled pool, and the qrels have none.
-
-    `GF_JSD`, `GF_NMD`, `GF_RNOD`, `GFR` and `AWRF` need memberships, which follow the judgments in their file.
-    `xinfAP`, `infNDCG` and `iP` need qrels of five columns: `topic 0 document stratum level`.
-    """
-
-    slug, title = "needs-annotations", "The metric needs memberships of documents, or a sampled pool"
-
-
 class BadGains(BadInput):
     """The gain setting cannot be read, or does not fit the relevance levels of the collection.
 

@@ -11,9 +11,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from gainboard.cli.command import Option, Several, count, parameter_options, refuse
 from gainboard.errors import BadSetting
@@ -106,6 +107,55 @@ def split_expressions(text: str) -> Iterator[str]:
     for word in re.findall(_WORD, text) if _WORDS.fullmatch(text) else [text]:
         dotted = _DOTTED.fullmatch(word)
         yield from (f"{dotted[1]}_{cutoff}" for cutoff in dotted[2].split(",")) if dotted else [word]
+
+
+class FileBehind(NamedTuple):
+    """A file that is read behind judgments; `line` stands in place of its content."""
+
+    name: str
+    line: bytes | None = None
+
+
+def _read_named_file(text: str) -> tuple[str, str]:
+    name, is_pair, file = text.partition("=")
+    if not (is_pair and name and file):
+        refuse(f"{text!r} is not NAME=FILE, such as gender=gender.txt")
+    return name, file
+
+
+def _attributes(text: str) -> Option:
+    return Option(f"{text}; may be repeated", metavar="NAME=FILE", read=_read_named_file, group="attribute sets")
+
+
+@dataclass(frozen=True)
+class AttributeFiles:
+    """The options that name attribute sets for metrics of fairness, each with two files."""
+
+    memberships: Annotated[
+        Sequence[tuple[str, str]], _attributes("memberships of documents in groups: topic, document, a number a group")
+    ] = ()
+    target: Annotated[Sequence[tuple[str, str]], _attributes("the target of a set: a number a line")] = ()
+    ordinal: Annotated[
+        Sequence[str],
+        Option("a set whose groups have an order; may be repeated", metavar="NAME", group="attribute sets"),
+    ] = ()
+
+    def behind(self) -> list[FileBehind]:
+        """Return what follows the judgments. Raise BadSetting if a set lacks one of its files."""
+        files, targets = dict(self.memberships), dict(self.target)
+        if wrong := (files.keys() ^ targets.keys()) | (set(self.ordinal) - files.keys()):
+            name = min(wrong)
+            raise BadSetting(
+                f"The attribute set {name!r} needs two files: --memberships {name}=FILE and --target {name}=FILE."
+            )
+        parts = []
+        for name, file in files.items():
+            with readable(targets[name]):
+                shares = Path(targets[name]).read_text(encoding="utf-8-sig").split()
+            kind = "ordinal" if name in self.ordinal else "nominal"
+            line = " ".join(["@attributes", name, kind, *shares]) + "\n"
+            parts += [FileBehind(targets[name], line.encode()), FileBehind(file)]
+        return parts
 
 
 Data = Annotated[Path | None, Option("folder of the database (GAINBOARD_DATA)", metavar="DIR")]

@@ -6,18 +6,11 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gainboard.errors import BadExpression
-from gainboard.metrics.catalogue import Namesake, metric
-from gainboard.metrics.gains import NO_DISCOUNT, Geometric
-from gainboard.metrics.intent_views import (
-    AnnotatedRankings,
-    GradedAnnotatedRankings,
-    RankedTable,
-    last_sum,
-    require_annotations,
-)
+from gainboard.metrics.catalogue import Namesake, ScoreLimits, metric
+from gainboard.metrics.gains import MICROSOFT, NO_DISCOUNT, Geometric
+from gainboard.metrics.intent_views import AnnotatedRankings, GradedAnnotatedRankings, RankedTable, last_sum
 from gainboard.metrics.parameters import Cutoff, Persistence
 from gainboard.metrics.retrieval import Scores
 from gainboard.metrics.values import Value, maximum, minimum
@@ -140,114 +133,84 @@ def inferred_average_precision(rankings: BinaryRankings) -> Value:
     return relevant.sum(1.0 / relevant.rank + in_pool / relevant.rank * share) / rankings.relevant_count
 
 
-_YILMAZ = (
-    "Yilmaz, Kanoulas and Aslam, A simple and efficient sampling method for estimating AP and NDCG, SIGIR 2008, as in "
-    "NIST's sample_eval"
-)
-_DEEPEST_IDEAL: Final = 1000
-"""The most documents of a topic that the estimates expect, as in sample_eval, which reads so many of a run."""
+_YILMAZ = "Yilmaz, Kanoulas and Aslam, A simple and efficient sampling method, SIGIR 2008, as in NIST's sample_eval"
+_EXPECTED: Final = 1000
+"""The most relevant documents of a topic that estimates expect, as in sample_eval, which reads so many of a run."""
 
 
-class _Strata:
-    """The strata of the sampled pools of all topics. Documents of no stratum are in no pool."""
+class _Pool:
+    """The sampled pools of all topics: the stratum of each document, and how many documents it stands for."""
 
     def __init__(self, rankings: AnnotatedRankings) -> None:
         annotations = rankings.annotations
-        require_annotations(annotations.stratum is not None)
-        assert annotations.stratum is not None
-        self.names = np.unique(annotations.stratum[annotations.stratum >= 0])
-        is_in = annotations.stratum[:, np.newaxis] == self.names
+        strata, self.stratum = np.unique(annotations.stratum, return_inverse=True)
+        if strata.max(initial=-1) < 0:
+            raise BadExpression("The metric needs qrels of five columns: topic, 0, document, stratum, level")
+        is_in = (annotations.stratum[:, np.newaxis] == strata) & (strata >= 0)
         is_sampled = is_in & (annotations.level >= 0)[:, np.newaxis]
         self._kinds = np.stack([is_in, is_sampled, is_sampled & rankings.is_relevant[:, np.newaxis]])
-        self._topic, self._topics = annotations.topic, rankings.shape[1]
-        pooled, sampled, self.relevant = (self.sum_by_topic(kind) for kind in self._kinds)
-        self.scale = np.where(sampled > 0, pooled / np.maximum(sampled, 1.0), 0.0)
-        """How many documents of a stratum each sampled one stands for: float64 [n, strata]."""
-
-    def sum_by_topic(self, by_document: Scores) -> Scores:
-        """Return the sums over the documents of each topic, float64 [n, strata], from [documents, strata]."""
-        return np.array([np.bincount(self._topic, column, self._topics) for column in by_document.T]).T.reshape(
-            self._topics, len(self.names)
-        )
-
-    def sampled_at(self, is_counted: NDArray[np.bool_]) -> Scores:
-        """Return 1.0 for the sampled documents that are counted, in their strata: float64 [documents, strata]."""
-        return np.asarray(self._kinds[1] & is_counted[:, np.newaxis], np.float64)
+        pooled, sampled = (annotations.sum_by_topic(kind) for kind in self._kinds[:2])
+        rate = np.repeat(pooled / np.maximum(sampled, 1), np.diff(annotations.starts), axis=0)
+        # A sampled document is in one stratum, and others are in none.
+        self.stands_for: Scores = (is_sampled * rate).sum(axis=1)
 
     def counts(self, table: RankedTable) -> Scores:
         """Return the documents in the pool, sampled, and relevant down to each document: float64 [3, t, k, strata]."""
         kinds = self._kinds[:, table.document] & table.is_there[..., np.newaxis]
         return np.cumsum(kinds, axis=2, dtype=np.float64)
 
-    def relevant_of(self, table: RankedTable) -> Scores:
-        """Return 1.0 for a relevant document in its stratum, else 0.0: float64 [t, k, strata]."""
-        return np.asarray(self._kinds[2, table.document] & table.is_there[..., np.newaxis], np.float64)
 
-
-def _precisions(counts: Scores) -> Scores:
+def _estimate_relevant(counts: Scores) -> Scores:
     """Return how many documents of the pool are relevant as estimated, from counts [3, ..., strata]."""
     pooled, sampled, relevant = counts
+    # sample_eval has 3e here where trec_eval's infAP has 2e.
     return np.asarray((pooled * (relevant + _EPSILON) / (sampled + 3.0 * _EPSILON)).sum(axis=-1))
 
 
-@metric(
-    "xinfAP",
-    title="Extended Inferred Average Precision",
-    reference=_YILMAZ,
-    span=lambda limits: math.inf,
-    sorted_is_best=False,
-)
+def _no_span(limits: ScoreLimits) -> float:
+    """Return no end, because estimates may exceed 1."""
+    return math.inf
+
+
+@metric("xinfAP", title="Extended Inferred AP", reference=_YILMAZ, span=_no_span, sorted_is_best=False)
 def extended_inferred_average_precision(rankings: AnnotatedRankings) -> Scores:
     """xinfAP is Average Precision as estimated from a pool whose strata were sampled at different rates.
 
-    In each stratum, a relevant document stands for N/m documents, where m of N were sampled. The precision at rank k
-    adds up, over strata, n(u+e)/(v+3e): above rank k, n documents are in the pool, v are sampled and u are relevant; e
-    is 0.00001. With more than 1,000 relevant documents as estimated, 1,000 are expected, as in sample_eval.
+    A relevant document stands for N/m documents, where m of the N documents of its stratum were sampled. The precision
+    at rank k is (1 + E)/k, where E adds up n(u+e)/(v+3e) over strata: above rank k, n documents are in the pool, v are
+    sampled and u are relevant; e is 0.00001. At most 1,000 relevant documents are expected, as in sample_eval.
     """
-    strata, scores = _Strata(rankings), np.zeros(rankings.shape)
-    total = np.minimum((strata.relevant * strata.scale).sum(axis=1), _DEEPEST_IDEAL)
+    pool, scores = _Pool(rankings), np.zeros(rankings.shape)
+    worth = pool.stands_for * rankings.is_relevant
+    total = np.minimum(rankings.annotations.sum_by_topic(worth), _EXPECTED)
     for table in rankings.tables():
-        counts, relevant = strata.counts(table), strata.relevant_of(table)
-        above = np.zeros_like(counts)
-        above[:, :, 1:] = counts[:, :, :-1]
-        precision = (1.0 + _precisions(above)) / table.rank
-        stands_for = (relevant * strata.scale[table.topics, np.newaxis]).sum(axis=-1)
-        scores[table.run, table.topics] = last_sum(precision * stands_for) / total[table.topics]
+        above = pool.counts(table)
+        above[:, :, 1:], above[:, :, 0] = above[:, :, :-1].copy(), 0.0
+        precision = (1.0 + _estimate_relevant(above)) / table.rank
+        scores[table.where] = last_sum(table.is_there * worth[table.document] * precision) / total[table.where[1]]
     return scores
 
 
-@metric(
-    "infNDCG",
-    title="Inferred nDCG",
-    reference=_YILMAZ,
-    span=lambda limits: math.inf,
-    sorted_is_best=False,
-)
+@metric("infNDCG", title="Inferred nDCG", reference=_YILMAZ, span=_no_span, sorted_is_best=False)
 def inferred_ndcg(rankings: GradedAnnotatedRankings) -> Scores:
     """infNDCG is MSnDCG as estimated from a pool whose strata were sampled at different rates.
 
     In each stratum, the mean discounted gain of the sampled documents retrieved stands for all documents retrieved. The
     ideal ranking has as many documents of each gain as estimated, and at most 1,000.
     """
-    strata, scores = _Strata(rankings), np.zeros(rankings.shape)
-    levels = rankings.annotations.level
-    # The estimated number of documents at each level or above it is where this level ends in the ideal ranking.
-    ends = np.zeros(rankings.counts.shape)
-    for level in range(rankings.rel, rankings.counts.shape[1]):
-        ends[:, level] = (strata.sum_by_topic(strata.sampled_at(levels >= level)) * strata.scale).sum(axis=1)
-    ranks = np.arange(1, _DEEPEST_IDEAL + 1)
-    weights = np.concatenate(([0.0], np.cumsum(1.0 / np.log2(ranks + 1))))
-    reached = weights[np.minimum(ends, _DEEPEST_IDEAL).astype(np.int64)]
-    worth = np.broadcast_to(rankings.gains.by_class(rankings.counts, rankings.rel), rankings.counts.shape)
-    ideal = (reached[:, 1:] * np.diff(worth, axis=1)).sum(axis=1)
+    pool, scores = _Pool(rankings), np.zeros(rankings.shape)
+    weights = np.concatenate(([0.0], np.cumsum(MICROSOFT.weights(_EXPECTED)[1:])))
+    ideal = np.zeros(rankings.shape[1])
+    for level in range(rankings.rel, rankings.worth.shape[1]):
+        # The estimated number of documents at this level and above it is the rank where the level ends.
+        end = rankings.annotations.sum_by_topic(pool.stands_for * (rankings.annotations.level >= level))
+        more = rankings.worth[:, level] - rankings.worth[:, level - 1]
+        ideal += weights[np.minimum(end, _EXPECTED).astype(np.int64)] * more
     for table in rankings.tables():
-        counts, relevant = strata.counts(table), strata.relevant_of(table)
-        if not counts.shape[2]:
-            continue
-        pooled, sampled, _ = counts[:, :, -1]
-        gained = relevant * (rankings.gain[table.document] / np.log2(table.rank + 1))[..., np.newaxis]
-        mean = last_sum(gained) / np.maximum(sampled, 1.0)
-        scores[table.run, table.topics] = (pooled * mean).sum(axis=-1) / ideal[table.topics]
+        pooled, sampled, _ = pool.counts(table)[:, :, -1]
+        rate = np.take_along_axis(pooled / np.maximum(sampled, 1.0), pool.stratum[table.document], axis=1)
+        gained = table.is_there * rankings.gain[table.document] * MICROSOFT.at(table.rank)
+        scores[table.where] = last_sum(gained * rate) / ideal[table.where[1]]
     return scores
 
 
@@ -258,8 +221,7 @@ def inferred_precision(rankings: AnnotatedRankings, *, cutoff: int) -> Scores:
     It adds up n(u+e)/(v+3e) over the strata, and divides by l. Among the first l documents, n are in the pool, v are
     sampled and u are relevant; e is 0.00001.
     """
-    strata, scores = _Strata(rankings), np.zeros(rankings.shape)
+    pool, scores = _Pool(rankings), np.zeros(rankings.shape)
     for table in rankings.tables(cutoff):
-        if table.rank.shape[1]:
-            scores[table.run, table.topics] = _precisions(strata.counts(table)[:, :, -1]) / cutoff
+        scores[table.where] = _estimate_relevant(pool.counts(table)[:, :, -1]) / cutoff
     return scores

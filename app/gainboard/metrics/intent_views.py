@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.errors import NeedsAnnotations
+from gainboard.errors import BadExpression
 from gainboard.metrics.columns import Rankings
 from gainboard.metrics.gains import FLAT, Discount, GainSetting
 from gainboard.metrics.judgments import Annotations, Intents
@@ -220,23 +220,14 @@ class FoundDocuments:
         return sums.reshape(self.shape)
 
 
-def require_annotations(are_there: bool) -> None:
-    """Raise NeedsAnnotations unless the judgments have what a metric needs beside levels."""
-    if not are_there:
-        raise NeedsAnnotations(
-            "The metric needs memberships of documents in groups, or the strata of a sampled pool, which these "
-            "judgments lack. Upload qrels with them, or choose another metric"
-        )
-
-
 class RankedTable(NamedTuple):
-    """The annotated documents of one run on some topics, by topic [t, k], best first; `is_there` is false behind them.
+    """The annotated documents of one run on some topics, best first, by topic and place: [t, k].
 
-    `rank` int64 is the rank, and `document` int64 the number of the document in `Annotations`.
+    `rank` int64 is the rank, `document` int64 the number in `Annotations`. `is_there` is false behind the last document.
     """
 
-    run: int
-    topics: slice
+    where: tuple[int, NDArray[np.intp]]
+    """The place of the run among the chosen ones, and the topics."""
     rank: NDArray[np.int64]
     document: NDArray[np.int64]
     is_there: NDArray[np.bool_]
@@ -257,55 +248,52 @@ class AnnotatedRankings:
         gains: GainSetting = FLAT,
         score: ScoresByIntent = _no_scores,
     ) -> None:
-        """Choose the runs at the positions `positions`, intp [m]. `score` computes other metrics of the same runs.
+        """Choose the runs at the positions `positions`, intp [m]. Raises BadExpression if levels alone are known.
 
-        Raises NeedsAnnotations if nothing is known but levels.
+        `score` computes other metrics of the same runs.
         """
-        annotations = runs.judgments.annotations
-        require_annotations(annotations is not None)
-        assert annotations is not None
-        self.annotations: Annotations = annotations
+        if runs.judgments.annotations is None:
+            raise BadExpression(
+                "The metric needs memberships of documents in groups, or qrels with the strata of a sampled pool, which "
+                "these judgments lack. Upload qrels that have them, or choose another metric"
+            )
+        self.annotations: Annotations = runs.judgments.annotations
         self.runs, self.positions = runs, positions
         self.rel, self.gains, self.score = rel, gains, score
         self.shape = (len(positions), runs.judgments.topics)
-        self.counts = runs.judgments.level_counts
-        self.is_relevant: NDArray[np.bool_] = annotations.level >= rel
+        counts = runs.judgments.level_counts
+        self.undefined: NDArray[np.bool_] = counts[:, rel:].sum(axis=1) == 0
+        self.is_relevant: NDArray[np.bool_] = self.annotations.level >= rel
 
     @cached_property
-    def undefined(self) -> NDArray[np.bool_]:
-        """True if no document of the topic is relevant, bool [n]."""
-        return np.equal(self.counts[:, self.rel :].sum(axis=1), 0)
+    def worth(self) -> Scores:
+        """The gain of each level, float64 [n, h+1]."""
+        counts = self.runs.judgments.level_counts
+        return np.broadcast_to(self.gains.by_class(counts, self.rel), counts.shape)
 
     @cached_property
     def gain(self) -> Scores:
         """The gain of each annotated document, float64 [documents]; 0 for one that is not relevant."""
-        worth = np.broadcast_to(self.gains.by_class(self.counts, self.rel), self.counts.shape)
-        return np.asarray(worth[self.annotations.topic, np.maximum(self.annotations.level, 0)])
+        topic = np.repeat(np.arange(self.shape[1]), np.diff(self.annotations.starts))
+        return np.asarray(self.worth[topic, np.maximum(self.annotations.level, 0)])
 
     def tables(self, cutoff: int | None = None) -> Iterator[RankedTable]:
         """Yield the annotated documents of each run at ranks up to the cut-off, some topics at a time."""
-        numbers = np.arange(self.shape[1] + 1)
         for place, position in enumerate(self.positions.tolist()):
             rows = self.runs.whole[position][0].annotated
-            if rows is None:  # the run is empty
-                continue
-            for topics in (slice(at, at + _TOPICS_AT_ONCE) for at in range(0, self.shape[1], _TOPICS_AT_ONCE)):
-                starts = rows.starts[topics.start : topics.stop + 1]
-                stretch = slice(starts[0], starts[-1])
-                topic = np.repeat(numbers[: len(starts) - 1], np.diff(starts))
-                at = np.arange(starts[0], starts[-1]) - starts[topic]
-                kept = rows.rank[stretch] <= cutoff if cutoff is not None else np.ones(len(topic), np.bool_)
-                shape = (len(starts) - 1, int(at[kept].max(initial=-1)) + 1)
-                rank, document, is_there = (
-                    np.ones(shape, np.int64),
-                    np.zeros(shape, np.int64),
-                    np.zeros(shape, np.bool_),
-                )
-                where = topic[kept], at[kept]
-                first = self.annotations.starts[topics.start + where[0]]
-                rank[where], is_there[where] = rows.rank[stretch][kept], True
-                document[where] = first + rows.document[stretch][kept]
-                yield RankedTable(place, topics, rank, document, is_there)
+            for at in range(0, self.shape[1] if rows else 0, _TOPICS_AT_ONCE):
+                assert rows is not None
+                topics = np.arange(at, min(at + _TOPICS_AT_ONCE, self.shape[1]))
+                some = rows.only(topics)
+                counts = np.diff(some.starts)
+                is_there = np.arange(max(1, counts.max(initial=0))) < counts[:, np.newaxis]
+                rank, document = np.ones(is_there.shape, np.int64), np.zeros(is_there.shape, np.int64)
+                rank[is_there] = some.rank
+                document[is_there] = some.document + np.repeat(self.annotations.starts[topics], counts)
+                if cutoff is not None:
+                    is_there &= rank <= cutoff
+                width = max(1, int(is_there.sum(axis=1).max(initial=0)))
+                yield RankedTable((place, topics), *(column[:, :width] for column in (rank, document, is_there)))
 
 
 class GradedAnnotatedRankings(AnnotatedRankings):

@@ -8,7 +8,7 @@ every metric can score it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -108,14 +108,11 @@ class Judgments:
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class AttributeSet:
+class AttributeSet(NamedTuple):
     """The groups to which documents belong, such as ranges of an h-index, and how they should share attention.
 
-    - `is_ordinal`: the groups have an order.
-    - `target` float64 [groups]: the share that each group should have. They add up to 1.
-    - `vectors` float64 [documents, groups]: the memberships of each annotated document, which add up to 1; NaN for a
-      document without memberships.
+    `target` float64 [groups] is the share that each group should have. `vectors` float64 [documents, groups] are the
+    memberships of annotated documents, NaN where there are none. Both add up to 1. An ordinal set's groups have an order.
     """
 
     name: str
@@ -124,34 +121,30 @@ class AttributeSet:
     vectors: Scores
 
 
-@dataclass(frozen=True, eq=False)
-class Annotations:
+class Annotations(NamedTuple):
     """What is known of documents of n topics, judged or not, beside their levels.
 
     - `starts` int64 [n+1]: topic t has the documents from starts[t] to starts[t+1], without the last.
     - `level` int8 [documents]: the level, or UNJUDGED.
-    - `stratum` int64 [documents]: the stratum of the pool from which judged documents were sampled; -1 for a document
-      that is not in the pool. None if the pool was not sampled.
-    - `sets`: the attribute sets.
+    - `stratum` int64 [documents]: the stratum of the sampled pool; -1 for a document that is in none.
     """
 
     starts: Integers
     level: NDArray[np.int8]
-    stratum: Integers | None
+    stratum: Integers
     sets: tuple[AttributeSet, ...] = ()
 
     def only(self, topics: NDArray[np.intp]) -> Annotations:
-        """Return those of the documents of these topics alone, in their order."""
+        """Return the documents of these topics alone, in their order."""
         counts = self.starts[topics + 1] - self.starts[topics]
         rows = join_stretches(self.starts[topics], counts)
-        sets = tuple(replace(attributes, vectors=attributes.vectors[rows]) for attributes in self.sets)
-        stratum = None if self.stratum is None else self.stratum[rows]
-        return Annotations(_starts(counts), self.level[rows], stratum, sets)
+        sets = tuple(attributes._replace(vectors=attributes.vectors[rows]) for attributes in self.sets)
+        return Annotations(_starts(counts), self.level[rows], self.stratum[rows], sets)
 
-    @cached_property
-    def topic(self) -> Integers:
-        """The topic of each document, int64 [documents]."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+    def sum_by_topic(self, by_document: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums over the documents of each topic, [n, ...], from numbers [documents, ...]."""
+        running = np.concatenate([np.zeros((1, *by_document.shape[1:])), np.cumsum(by_document, axis=0)])
+        return np.asarray(running[self.starts[1:]] - running[self.starts[:-1]])
 
 
 @dataclass(frozen=True, eq=False)

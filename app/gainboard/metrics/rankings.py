@@ -46,11 +46,9 @@ class RetrievalScores:
 
 
 class AnnotatedRows(NamedTuple):
-    """The annotated documents that a run retrieves, by topic, then rank.
+    """The annotated documents that a run retrieves, by topic, then rank: int64 each, as in `JudgedRun`.
 
-    - `starts` int64 [n+1]: topic t has the rows from starts[t] to starts[t+1], without the last.
-    - `rank` int64 [rows]: the rank from 1.
-    - `document` int64 [rows]: the number of the document within its topic, as in `Annotations`.
+    `document` is the number of the document within its topic, as in `Annotations`.
     """
 
     starts: NDArray[np.int64]

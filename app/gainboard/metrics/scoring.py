@@ -35,7 +35,7 @@ def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence
     not depend on the other runs and metrics in the call, nor on compilation.
 
     Raises ValueError if a metric needs retrieval scores that were not loaded, or judgments by intent, and
-    NeedsAnnotations if it needs annotations of documents.
+    BadExpression for annotations of documents that the judgments lack.
     """
     if any(metric.needs_intents or not metric.has_formula for metric in metrics):
         return _score_without_formulas(metrics, runs, chosen)

@@ -123,13 +123,7 @@ LAYOUTS = {
     ),
     "topic-document": Layout("topic, document id", (2,), 1, None, LevelNotation.read_numeric, _no_level),
     "trec-stratum": Layout(
-        "topic, iteration, document id, stratum, level",
-        (5,),
-        2,
-        4,
-        LevelNotation.read_numeric,
-        _stratum_fourth,
-        stratum=3,
+        "topic, iteration, document id, stratum, level", (5,), 2, 4, LevelNotation.read_numeric, _stratum_fourth, 3
     ),
 }
 
@@ -189,8 +183,8 @@ class Evidence:
         """Yield rows without their ids, and the number of lines like each. Most lines of a file are alike then."""
         width, lines = len(columns), len(columns[0])
         if width == 5:
-            for pair, count in Counter(zip(*columns[3:], strict=True)).items():
-                yield [b"", b"", b"", *pair], count
+            pairs = Counter(zip(*columns[3:], strict=True)).items()
+            yield from (([b"", b"", b"", *pair], count) for pair, count in pairs)
             return
         if width not in (3, 4):
             yield [b""] * width, lines

@@ -1,9 +1,9 @@
-"""Reading attribute sets behind the judgments of a qrels file: targets, and memberships of documents in groups.
+"""Attribute sets behind the judgments of a qrels file: how documents belong to groups, and the target of each set.
 
     51 0 doc-17 1
     @attributes gender nominal 0.5 0.5
     51 doc-17 1 0
-    51 doc-18 0.5 0.5
+    51 doc-18 0.25 0.75
 
 A line that begins with `@attributes` opens a set: its name, `ordinal` or `nominal`, and its target. The lines behind it
 are its memberships: topic, document id, and a number for each group. A document need not be judged.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,19 +22,18 @@ from gainboard.trec.lines import Text
 from gainboard.trec.numbers import decimal
 
 MARK: Final = b"@attributes"
-_OPENING: Final = b"\n" + MARK
-_NAME: Final = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_NAME: Final = re.compile(rb"(?!all$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _KINDS: Final = {b"nominal": False, b"ordinal": True}
 _MOST_GROUPS: Final = 100
-_MOST_SETS: Final = 50
+"""The most groups of all sets of a file together, because each document has a number for each of them in memory."""
 _ROUNDING: Final = 0.001
 """The largest difference of a sum from 1, because files round: three groups of 0.333 are 0.999."""
 Vector = tuple[float, ...]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Memberships:
-    """An attribute set: the groups of documents by topic and id, and the share that each group should have."""
+    """An attribute set: the share that each group should have, and the vectors of documents by topic and id."""
 
     name: str
     is_ordinal: bool
@@ -42,105 +41,68 @@ class Memberships:
     vectors: dict[str, dict[bytes, Vector]] = field(default_factory=dict)
 
 
-class JudgmentsThenSets:
-    """A file that is read once, in two parts: `judgments`, to their end, and then `sets`."""
-
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        self._chunks = iter(chunks)
-        self._opening = b""
-        self.lines = 0
-        """The number of lines of the judgments that were read."""
-
-    def judgments(self) -> Iterator[bytes]:
-        """Yield the part before the first set."""
-        # A line feed stands before the first line, and the last bytes are held back: a mark may go on behind them.
-        held, shown = b"\n", 1
-        for chunk in self._chunks:
-            held += chunk
-            at = held.find(_OPENING)
-            end = at + 1 if at >= 0 else len(held) - len(_OPENING)
-            if end > shown:
-                self.lines += held.count(b"\n", shown, end)
-                yield held[shown:end]
-                held, shown = held[end:], 0
-            if at >= 0:
-                self._opening = held
-                return
-        yield held[shown:]
-
-    def sets(self) -> Iterator[bytes]:
-        """Yield the rest. It is empty without sets."""
-        yield self._opening
-        yield from self._chunks
+def split_judgments(content: bytes) -> tuple[bytes, bytes]:
+    """Return the judgments of a file, and the attribute sets behind them."""
+    end = (b"\n" + content).find(b"\n" + MARK)
+    return (content, b"") if end < 0 else (content[:end], content[end:])
 
 
-def read_memberships(parts: JudgmentsThenSets, limits: FileLimits, faults: Faults) -> list[Memberships]:
-    """Return the attribute sets of a file whose judgments were read before. Note its faults.
-
-    Raises FaultyFile for too many faults, and TooLarge.
-    """
-    text = Text(parts.sets(), limits, range(parts.lines + 1, sys.maxsize), faults)
+def read_memberships(content: bytes, limits: FileLimits, faults: Faults, lines_before: int) -> list[Memberships]:
+    """Return the attribute sets, and note their faults by line. Raises FaultyFile for too many, and TooLarge."""
+    text = Text([content], limits, range(lines_before + 1, sys.maxsize), faults)
     sets: list[Memberships] = []
-    names: dict[str, int] = {}
-    firsts: dict[tuple[bytes, bytes], int] = {}
+    groups = 0
+    first: dict[tuple[bytes, bytes], int] = {}
     for number, row in (line for block in text.blocks() for line in text.rows(block)):
-        if row[0] == MARK:
-            sets.append(_open_set(number, row, faults))
-            firsts.clear()
-            if (first := names.setdefault(sets[-1].name, number)) != number:
-                problem = f"the attribute set {sets[-1].name!r} is opened again. Give each set a name of its own"
-                faults.add("repeated-attributes", problem, first, number)
-            if len(sets) > _MOST_SETS:
-                faults.add("too-many-attributes", f"a file has at most {_MOST_SETS} attribute sets", number)
-        elif sets[-1].target:  # the groups of a set that is at fault are not known
-            _add_membership(number, row, sets[-1], firsts, faults)
+        if row[0] != MARK:
+            _add_membership(sets[-1], number, row, first, faults)
+            continue
+        _, name, kind, *tokens = row if len(row) > 2 else (*row, b"", b"")
+        target, problem = _read_vector(tokens)
+        groups += len(tokens)
+        if not _NAME.fullmatch(name) or kind not in _KINDS:
+            problem = f"{quoted(name)}: a set has a name of letters, digits and `._-`, then `nominal` or `ordinal`"
+        elif not problem and (len(target) < 2 or groups > _MOST_GROUPS):
+            problem = f"has {len(target)} groups. A set has 2 or more, and all sets have at most {_MOST_GROUPS}"
+        elif not problem and name.decode() in (each.name for each in sets):
+            problem = f"{quoted(name)} is opened again. Give each set a name of its own"
+        if problem:
+            example = "@attributes gender nominal 0.5 0.5"
+            faults.add("bad-attributes", f"the attribute set or its target: {problem}, as in `{example}`", number)
+        sets.append(Memberships(name.decode(), _KINDS.get(kind, False), () if problem else target))
+        first.clear()
     return sets
 
 
-def _open_set(number: int, row: Sequence[bytes], faults: Faults) -> Memberships:
-    _, name, kind, *target = (*row, b"", b"") if len(row) < 3 else row
-    example = "write it as in `@attributes gender nominal 0.5 0.5`"
-    if not _NAME.fullmatch(name) or name == b"all" or kind not in _KINDS:
-        problem = "a set has a name of letters, digits and `._-`, other than all; then `nominal` or `ordinal`; then"
-        faults.add("bad-attributes", f"{problem} its target: {example}", number)
-        return Memberships(name.decode(), False, ())
-    if not 2 <= len(target) <= _MOST_GROUPS:
-        problem = f"the target of {quoted(name)} has {len(target)} numbers. A set has 2 to {_MOST_GROUPS} groups"
-        faults.add("bad-target", f"{problem}: {example}", number)
-        return Memberships(name.decode(), False, ())
-    shares, problem = _read_vector(target)
-    if problem:
-        faults.add("bad-target", f"the shares of the target of {quoted(name)} {problem}", number)
-    return Memberships(name.decode(), _KINDS[kind], shares)
-
-
 def _add_membership(
-    number: int, row: Sequence[bytes], into: Memberships, firsts: dict[tuple[bytes, bytes], int], faults: Faults
+    into: Memberships, number: int, row: Sequence[bytes], first: dict[tuple[bytes, bytes], int], faults: Faults
 ) -> None:
-    groups = len(into.target)
+    if not (groups := len(into.target)):
+        return  # the set is at fault, so its groups are not known
     if len(row) != groups + 2:
-        problem = f"the line has {len(row)} column{'s' * (len(row) > 1)}, but {into.name!r} has {groups} groups"
+        problem = f"the line has {len(row)} columns, but {into.name!r} has {groups} groups"
         faults.add("bad-columns", f"{problem}: topic, document id and {groups} numbers", number)
         return
     topic, document = row[:2]
     vector, problem = _read_vector(row[2:])
     if problem:
-        named = f"the memberships of {quoted(document)} in the groups of {into.name!r}"
-        faults.add("bad-membership", f"{named} {problem}", number, topic=topic)
-    elif (first := firsts.setdefault((topic, document), number)) != number:
-        problem = f"document {quoted(document)} has memberships in {into.name!r} twice, first on line {first}. Keep one"
-        faults.add("repeated-membership", problem, first, number, topic=topic)
+        problem = f"the memberships of document {quoted(document)}: {problem}"
+        faults.add("bad-membership", problem, number, topic=topic)
+    elif (before := first.setdefault((topic, document), number)) != number:
+        problem = (
+            f"document {quoted(document)} has memberships in {into.name!r} on line {before}. Keep one of the lines"
+        )
+        faults.add("repeated-membership", problem, before, number, topic=topic)
     else:
         into.vectors.setdefault(topic.decode(), {})[document] = vector
 
 
 def _read_vector(tokens: Sequence[bytes]) -> tuple[Vector, str]:
-    """Return the numbers of a vector that adds up to 1, and what is wrong with it, or an empty text."""
+    """Return numbers that add up to 1, and what is wrong with them, or an empty text."""
     values = [decimal(token) for token in tokens]
     vector = tuple(value for value in values if value is not None and 0 <= value <= 1)
-    if len(vector) < len(values):
-        at = next(at for at, value in enumerate(values) if value is None or not 0 <= value <= 1)
-        return (), f"have {quoted(tokens[at])}, which is not a number from 0 to 1"
-    if abs((total := sum(vector)) - 1) > _ROUNDING + 1e-9:
-        return (), f"add up to {total:g}, and not to 1"
-    return vector, ""
+    for token, value in zip(tokens, values, strict=True):
+        if value is None or not 0 <= value <= 1:
+            return vector, f"{quoted(token)} is not a number from 0 to 1"
+    wrong = abs((total := sum(vector)) - 1) > _ROUNDING + 1e-9
+    return vector, f"the numbers add up to {total:g}, and not to 1" if wrong else ""

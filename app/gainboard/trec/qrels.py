@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from gainboard.trec.findings import (
 from gainboard.trec.judgments import LEVEL_ZERO, PackedJudgments, PackedTopic, level_byte
 from gainboard.trec.layouts import LAYOUTS, LOWEST_LEVEL, Evidence, LevelNotation
 from gainboard.trec.lines import LineTable, Text
-from gainboard.trec.memberships import JudgmentsThenSets, Memberships, read_memberships
+from gainboard.trec.memberships import Memberships, read_memberships, split_judgments
 from gainboard.trec.topics import topic_lengths
 
 _AMBIGUOUS = (
@@ -55,14 +54,12 @@ class QrelsFile:
 
     @property
     def annotated(self) -> dict[str, list[bytes]] | None:
-        """The judged documents of each judged topic, and others of which more is known; None if of none."""
+        """The documents of each judged topic that are judged, or otherwise known, in byte order; None if not."""
         if not (self.strata or self.sets):
             return None
-        more = (*(each.vectors for each in self.sets), self.strata)
-        return {
-            topic: sorted(set(judged).union(*(documents.get(topic, ()) for documents in more)))
-            for topic, judged in self.judgments.items()
-        }
+        more = (self.judgments, self.strata, *(each.vectors for each in self.sets))
+        topics = sorted(self.judgments, key=str.encode)
+        return {topic: sorted(set().union(*(known.get(topic, ()) for known in more))) for topic in topics}
 
 
 def read_qrels(
@@ -86,34 +83,23 @@ def read_qrels(
         available = ", ".join(LAYOUTS)
         message = f"columns={columns[:60]!r} is not a layout of qrels without intents. Available: {available}"
         raise InvalidRequest.at("query.columns", "unknown-columns", message)
-    parts, refused = JudgmentsThenSets(chunks), None
+    content, behind = split_judgments(b"".join(chunks))
+    scale, faults, file = LevelNotation.of(levels), Faults(limits.faults), None
     try:
-        file = _read_judgments(parts.judgments(), LevelNotation.of(levels), columns, limits)
+        file, layout = (None, columns) if columns else _read_and_decide(Text([content], limits), scale)
+        file = file or _read(Text([content], limits), scale, layout)
     except FaultyFile as error:
-        if error.is_minimum:
-            raise
         # There may be faults behind the judgments, too, and all of them are reported at once.
-        refused = error
-    sets = read_memberships(parts, limits, faults := Faults(limits.faults))
-    if refused or faults:
-        before = refused.faults if refused else ()
-        raise FaultyFile([*before, *faults.first()], faults.total + (refused.total if refused else 0))
-    without = sum(topic not in file.judgments for each in sets for topic in each.vectors)
-    if without:
-        message = "Topics with memberships but without judgments. Their memberships are ignored"
-        file.warnings.append(FileWarning("ignored-memberships", message, without))
+        if error.is_minimum or not behind:
+            raise
+        faults.keep(error)
+    sets = read_memberships(behind, limits, faults, content.count(b"\n"))
+    if faults or file is None:
+        raise faults.error()
+    if without := {topic for each in sets for topic in each.vectors if topic not in file.judgments}:
+        message = "Topics with memberships but without judgments. They do not count"
+        file.warnings.append(FileWarning("ignored-memberships", message, len(without)))
     return replace(file, sets=sets)
-
-
-def _read_judgments(
-    chunks: Iterable[bytes], scale: LevelNotation, columns: str | None, limits: FileLimits
-) -> QrelsFile:
-    if columns is not None:
-        return _read(Text(chunks, limits), scale, columns)
-    taken: list[bytes] = []
-    rest = iter(chunks)
-    file, layout = _read_and_decide(Text(_note_chunks(rest, taken), limits), scale)
-    return file or _read(Text(chain(taken, rest), limits), scale, layout)
 
 
 def _read(text: Text, scale: LevelNotation, layout: str) -> QrelsFile:
@@ -154,13 +140,6 @@ def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None
 def _read_tables(text: Text) -> Iterator[LineTable]:
     for block in text.blocks():
         yield from text.tables(block)
-
-
-def _note_chunks(chunks: Iterable[bytes], taken: list[bytes]) -> Iterator[bytes]:
-    """Yield the chunks, and append each chunk to `taken`, so that the file can be read again."""
-    for chunk in chunks:
-        taken.append(chunk)
-        yield chunk
 
 
 @dataclass(slots=True)
@@ -332,8 +311,12 @@ class _Judging:
         levels = np.frombuffer(bytes(judged.levels), np.uint8)
         numbers = np.frombuffer(bytes(judged.numbers), np.int64)
         seconds = np.frombuffer(bytes(judged.seconds), np.uint8)
-        strata = np.frombuffer(bytes(judged.strata), np.uint8)
-        for at in (strata != strata[first]).nonzero()[0].tolist() if len(strata) else ():
+        strata = np.frombuffer(bytes(judged.strata) or bytes(len(levels)), np.uint8)
+
+        def described(at: int) -> str:
+            return f"level {int(levels[at]) - LEVEL_ZERO}" + (f" in stratum {strata[at]}" if judged.strata else "")
+
+        for at in ((levels != levels[first]) | (strata != strata[first])).nonzero()[0].tolist():
             line, first_line = int(numbers[at]), int(numbers[first[at]])
             problem = (
                 f"document {quoted(documents[at])} is in stratum {strata[at]} here, but in {strata[first[at]]} on "
@@ -345,8 +328,8 @@ class _Judging:
             is_one_intent = seconds[at] == seconds[first[at]]
             advice = ". Keep one of the two lines" if is_one_intent else SECOND_COLUMN_DIFFERS
             problem = (
-                f"document {quoted(documents[at])} has level {int(levels[at]) - LEVEL_ZERO} here, "
-                f"but level {int(levels[first[at]]) - LEVEL_ZERO} on line {first_line}"
+                f"document {quoted(documents[at])} has {described(at)} here, "
+                f"but {described(first[at])} on line {first_line}"
                 f"{self._cause_by_document(documents[at]) or advice}"
             )
             faults.add("conflicting-judgment", problem, first_line, line, topic=topic)

@@ -5,8 +5,8 @@ No metric ever sees a document id.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import repeat
 from typing import Any, Final, NamedTuple
@@ -65,9 +65,9 @@ class JudgedTopics:
         file: PackedJudgments,
         highest_level: int,
         intents: Mapping[str, TopicIntents] | None = None,
-        annotate: Callable[[list[str]], Annotations | None] = lambda topics: None,
+        annotations: Annotations | None = None,
     ) -> JudgedTopics:
-        """Count the judgments of a qrels file, which may be by intent. `annotate` returns what else is known."""
+        """Count the judgments of a qrels file, which may be by intent."""
         topics = sorted(file, key=str.encode)
         counts = np.zeros((len(topics), highest_level + 1), np.int64)
         negative = np.zeros(len(topics), np.int64)
@@ -76,7 +76,7 @@ class JudgedTopics:
             counts[row] = np.bincount(judged[judged >= 0], minlength=highest_level + 1)
             negative[row] = np.count_nonzero(judged < 0)
         if intents is None:
-            return cls(topics, Judgments(counts, negative, None, annotate(topics)))
+            return cls(topics, Judgments(counts, negative, None, annotations))
         by_topic = [intents[topic] for topic in topics]
         documents = np.array([len(file.packed[topic].levels) for topic in topics], np.int64)
         sizes = np.array([len(topic.probability) for topic in by_topic], np.int64)
@@ -101,12 +101,9 @@ class JudgedTopics:
         }
         if (intents := self.judgments.intents) is not None:
             counts |= {f"intents/{column.name}": getattr(intents, column.name) for column in fields(Intents)}
-        if (annotations := self.judgments.annotations) is not None:
-            known = {name: getattr(annotations, name) for name in _COLUMNS}
-            counts |= {f"annotations/{name}": column for name, column in known.items() if column is not None}
-            for each in annotations.sets:
-                kind = _KINDS[each.is_ordinal]
-                counts |= {f"{kind}/{each.name}/target": each.target, f"{kind}/{each.name}/vectors": each.vectors}
+        if (known := self.judgments.annotations) is not None:
+            counts |= {f"annotations/{name}": getattr(known, name) for name in _COLUMNS}
+            counts |= {f"sets/{kind:d}/{name}": np.vstack((target, rows)) for name, kind, target, rows in known.sets}
         return pack(counts)
 
     @classmethod
@@ -119,38 +116,31 @@ class JudgedTopics:
         intents = Intents(**of_intents) if of_intents["starts"] is not None else None  # type: ignore[arg-type]
         annotations = None
         if "annotations/starts" in arrays:
-            named = (key.split("/") for key in arrays if key.endswith("/target"))
-            sets = (
-                AttributeSet(name, kind == _KINDS[True], *(arrays[f"{kind}/{name}/{column}"] for column in _OF_SET))
-                for kind, name, _ in named
-            )
-            annotations = Annotations(*(arrays.get(f"annotations/{name}") for name in _COLUMNS), tuple(sets))  # type: ignore[arg-type]
+            sets = ((key.split("/", 2), array) for key, array in arrays.items() if key.startswith("sets/"))
+            named = [AttributeSet(name, kind == "1", array[0], array[1:]) for (_, kind, name), array in sets]
+            annotations = Annotations(*(arrays[f"annotations/{name}"] for name in _COLUMNS), tuple(named))
         return cls(topics, Judgments(counts, arrays["negative_counts"], intents, annotations))
 
 
 _COLUMNS: Final = ("starts", "level", "stratum")
-_OF_SET: Final = ("target", "vectors")
-_KINDS: Final = ("nominal", "ordinal")
 
 
-def annotations_of(file: QrelsFile, annotated: Mapping[str, Sequence[bytes]], topics: Sequence[str]) -> Annotations:
-    """Return what a file says of the annotated documents of these topics, in their order."""
+def annotations_of(file: QrelsFile, annotated: Mapping[str, Sequence[bytes]]) -> Annotations:
+    """Return what a file says of the annotated documents of each topic."""
     level, stratum = list[int](), list[int]()
-    for topic in topics:
+    for topic, documents in annotated.items():
         judged, strata = file.judgments[topic], file.strata.get(topic, {})
-        level += [judged.get(document, UNJUDGED) for document in annotated[topic]]
-        stratum += [strata.get(document, -1) for document in annotated[topic]]
+        level += [judged.get(document, UNJUDGED) for document in documents]
+        stratum += [strata.get(document, -1) for document in documents]
     sets = []
     for each in file.sets:
-        unknown = (np.nan,) * len(each.target)
-        of_topics = ((each.vectors.get(topic, {}), annotated[topic]) for topic in topics)
-        rows = [vectors.get(document, unknown) for vectors, documents in of_topics for document in documents]
+        nothing = (np.nan,) * len(each.target)
+        of_topics = ((each.vectors.get(topic, {}), documents) for topic, documents in annotated.items())
+        rows = [vectors.get(document, nothing) for vectors, documents in of_topics for document in documents]
         vectors = np.array(rows, np.float64).reshape(-1, len(each.target))
         sets.append(AttributeSet(each.name, each.is_ordinal, np.array(each.target), vectors))
-    starts = np.cumsum([0, *(len(annotated[topic]) for topic in topics)])
-    return Annotations(
-        starts, np.array(level, np.int8), np.array(stratum, np.int64) if file.strata else None, tuple(sets)
-    )
+    starts = np.cumsum([0, *map(len, annotated.values())])
+    return Annotations(starts, np.array(level, np.int8), np.array(stratum, np.int64), tuple(sets))
 
 
 @dataclass(frozen=True)
@@ -166,11 +156,8 @@ class QrelsIndex:
     def of(cls, file: QrelsFile, highest_level: int) -> QrelsIndex:
         """Prepare the judgments of a qrels file."""
         intents, annotated = file.intents if isinstance(file, IntentQrels) else None, file.annotated
-
-        def annotate(topics: list[str]) -> Annotations | None:
-            return None if annotated is None else annotations_of(file, annotated, topics)
-
-        return cls(file.judgments, JudgedTopics.of(file.judgments, highest_level, intents, annotate), annotated)
+        annotations = None if annotated is None else annotations_of(file, annotated)
+        return cls(file.judgments, JudgedTopics.of(file.judgments, highest_level, intents, annotations), annotated)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is made from these three is large, and another process can make it again.
@@ -197,11 +184,11 @@ class QrelsIndex:
         }
 
     @cached_property
-    def annotated_numbers(self) -> Mapping[str, Mapping[bytes, int]] | None:
-        """The number of each annotated document by topic and id; None without annotations."""
-        if self.annotated is None:
-            return None
-        return {topic: dict(zip(ids, range(len(ids)), strict=True)) for topic, ids in self.annotated.items()}
+    def annotated_numbers(self) -> Mapping[str, Mapping[bytes, int]]:
+        """The number of each annotated document by topic and id."""
+        return {
+            topic: {document: at for at, document in enumerate(ids)} for topic, ids in (self.annotated or {}).items()
+        }
 
     @cached_property
     def rows(self) -> Mapping[str, int]:
@@ -251,6 +238,7 @@ class JudgedFile(NamedTuple):
 def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
     """Join a run's rankings, each best first, with the judgments."""
     rows = {topic: _TopicRow.empty() for topic in index.topics.topics}
+    annotated: dict[str, list[tuple[int, int]]] = {topic: [] for topic in index.annotated_numbers}
     unknown = 0
     for ranking in rankings:
         levels = index.levels.get(ranking.topic)
@@ -259,9 +247,15 @@ def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
         # None is left if the only one was named like the topic.
         elif ranking.documents:
             numbers = index.numbers[ranking.topic] if index.numbers is not None else None
-            annotated = index.annotated_numbers[ranking.topic] if index.annotated_numbers else {}
-            rows[ranking.topic] = _judge_topic(ranking, levels, numbers, annotated)
-    run = _assemble(list(rows.values()), index.numbers is not None, index.annotated is not None)
+            rows[ranking.topic] = _judge_topic(ranking, levels, numbers)
+            if (known := index.annotated_numbers.get(ranking.topic)) is not None:
+                places = ((rank, known.get(document, -1)) for rank, document in enumerate(ranking.documents, start=1))
+                annotated[ranking.topic] = [pair for pair in places if pair[1] >= 0]
+    run = _assemble(list(rows.values()), index.numbers is not None)
+    if annotated:
+        starts = np.cumsum([0, *map(len, annotated.values())])
+        pairs = np.array([pair for found in annotated.values() for pair in found], np.int64).reshape(-1, 2)
+        run = replace(run, annotated=AnnotatedRows(starts, *np.ascontiguousarray(pairs.T)))
     return JudgedFile(run, sum(row.unjudged for row in rows.values()), unknown)
 
 
@@ -311,8 +305,6 @@ class _TopicRow(NamedTuple):
     unjudged_scaled: float = 0.0
     unjudged_absolute: float = 0.0
     document: NDArray[np.uint32] = np.zeros(0, np.uint32)
-    annotated: NDArray[np.int64] = np.zeros((2, 0), np.int64)
-    """The ranks of annotated documents, and their numbers."""
 
     @classmethod
     def empty(cls) -> _TopicRow:
@@ -327,12 +319,7 @@ _FEW = 4
 """So many judged documents for each one retrieved are few."""
 
 
-def _judge_topic(
-    ranking: Ranking,
-    levels: Mapping[bytes, int],
-    numbers: Mapping[bytes, int] | None,
-    annotated: Mapping[bytes, int],
-) -> _TopicRow:
+def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int], numbers: Mapping[bytes, int] | None) -> _TopicRow:
     count, scores = len(ranking.documents), ranking.scores
     if len(levels) < _FEW * count:
         # Reading all ids in their order brings them into the processor's cache. To wait for one after another in the
@@ -340,8 +327,6 @@ def _judge_topic(
         list(levels)
     level = np.fromiter(map(levels.get, ranking.documents, repeat(UNJUDGED)), np.int8, count)
     document = [numbers[retrieved] for retrieved in ranking.documents if retrieved in numbers] if numbers else []
-    known = ((rank, annotated.get(retrieved, -1)) for rank, retrieved in enumerate(ranking.documents, start=1))
-    found = np.array([pair for pair in known if pair[1] >= 0] if annotated else [], np.int64)
     judged = level != UNJUDGED
     lowest, highest = float(scores.min()), float(scores.max())
     rest = scores[~judged]
@@ -355,7 +340,6 @@ def _judge_topic(
         unjudged_scaled=_sum_in_order(min_max(rest, lowest, highest)),
         unjudged_absolute=_sum_in_order(np.abs(rest)),
         document=np.array(document, np.uint32),
-        annotated=found.reshape(-1, 2).T,
     )
 
 
@@ -366,7 +350,7 @@ def _sum_in_order(values: Floats) -> float:
         return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
-def _assemble(rows: list[_TopicRow], by_intent: bool = False, is_annotated: bool = False) -> JudgedRun:
+def _assemble(rows: list[_TopicRow], by_intent: bool = False) -> JudgedRun:
     retrieved = np.array([row.retrieved for row in rows], np.int64)
     scores = RetrievalScores(
         judged=np.concatenate([row.scores for row in rows]),
@@ -382,13 +366,7 @@ def _assemble(rows: list[_TopicRow], by_intent: bool = False, is_annotated: bool
         retrieved=retrieved,
         retrieval_scores=scores,
         document=np.concatenate([row.document for row in rows]) if by_intent else None,
-        annotated=_annotated_rows([row.annotated for row in rows]) if is_annotated else None,
     )
-
-
-def _annotated_rows(by_topic: Sequence[NDArray[np.int64]]) -> AnnotatedRows:
-    starts = np.cumsum([0, *(found.shape[1] for found in by_topic)])
-    return AnnotatedRows(starts, *np.concatenate(by_topic, axis=1))
 
 
 def narrow(ranks: NDArray[Any]) -> NDArray[np.uint16] | NDArray[np.uint32]:
@@ -401,6 +379,6 @@ def unpack_run(rankings: bytes, retrieval_scores: bytes | None = None) -> Judged
     if retrieval_scores is None:
         return JudgedRun(**unpack(rankings))
     arrays = unpack(retrieval_scores)
-    of_annotated = [arrays.pop(f"annotated/{name}", None) for name in AnnotatedRows._fields]
-    annotated = AnnotatedRows(*of_annotated) if of_annotated[0] is not None else None  # type: ignore[arg-type]
+    rows = [arrays.pop(f"annotated/{name}") for name in AnnotatedRows._fields if f"annotated/{name}" in arrays]
+    annotated = AnnotatedRows(*rows) if rows else None
     return JudgedRun(**unpack(rankings), retrieval_scores=RetrievalScores(**arrays), annotated=annotated)
