@@ -264,7 +264,7 @@ def _pools(place: Place, job: str | None) -> dict[str, Any]:
 
 
 @router.get("/c/{collection}/pools/{job}.{form}")
-def read_pool(job: str, form: Literal["txt", "ntcir", "csv", "json"], place: PlaceDep) -> Response:
+def read_pool(job: str, form: Literal["txt", "ntcir", "csv", "json", "strata"], place: PlaceDep) -> Response:
     """Return the file of a pool for assessors: it does not tell who found a document."""
     pool = find_pool(place.workspace, place.principal, place.name, job, "path.job")
     kind: PoolFormat = "trec" if form == "txt" else form
