@@ -67,7 +67,7 @@ class PoolParams(AnyParams):
     budget_for: Literal["topic", "all"] = Field(
         "topic", description="Whether the budget is for each topic or for `all`; of all, topics take turns"
     )
-    strata: Annotated[str, Field(pattern=pools.STRATA_PATTERN)] | None = Field(
+    strata: Annotated[str, Field(max_length=100)] | None = Field(
         None,
         description="Strata from which documents are sampled: the last rank of each, and the share that is judged. "
         "`10:1,100:0.2` judges all down to rank 10, and 20 % of the others down to rank 100. The last rank is the depth",

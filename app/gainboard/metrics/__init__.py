@@ -23,7 +23,7 @@ from gainboard.metrics.gains import GainSetting, linear_ratio, parse_gains, stee
 from gainboard.metrics.judgments import UNJUDGED, Annotations, AttributeSet, Intents, Judgments, Scale
 from gainboard.metrics.names import Preset, every_preset, expand
 from gainboard.metrics.parameters import Parameter
-from gainboard.metrics.rankings import AnnotatedRows, JudgedRun, JudgedRuns, RetrievalScores
+from gainboard.metrics.rankings import JudgedRun, JudgedRuns, RetrievalScores
 from gainboard.metrics.retrieval import min_max
 from gainboard.metrics.scoring import mean_all, mean_of, score_all
 from gainboard.metrics.vocabularies import translate
@@ -36,7 +36,6 @@ __all__ = [
     "RECALL_STEPS",
     "SCORING_VERSION",
     "UNJUDGED",
-    "AnnotatedRows",
     "Annotations",
     "AttributeSet",
     "BoundMetric",

@@ -95,7 +95,7 @@ def _mean(parts: Scores) -> Scores:
 def _fairness(
     rankings: GradedAnnotatedRankings, attributes: AttributeSet, divergence: Divergence, cutoff: Cut
 ) -> Scores:
-    """Return the expected similarities to the target where users of ERR stop, [m, n]; NaN for topics without the set."""
+    """Return the expected similarity to the target where users of ERR stop, [m, n]; NaN without the set."""
     are_members, of_topics = _members(rankings, attributes)
     scores, groups = np.tile(of_topics, (rankings.shape[0], 1)), len(attributes.target)
     for table in rankings.tables(cutoff):

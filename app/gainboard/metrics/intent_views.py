@@ -221,13 +221,12 @@ class FoundDocuments:
 
 
 class RankedTable(NamedTuple):
-    """The annotated documents of one run on some topics, best first, by topic and place: [t, k].
+    """The annotated documents of a run on some topics, best first, by topic and place: int64 ranks and numbers, [t, k].
 
-    `rank` int64 is the rank, `document` int64 the number in `Annotations`. `is_there` is false behind the last document.
+    `where` is the place of the run and of the topics in a table of scores. `is_there` is false behind the last document.
     """
 
     where: tuple[int, NDArray[np.intp]]
-    """The place of the run among the chosen ones, and the topics."""
     rank: NDArray[np.int64]
     document: NDArray[np.int64]
     is_there: NDArray[np.bool_]
@@ -248,28 +247,22 @@ class AnnotatedRankings:
         gains: GainSetting = FLAT,
         score: ScoresByIntent = _no_scores,
     ) -> None:
-        """Choose the runs at the positions `positions`, intp [m]. Raises BadExpression if levels alone are known.
-
-        `score` computes other metrics of the same runs.
-        """
+        """Choose the runs at the positions `positions`, intp [m]. Raises BadExpression if levels alone are known."""
         if runs.judgments.annotations is None:
             raise BadExpression(
-                "The metric needs memberships of documents in groups, or qrels with the strata of a sampled pool, which "
-                "these judgments lack. Upload qrels that have them, or choose another metric"
+                "The metric needs memberships of documents in groups, or the strata of a sampled pool. These judgments "
+                "have neither. Upload qrels that have them, or choose another metric"
             )
         self.annotations: Annotations = runs.judgments.annotations
-        self.runs, self.positions = runs, positions
-        self.rel, self.gains, self.score = rel, gains, score
-        self.shape = (len(positions), runs.judgments.topics)
-        counts = runs.judgments.level_counts
-        self.undefined: NDArray[np.bool_] = counts[:, rel:].sum(axis=1) == 0
+        self.runs, self.positions, self.rel, self.gains, self.score = runs, positions, rel, gains, score
+        self.shape, self._counts = (len(positions), runs.judgments.topics), runs.judgments.level_counts
+        self.undefined: NDArray[np.bool_] = self._counts[:, rel:].sum(axis=1) == 0
         self.is_relevant: NDArray[np.bool_] = self.annotations.level >= rel
 
     @cached_property
     def worth(self) -> Scores:
         """The gain of each level, float64 [n, h+1]."""
-        counts = self.runs.judgments.level_counts
-        return np.broadcast_to(self.gains.by_class(counts, self.rel), counts.shape)
+        return np.broadcast_to(self.gains.by_class(self._counts, self.rel), self._counts.shape)
 
     @cached_property
     def gain(self) -> Scores:
@@ -279,17 +272,16 @@ class AnnotatedRankings:
 
     def tables(self, cutoff: int | None = None) -> Iterator[RankedTable]:
         """Yield the annotated documents of each run at ranks up to the cut-off, some topics at a time."""
-        for place, position in enumerate(self.positions.tolist()):
-            rows = self.runs.whole[position][0].annotated
-            for at in range(0, self.shape[1] if rows else 0, _TOPICS_AT_ONCE):
-                assert rows is not None
+        starts = self.annotations.starts
+        rows = [(place, self.runs.whole[position][0].annotated) for place, position in enumerate(self.positions)]
+        for place, run in ((place, run) for place, run in rows if run is not None):
+            for at in range(0, self.shape[1], _TOPICS_AT_ONCE):
                 topics = np.arange(at, min(at + _TOPICS_AT_ONCE, self.shape[1]))
-                some = rows.only(topics)
-                counts = np.diff(some.starts)
+                some = run.only(topics)
+                counts = some.judged_count
                 is_there = np.arange(max(1, counts.max(initial=0))) < counts[:, np.newaxis]
                 rank, document = np.ones(is_there.shape, np.int64), np.zeros(is_there.shape, np.int64)
-                rank[is_there] = some.rank
-                document[is_there] = some.document + np.repeat(self.annotations.starts[topics], counts)
+                rank[is_there], document[is_there] = some.rank, some.document + np.repeat(starts[topics], counts)
                 if cutoff is not None:
                     is_there &= rank <= cutoff
                 width = max(1, int(is_there.sum(axis=1).max(initial=0)))

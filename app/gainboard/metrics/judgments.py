@@ -112,7 +112,7 @@ class AttributeSet(NamedTuple):
     """The groups to which documents belong, such as ranges of an h-index, and how they should share attention.
 
     `target` float64 [groups] is the share that each group should have. `vectors` float64 [documents, groups] are the
-    memberships of annotated documents, NaN where there are none. Both add up to 1. An ordinal set's groups have an order.
+    memberships of annotated documents, NaN where there are none. Both add up to 1. Groups may have an order (ordinal).
     """
 
     name: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,23 +44,6 @@ class RetrievalScores:
         return RetrievalScores(self.judged[row], *(column[topics] for column in by_topic))
 
 
-class AnnotatedRows(NamedTuple):
-    """The annotated documents that a run retrieves, by topic, then rank: int64 each, as in `JudgedRun`.
-
-    `document` is the number of the document within its topic, as in `Annotations`.
-    """
-
-    starts: NDArray[np.int64]
-    rank: NDArray[np.int64]
-    document: NDArray[np.int64]
-
-    def only(self, topics: NDArray[np.intp]) -> AnnotatedRows:
-        """Return the rows of these topics alone, in their order."""
-        counts = self.starts[topics + 1] - self.starts[topics]
-        row = join_stretches(self.starts[topics], counts)
-        return AnnotatedRows(np.concatenate(([0], np.cumsum(counts))), self.rank[row], self.document[row])
-
-
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
     """A run joined with a qrels version. It has a row for each judged document retrieved, by topic, then rank.
@@ -71,7 +53,7 @@ class JudgedRun:
     - `level` int8 [rows]: the level, which may be negative but is never UNJUDGED.
     - `retrieved` int64 [n]: L, the number of documents retrieved, after truncation. It is 0 if the run lacks the topic.
     - `document` uint32 [rows]: the number of the document within its topic, as in `Intents`, if it is judged by intent.
-    - `annotated`: the annotated documents retrieved, beside the retrieval scores of a version with annotations.
+    - `annotated`: the same run with a row for each annotated document, if there are any and scores were loaded.
     """
 
     starts: NDArray[np.int64]
@@ -80,13 +62,13 @@ class JudgedRun:
     retrieved: NDArray[np.int64]
     retrieval_scores: RetrievalScores | None = None
     document: NDArray[np.uint32] | None = None
-    annotated: AnnotatedRows | None = None
+    annotated: JudgedRun | None = None
 
     @property
     def nbytes(self) -> int:
         arrays = self.starts.nbytes + self.rank.nbytes + self.level.nbytes + self.retrieved.nbytes
         documents = self.document.nbytes if self.document is not None else 0
-        documents += sum(column.nbytes for column in self.annotated or ())
+        documents += self.annotated.nbytes if self.annotated is not None else 0
         return arrays + documents + (self.retrieval_scores.nbytes if self.retrieval_scores is not None else 0)
 
     @property

@@ -76,7 +76,7 @@ class Layout:
     fits: Callable[[LevelNotation, Row], bool]
     """Tells whether a line is evidence for this layout. A line of four columns fits at most one layout."""
     stratum: int | None = None
-    """The column of the stratum of a sampled pool. Documents of a negative level are in the pool, but not sampled."""
+    """The column of the stratum of a sampled pool, whose documents below level 0 were not sampled."""
 
     def is_misshapen(self, row: Row) -> bool:
         """Return whether the row lacks the columns of this layout. Its level is not checked."""
@@ -111,10 +111,6 @@ def _level_fourth(scale: LevelNotation, row: Row) -> bool:
     return len(row) == 4 and integer(row[3]) is not None and not _level_second(scale, row)
 
 
-def _stratum_fourth(scale: LevelNotation, row: Row) -> bool:
-    return len(row) == 5 and integer(row[3]) is not None and integer(row[4]) is not None
-
-
 LAYOUTS = {
     "trec": Layout("topic, iteration, document id, level", (4,), 2, 3, LevelNotation.read_numeric, _level_fourth),
     "topic-document-level": Layout("topic, document id, level", (3,), 1, 2, LevelNotation.read_either, _level_third),
@@ -123,7 +119,9 @@ LAYOUTS = {
     ),
     "topic-document": Layout("topic, document id", (2,), 1, None, LevelNotation.read_numeric, _no_level),
     "trec-stratum": Layout(
-        "topic, iteration, document id, stratum, level", (5,), 2, 4, LevelNotation.read_numeric, _stratum_fourth, 3
+        *("topic, iteration, document id, stratum, level", (5,), 2, 4, LevelNotation.read_numeric),
+        fits=lambda scale, row: len(row) == 5 and integer(row[3]) is not None and integer(row[4]) is not None,
+        stratum=3,
     ),
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from gainboard.client import Gainboard
 from gainboard.errors import BadSetting, GainboardError
 from gainboard.evaluation.judgments.pools import (
     COST_DEPTHS,
-    STRATA_PATTERN,
     PooledTopic,
     PoolForm,
     PoolFormat,
@@ -127,8 +125,10 @@ class PooledRuns:
 
 
 def _read_strata(text: str) -> str:
-    if not re.fullmatch(STRATA_PATTERN, text):
-        refuse(f"{text!r} is not a list of strata, such as 10:1,100:0.2")
+    try:
+        read_strata(text)
+    except ValueError as error:
+        refuse(f"{text!r}: {error}")
     return text
 
 
@@ -249,14 +249,8 @@ def _pool_files(pooled: PooledRuns, judging: JudgingOrder, depths: Sequence[int]
     if not runs:
         raise BadSetting("No run is to be pooled: all are marked as not pooled. Name runs with --run.")
     if judging.strata and (judging.budget or pooled.without or pooled.depth):
-        raise BadSetting(
-            "--strata says how deep the pool is and what is sampled. Leave out the options beside it: "
-            "--depth, --budget, --without."
-        )
-    try:
-        strata = read_strata(judging.strata)
-    except ValueError as error:
-        raise BadSetting(f"--strata {judging.strata}: {error}.") from error
+        raise BadSetting("--strata says what is judged. Leave out --depth, --budget and --without.")
+    strata = read_strata(judging.strata)
     depth = strata[-1][0] if strata else pooled.depth or DEPTH
     form = PoolForm(depth, judging.order or "ntcir", judging.budget, judging.in_all, judging.seed or 0, depths, strata)
     order = RunOrder(pooled.order_by or "score", pooled.ignore_identical_ids)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
@@ -19,8 +20,7 @@ from gainboard.statistics.judging import PoolOrder, TeamRanks, count_documents, 
 
 Numbers = NDArray[np.int64]
 PoolFormat = Literal["trec", "ntcir", "csv", "json", "strata"]
-STRATA_PATTERN: Final = r"^[1-9][0-9]{0,6}:(1|0?\.[0-9]{1,6})(,[1-9][0-9]{0,6}:(1|0?\.[0-9]{1,6})){0,9}$"
-"""Strata as a text, such as `10:1,100:0.2`: all documents down to rank 10, and 20 % of the others down to rank 100."""
+_STRATUM: Final = re.compile(r"([1-9][0-9]{0,5}):(1|0?\.(?!0+$)[0-9]{1,6})")
 COST_DEPTHS: Final = (10, 20, 50, 100)
 """The depths at which a pool is counted by default, so that a depth or a budget can be chosen."""
 
@@ -119,11 +119,12 @@ class _FoundInTopic:
 
 
 def read_strata(text: str | None) -> Sequence[tuple[int, float]]:
-    """Return the strata of a text that fits `STRATA_PATTERN`. Raise ValueError unless each is deeper than the last."""
-    pairs = (part.split(":") for part in text.split(",")) if text else ()
-    strata = [(int(depth), float(share)) for depth, share in pairs]
-    if any(after[0] <= before[0] for before, after in pairwise(strata)) or not all(share for _, share in strata):
-        raise ValueError("each stratum is deeper than the one before and has a share above 0, such as 10:1,100:0.2")
+    """Return the strata of a text such as `10:1,100:0.2`. Raise ValueError unless each is deeper than the last."""
+    found = [_STRATUM.fullmatch(part) for part in text.split(",")] if text else []
+    strata = [(int(match[1]), float(match[2])) for match in found if match]
+    if len(strata) < len(found) or any(after[0] <= before[0] for before, after in pairwise(strata)):
+        message = "strata are the last rank of each and the share that is judged, from 0.000001 to 1, such as"
+        raise ValueError(f"{message} 10:1,100:0.2. Each is deeper than the one before")
     return strata
 
 

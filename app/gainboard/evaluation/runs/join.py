@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from gainboard.metrics import (
     UNJUDGED,
-    AnnotatedRows,
     Annotations,
     AttributeSet,
     Intents,
@@ -207,6 +206,9 @@ class QrelsIndex:
         return judged_documents([self.judgments.packed[topic] for topic in self.topics.topics])
 
 
+_OF_ROWS: Final = ("starts", "rank", "level", "retrieved", "document")
+
+
 class JudgedFile(NamedTuple):
     """A run joined with a qrels version, and what the join found."""
 
@@ -224,7 +226,7 @@ class JudgedFile(NamedTuple):
         names = [column.name for column in fields(RetrievalScores)] if run.retrieval_scores else []
         scores = {name: getattr(run.retrieval_scores, name) for name in names}
         if run.annotated is not None:
-            scores |= {f"annotated/{name}": column for name, column in run.annotated._asdict().items()}
+            scores |= {f"annotated/{name}": getattr(run.annotated, name) for name in _OF_ROWS}
         return {
             "rankings": pack(columns),
             "retrieval_scores": pack(scores),
@@ -238,7 +240,7 @@ class JudgedFile(NamedTuple):
 def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
     """Join a run's rankings, each best first, with the judgments."""
     rows = {topic: _TopicRow.empty() for topic in index.topics.topics}
-    annotated: dict[str, list[tuple[int, int]]] = {topic: [] for topic in index.annotated_numbers}
+    annotated: dict[str, _TopicRow] = {}
     unknown = 0
     for ranking in rankings:
         levels = index.levels.get(ranking.topic)
@@ -249,13 +251,10 @@ def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
             numbers = index.numbers[ranking.topic] if index.numbers is not None else None
             rows[ranking.topic] = _judge_topic(ranking, levels, numbers)
             if (known := index.annotated_numbers.get(ranking.topic)) is not None:
-                places = ((rank, known.get(document, -1)) for rank, document in enumerate(ranking.documents, start=1))
-                annotated[ranking.topic] = [pair for pair in places if pair[1] >= 0]
+                annotated[ranking.topic] = _judge_topic(ranking, dict.fromkeys(known, 0), known)
     run = _assemble(list(rows.values()), index.numbers is not None)
-    if annotated:
-        starts = np.cumsum([0, *map(len, annotated.values())])
-        pairs = np.array([pair for found in annotated.values() for pair in found], np.int64).reshape(-1, 2)
-        run = replace(run, annotated=AnnotatedRows(starts, *np.ascontiguousarray(pairs.T)))
+    if index.annotated is not None:
+        run = replace(run, annotated=_assemble([annotated.get(topic, _TopicRow.empty()) for topic in rows], True))
     return JudgedFile(run, sum(row.unjudged for row in rows.values()), unknown)
 
 
@@ -379,6 +378,6 @@ def unpack_run(rankings: bytes, retrieval_scores: bytes | None = None) -> Judged
     if retrieval_scores is None:
         return JudgedRun(**unpack(rankings))
     arrays = unpack(retrieval_scores)
-    rows = [arrays.pop(f"annotated/{name}") for name in AnnotatedRows._fields if f"annotated/{name}" in arrays]
-    annotated = AnnotatedRows(*rows) if rows else None
+    rows = {name: arrays.pop(f"annotated/{name}") for name in _OF_ROWS if f"annotated/{name}" in arrays}
+    annotated = JudgedRun(**rows) if rows else None
     return JudgedRun(**unpack(rankings), retrieval_scores=RetrievalScores(**arrays), annotated=annotated)
