@@ -70,7 +70,7 @@ class PoolParams(AnyParams):
     strata: Annotated[str, Field(max_length=100)] | None = Field(
         None,
         description="Strata from which documents are sampled: the last rank of each, and the share that is judged. "
-        "`10:1,100:0.2` judges all down to rank 10, and 20 % of the others down to rank 100. The last rank is the depth",
+        "`10:1,100:0.2` judges all to rank 10, and 20 % of the others to rank 100, which is the depth",
     )
     without: Annotated[list[SetVersion], Field(max_length=20)] = Field(
         [],

@@ -98,8 +98,7 @@ class Metric:
             for name, keyword in self._signature.items()
             for note in getattr(self._hints[name], "__metadata__", ())
         ]
-        reading = (REL, CONDENSED, MEAN) if self.needs_intents else (REL, CONDENSED, MEAN, IA)
-        reading = (REL, MEAN) if self.needs_annotations else reading
+        reading = (REL, *(() if self.needs_annotations else (CONDENSED,)), MEAN, *((IA,) if self.has_formula else ()))
         return (*of_kernel, *((GAINS,) if self.graded else ()), *reading)
 
     @cached_property
@@ -135,6 +134,11 @@ class Metric:
     def needs_intents(self) -> bool:
         """True if the metric needs judgments by intent."""
         return issubclass(self.reads, IntentRankings)
+
+    @property
+    def has_formula(self) -> bool:
+        """True if the metric is a formula, and false if its function computes the scores."""
+        return issubclass(self.reads, BinaryRankings)
 
     @cached_property
     def needs_annotations(self) -> bool:

@@ -45,7 +45,7 @@ class BoundMetric:
 
     `label` is the canonical expression: equal labels on equal scales mean equal scores. `formula` defines the
     computation, and `settings` are the values for the open settings of the formula, in the same order. A metric whose
-    function computes the scores itself has neither: `has_formula` is false.
+    function computes the scores itself has neither: see `Metric.has_formula`.
 
     `ignored` are sentences on defaults of a request that do not change the metric, because of its name.
 
@@ -74,8 +74,7 @@ class BoundMetric:
         self.is_geometric = parameters[MEAN.name] == "geometric"
         self.is_averaged = parameters.get(IA.name, "false") != "false"
         self.needs_intents = metric.needs_intents or self.is_averaged
-        self.has_formula = not (metric.needs_intents or metric.needs_annotations)
-        if not self.has_formula:
+        if not metric.has_formula:
             return
         fixed = tuple(
             (argument.name, parameters[argument.name])
@@ -126,7 +125,7 @@ class BoundMetric:
         gains, scale = self.parameters.get(GAINS.name, FLAT), self.scale
         reading = {name: self.parameters[name] for name in (REL.name, CONDENSED.name) if name in self.parameters}
 
-        def score(metric: Metric, gains: GainSetting, cutoff: int) -> Scores:
+        def score(metric: Metric, gains: GainSetting, cutoff: int | None) -> Scores:
             parameters = {**metric.defaults(scale), **reading, GAINS.name: gains}
             by_intent = BoundMetric(metric, parameters, cutoff, scale)
             return np.asarray(score_all([by_intent], rankings.runs, positions.tolist())[0])

@@ -23,14 +23,14 @@ from gainboard.metrics.judgments import Annotations, Intents
 from gainboard.metrics.rankings import JudgedRuns
 from gainboard.metrics.retrieval import Scores
 
-ScoresByIntent = Callable[[Any, GainSetting, int], Scores]
-"""Returns the scores of each intent, float64 [m, p], under a graded metric with its default parameters.
+ScoresByIntent = Callable[[Any, GainSetting, int | None], Scores]
+"""Returns the scores of each intent, float64 [m, p], or of each topic of annotated rankings, under a graded metric with its default parameters.
 
 The arguments are the metric of the catalogue, its gains and its cut-off.
 """
 
 
-def _no_scores(metric: Any, gains: GainSetting, cutoff: int) -> Scores:
+def _no_scores(metric: Any, gains: GainSetting, cutoff: int | None) -> Scores:
     raise ValueError("other metrics are computed for each intent only where they are given")
 
 
@@ -223,7 +223,7 @@ class FoundDocuments:
 class RankedTable(NamedTuple):
     """The annotated documents of a run on some topics, best first, by topic and place: int64 ranks and numbers, [t, k].
 
-    `where` is the place of the run and of the topics in a table of scores. `is_there` is false behind the last document.
+    `where` is the place of the run and of the topics in a table of scores. `is_there` is false behind the last one.
     """
 
     where: tuple[int, NDArray[np.intp]]

@@ -134,11 +134,6 @@ class Faults:
         if self.total >= self.most:
             raise FaultyFile(self.first(), self.total, is_minimum=True)
 
-    def keep(self, error: FaultyFile) -> None:
-        """Keep the faults of a part of the file that was refused."""
-        self.total += error.total
-        self._kept += error.faults
-
     def first(self) -> list[Fault]:
         """Return the first faults in line order. Faults of the whole file come before all others."""
         shown: list[Fault] = []

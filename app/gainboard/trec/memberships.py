@@ -12,13 +12,12 @@ are its memberships: topic, document id, and a number for each group. A document
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from gainboard.trec.findings import Faults, FileLimits, quoted
-from gainboard.trec.lines import Text
+from gainboard.trec.findings import Faults, quoted
+from gainboard.trec.lines import Block, Text
 from gainboard.trec.numbers import decimal
 
 MARK: Final = b"@attributes"
@@ -41,19 +40,24 @@ class Memberships:
     vectors: dict[str, dict[bytes, Vector]] = field(default_factory=dict)
 
 
-def split_judgments(content: bytes) -> tuple[bytes, bytes]:
-    """Return the judgments of a file, and the attribute sets behind them."""
-    end = (b"\n" + content).find(b"\n" + MARK)
-    return (content, b"") if end < 0 else (content[:end], content[end:])
+def split_off(block: Block, behind: list[Block]) -> Block:
+    """Return the judgments of a block, and put what begins with a mark, or follows it, `behind` the judgments."""
+    data = block.data
+    at = 0 if behind else (b"\n" + data).find(b"\n" + MARK)
+    if at < 0:
+        return block
+    lines = data.count(b"\n", 0, at)
+    behind.append(Block(data[at:], block.numbers[lines:]))
+    return Block(data[:at], block.numbers[:lines])
 
 
-def read_memberships(content: bytes, limits: FileLimits, faults: Faults, lines_before: int) -> list[Memberships]:
-    """Return the attribute sets, and note their faults by line. Raises FaultyFile for too many, and TooLarge."""
-    text = Text([content], limits, range(lines_before + 1, sys.maxsize), faults)
+def read_memberships(text: Text, behind: Sequence[Block]) -> list[Memberships]:
+    """Return the attribute sets behind the judgments of a text, and note their faults."""
+    faults = text.faults
     sets: list[Memberships] = []
     groups = 0
     first: dict[tuple[bytes, bytes], int] = {}
-    for number, row in (line for block in text.blocks() for line in text.rows(block)):
+    for number, row in (line for block in behind for line in text.rows(block)):
         if row[0] != MARK:
             _add_membership(sets[-1], number, row, first, faults)
             continue

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -24,8 +25,8 @@ from gainboard.trec.findings import (
 )
 from gainboard.trec.judgments import LEVEL_ZERO, PackedJudgments, PackedTopic, level_byte
 from gainboard.trec.layouts import LAYOUTS, LOWEST_LEVEL, Evidence, LevelNotation
-from gainboard.trec.lines import LineTable, Text
-from gainboard.trec.memberships import Memberships, read_memberships, split_judgments
+from gainboard.trec.lines import Block, LineTable, Text
+from gainboard.trec.memberships import Memberships, read_memberships, split_off
 from gainboard.trec.topics import topic_lengths
 
 _AMBIGUOUS = (
@@ -33,7 +34,6 @@ _AMBIGUOUS = (
     f"Name it with ?columns=, for example ?columns=topic-document-level. Available: {', '.join(LAYOUTS)}"
 )
 
-_STRATUM_DIGITS = 2
 _SECONDS = 255
 """The number of tokens of the second column that are told apart."""
 
@@ -79,34 +79,25 @@ def read_qrels(
         TooLarge: a limit is exceeded.
         InvalidRequest: the layout does not exist.
     """
-    if columns is not None and columns not in LAYOUTS:
-        available = ", ".join(LAYOUTS)
-        message = f"columns={columns[:60]!r} is not a layout of qrels without intents. Available: {available}"
-        raise InvalidRequest.at("query.columns", "unknown-columns", message)
-    content, behind = split_judgments(b"".join(chunks))
-    scale, faults, file = LevelNotation.of(levels), Faults(limits.faults), None
-    try:
-        file, layout = (None, columns) if columns else _read_and_decide(Text([content], limits), scale)
-        file = file or _read(Text([content], limits), scale, layout)
-    except FaultyFile as error:
-        # There may be faults behind the judgments, too, and all of them are reported at once.
-        if error.is_minimum or not behind:
-            raise
-        faults.keep(error)
-    sets = read_memberships(behind, limits, faults, content.count(b"\n"))
-    if faults or file is None:
-        raise faults.error()
-    if without := {topic for each in sets for topic in each.vectors if topic not in file.judgments}:
-        message = "Topics with memberships but without judgments. They do not count"
-        file.warnings.append(FileWarning("ignored-memberships", message, len(without)))
-    return replace(file, sets=sets)
+    scale = LevelNotation.of(levels)
+    if columns is not None:
+        if columns not in LAYOUTS:
+            available = ", ".join(LAYOUTS)
+            message = f"columns={columns[:60]!r} is not a layout of qrels without intents. Available: {available}"
+            raise InvalidRequest.at("query.columns", "unknown-columns", message)
+        return _read(Text(chunks, limits), scale, columns)
+    taken: list[bytes] = []
+    rest = iter(chunks)
+    file, layout = _read_and_decide(Text(_note_chunks(rest, taken), limits), scale)
+    return file or _read(Text(chain(taken, rest), limits), scale, layout)
 
 
 def _read(text: Text, scale: LevelNotation, layout: str) -> QrelsFile:
     judging = _Judging(layout, scale, text.faults)
-    for table in _read_tables(text):
+    behind: list[Block] = []
+    for table in _read_tables(text, behind):
         judging.add(table)
-    return judging.file(text)
+    return judging.file(text, read_memberships(text, behind))
 
 
 def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None, str]:
@@ -118,7 +109,8 @@ def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None
     evidence = Evidence(scale)
     # Faults in TREC's layout count only if the file turns out to have that layout, so they are noted apart.
     judging: _Judging | None = _Judging("trec", scale, Faults(text.faults.most))
-    for table in _read_tables(text):
+    behind: list[Block] = []
+    for table in _read_tables(text, behind):
         evidence.add(table.columns)
         try:
             if judging:
@@ -134,12 +126,20 @@ def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None
     if layout != "trec" or not judging:
         return None, layout
     text.faults.join(judging.faults)
-    return judging.file(text), layout
+    return judging.file(text, read_memberships(text, behind)), layout
 
 
-def _read_tables(text: Text) -> Iterator[LineTable]:
+def _read_tables(text: Text, behind: list[Block]) -> Iterator[LineTable]:
     for block in text.blocks():
-        yield from text.tables(block)
+        if (judged := split_off(block, behind)).count:
+            yield from text.tables(judged)
+
+
+def _note_chunks(chunks: Iterable[bytes], taken: list[bytes]) -> Iterator[bytes]:
+    """Yield the chunks, and append each chunk to `taken`, so that the file can be read again."""
+    for chunk in chunks:
+        taken.append(chunk)
+        yield chunk
 
 
 @dataclass(slots=True)
@@ -191,7 +191,7 @@ class _Judging:
             judged.numbers += table.numbers[stretch].tobytes()
             start += length
 
-    def file(self, text: Text) -> QrelsFile:
+    def file(self, text: Text, sets: Sequence[Memberships]) -> QrelsFile:
         """Return the whole file. Raises FaultyFile if it has faults, or no judgments."""
         if self._is_empty and not text.faults:
             text.faults.add("empty-file", "The file has no judgments. A judgment is a line such as: 51 0 doc-17 1")
@@ -226,7 +226,10 @@ class _Judging:
         if self._layout.level is None:
             message = "The file has no levels, as MS MARCO's qrels of two columns. Each document counts as level 1"
             warnings.append(FileWarning("no-levels", message, sum(len(topic.levels) for topic in topics.values())))
-        return QrelsFile(PackedJudgments(topics), self._name, warnings, strata)
+        if without := {topic for each in sets for topic in each.vectors if topic not in topics}:
+            message = "Topics with memberships but without judgments. They do not count"
+            warnings.append(FileWarning("ignored-memberships", message, len(without)))
+        return QrelsFile(PackedJudgments(topics), self._name, warnings, strata, sets)
 
     def _columns(self, table: LineTable) -> tuple[list[bytes], list[bytes], list[bytes]]:
         """Return the topics, the documents and the tokens of the levels."""
@@ -295,7 +298,7 @@ class _Judging:
 
     def _keep_known_strata(self, table: LineTable, column: int) -> LineTable:
         """Return the lines whose stratum is a number of at most two digits. Each other line is a fault."""
-        known = np.array([token.isdigit() and len(token) <= _STRATUM_DIGITS for token in table.columns[column]])
+        known = np.array([token.isdigit() and len(token) < 3 for token in table.columns[column]])
         for at in (~known).nonzero()[0].tolist():
             topic, _, document, token = (values[at] for values in table.columns[:4])
             problem = f"stratum {quoted(token)} of document {quoted(document)} is not a whole number from 0 to 99"
@@ -317,13 +320,6 @@ class _Judging:
             return f"level {int(levels[at]) - LEVEL_ZERO}" + (f" in stratum {strata[at]}" if judged.strata else "")
 
         for at in ((levels != levels[first]) | (strata != strata[first])).nonzero()[0].tolist():
-            line, first_line = int(numbers[at]), int(numbers[first[at]])
-            problem = (
-                f"document {quoted(documents[at])} is in stratum {strata[at]} here, but in {strata[first[at]]} on "
-            )
-            problem += f"line {first_line}. Keep one of the two lines"
-            faults.add("conflicting-judgment", problem, first_line, line, topic=topic)
-        for at in (levels != levels[first]).nonzero()[0].tolist():
             line, first_line = int(numbers[at]), int(numbers[first[at]])
             is_one_intent = seconds[at] == seconds[first[at]]
             advice = ". Keep one of the two lines" if is_one_intent else SECOND_COLUMN_DIFFERS

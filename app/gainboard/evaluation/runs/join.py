@@ -117,7 +117,8 @@ class JudgedTopics:
         if "annotations/starts" in arrays:
             sets = ((key.split("/", 2), array) for key, array in arrays.items() if key.startswith("sets/"))
             named = [AttributeSet(name, kind == "1", array[0], array[1:]) for (_, kind, name), array in sets]
-            annotations = Annotations(*(arrays[f"annotations/{name}"] for name in _COLUMNS), tuple(named))
+            starts, level, stratum = (arrays[f"annotations/{name}"] for name in _COLUMNS)
+            annotations = Annotations(starts, level, stratum, tuple(named))
         return cls(topics, Judgments(counts, arrays["negative_counts"], intents, annotations))
 
 
@@ -377,7 +378,8 @@ def unpack_run(rankings: bytes, retrieval_scores: bytes | None = None) -> Judged
     """Return the judged run that `JudgedFile.row` packed, with its retrieval scores if they are given."""
     if retrieval_scores is None:
         return JudgedRun(**unpack(rankings))
+    columns: dict[str, Any] = unpack(rankings)
     arrays = unpack(retrieval_scores)
-    rows = {name: arrays.pop(f"annotated/{name}") for name in _OF_ROWS if f"annotated/{name}" in arrays}
+    rows: dict[str, Any] = {name: arrays.pop(f"annotated/{name}") for name in _OF_ROWS if f"annotated/{name}" in arrays}
     annotated = JudgedRun(**rows) if rows else None
-    return JudgedRun(**unpack(rankings), retrieval_scores=RetrievalScores(**arrays), annotated=annotated)
+    return JudgedRun(**columns, retrieval_scores=RetrievalScores(**arrays), annotated=annotated)
