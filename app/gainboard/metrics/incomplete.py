@@ -144,7 +144,7 @@ class _Pool:
     def __init__(self, rankings: AnnotatedRankings) -> None:
         annotations = rankings.annotations
         strata, self.stratum = np.unique(annotations.stratum, return_inverse=True)
-        if strata.max(initial=-1) < 0:
+        if len(strata) and strata[-1] < 0:
             raise BadExpression("The metric needs qrels of five columns: topic, 0, document, stratum, level")
         is_in = (annotations.stratum[:, np.newaxis] == strata) & (strata >= 0)
         is_sampled = is_in & (annotations.level >= 0)[:, np.newaxis]

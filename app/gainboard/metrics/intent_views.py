@@ -24,9 +24,9 @@ from gainboard.metrics.rankings import JudgedRuns
 from gainboard.metrics.retrieval import Scores
 
 ScoresByIntent = Callable[[Any, GainSetting, int | None], Scores]
-"""Returns the scores of each intent, float64 [m, p], or of each topic of annotated rankings, under a graded metric with its default parameters.
+"""Returns the scores of each intent, float64 [m, p], under a graded metric with its default parameters.
 
-The arguments are the metric of the catalogue, its gains and its cut-off.
+The arguments are the metric of the catalogue, its gains and its cut-off. Annotated rankings have topics as intents.
 """
 
 
@@ -256,8 +256,12 @@ class AnnotatedRankings:
         self.annotations: Annotations = runs.judgments.annotations
         self.runs, self.positions, self.rel, self.gains, self.score = runs, positions, rel, gains, score
         self.shape, self._counts = (len(positions), runs.judgments.topics), runs.judgments.level_counts
-        self.undefined: NDArray[np.bool_] = self._counts[:, rel:].sum(axis=1) == 0
         self.is_relevant: NDArray[np.bool_] = self.annotations.level >= rel
+
+    @cached_property
+    def undefined(self) -> NDArray[np.bool_]:
+        """True if no document of the topic is relevant, or has a gain if the metric has gains: bool [n]."""
+        return np.equal(self._counts[:, self.rel :].sum(axis=1), 0)
 
     @cached_property
     def worth(self) -> Scores:
@@ -274,7 +278,7 @@ class AnnotatedRankings:
         """Yield the annotated documents of each run at ranks up to the cut-off, some topics at a time."""
         starts = self.annotations.starts
         rows = [(place, self.runs.whole[position][0].annotated) for place, position in enumerate(self.positions)]
-        for place, run in ((place, run) for place, run in rows if run is not None):
+        for place, run in ((place, run) for place, run in rows if run is not None and len(self.is_relevant)):
             for at in range(0, self.shape[1], _TOPICS_AT_ONCE):
                 topics = np.arange(at, min(at + _TOPICS_AT_ONCE, self.shape[1]))
                 some = run.only(topics)
@@ -290,6 +294,10 @@ class AnnotatedRankings:
 
 class GradedAnnotatedRankings(AnnotatedRankings):
     """The same rankings for metrics that use gains."""
+
+    @cached_property
+    def undefined(self) -> NDArray[np.bool_]:
+        return np.equal((self._counts * self.worth).sum(axis=1), 0)
 
 
 def last_sum(by_rank: Scores) -> Scores:
