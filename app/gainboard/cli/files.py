@@ -10,7 +10,7 @@ import sys
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from glob import glob
@@ -189,9 +189,11 @@ class JoinedFiles:
             self._starts.append(lines)
             last = b"\n"
             try:
-                for chunk in self._content(part, limits, count):
-                    lines, last = lines + chunk.count(b"\n"), chunk[-1:] or last
-                    yield chunk
+                content = nullcontext(io.BytesIO(part.line)) if part.line else open_counted(part.name, count)
+                with content as file:
+                    for chunk in unpacked(file, limits):
+                        lines, last = lines + chunk.count(b"\n"), chunk[-1:] or last
+                        yield chunk
             except GainboardError as error:
                 if part is self._parts[0]:
                     raise
@@ -201,14 +203,6 @@ class JoinedFiles:
             if last != b"\n":
                 lines += 1
                 yield b"\n"
-
-    @staticmethod
-    def _content(part: FileBehind, limits: FileLimits, count: Count) -> Iterator[bytes]:
-        if part.line is not None:
-            yield part.line
-            return
-        with open_counted(part.name, count) as file:
-            yield from unpacked(file, limits)
 
     def located(self, faults: Iterable[Fault]) -> list[Fault]:
         """Return faults of the whole by the names and lines of the files. Call this after reading."""
@@ -227,7 +221,8 @@ class JoinedFiles:
                 continue
             message, lines = fault.message, None
             if fault.lines is not None:
-                first, of = fault.lines[0], self._part_of(fault.lines[0])
+                first = fault.lines[0]
+                of = bisect_left(self._starts, first) - 1
                 lines = (first - before, line) if of == place else None
                 where = f"line {first - self._starts[of]}" + ("" if of == place else f" of {self._parts[of].name}")
                 message = message.replace(f"on line {first}.", f"on {where}.", 1)
@@ -235,9 +230,6 @@ class JoinedFiles:
             yield replace(
                 fault, message=message, line=line, lines=lines, last_line=last if last > line else None, file=name
             )
-
-    def _part_of(self, line: int) -> int:
-        return bisect_left(self._starts, line) - 1
 
 
 def limits_here() -> FileLimits:

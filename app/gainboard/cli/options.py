@@ -116,15 +116,7 @@ class FileBehind(NamedTuple):
     line: bytes | None = None
 
 
-def _read_named_file(text: str) -> tuple[str, str]:
-    name, is_pair, file = text.partition("=")
-    if not (is_pair and name and file):
-        refuse(f"{text!r} is not NAME=FILE, such as gender=gender.txt")
-    return name, file
-
-
-def _attributes(text: str) -> Option:
-    return Option(f"{text}; may be repeated", metavar="NAME=FILE", read=_read_named_file, group="attribute sets")
+_attributes = partial(Option, group="attribute sets")
 
 
 @dataclass(frozen=True)
@@ -132,19 +124,22 @@ class AttributeFiles:
     """The options that name attribute sets for metrics of fairness, each with two files."""
 
     memberships: Annotated[
-        Sequence[tuple[str, str]], _attributes("memberships of documents in groups: topic, document, a number a group")
-    ] = ()
-    target: Annotated[Sequence[tuple[str, str]], _attributes("the target of a set: a number a line")] = ()
-    ordinal: Annotated[
         Sequence[str],
-        Option("a set whose groups have an order; may be repeated", metavar="NAME", group="attribute sets"),
+        _attributes("memberships in groups: topic, document, a number a group; may be repeated", metavar="NAME=FILE"),
+    ] = ()
+    target: Annotated[
+        Sequence[str], _attributes("the target of a set: a number a line; may be repeated", metavar="NAME=FILE")
+    ] = ()
+    ordinal: Annotated[
+        Sequence[str], _attributes("a set whose groups have an order; may be repeated", metavar="NAME")
     ] = ()
 
     def behind(self) -> list[FileBehind]:
         """Return what follows the judgments. Raise BadSetting if a set lacks one of its files."""
-        files, targets = dict(self.memberships), dict(self.target)
-        if wrong := (files.keys() ^ targets.keys()) | (set(self.ordinal) - files.keys()):
-            name = min(wrong)
+        given = ([text.partition("=") for text in texts] for texts in (self.memberships, self.target))
+        files, targets = ({name: file for name, _, file in pairs if file} for pairs in given)
+        named = {text.partition("=")[0] for text in (*self.memberships, *self.target, *self.ordinal)}
+        for name in sorted(named - (files.keys() & targets.keys())):
             raise BadSetting(
                 f"The attribute set {name!r} needs two files: --memberships {name}=FILE and --target {name}=FILE."
             )

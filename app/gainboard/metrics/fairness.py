@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from functools import partial
 from typing import Annotated, Final
 
 import numpy as np
@@ -40,13 +40,10 @@ SetName = Annotated[
 ]
 
 
-def _choice(name: str, description: str, *values: str) -> Parameter:
-    return replace(choice(name, description, *values), only_in_expressions=True)
-
-
-Ordinal = Annotated[str, _choice("ordinal", "The divergence for groups that have an order.", "NMD", "RNOD")]
-Component = Annotated[str, _choice("component", "The relevance beside fairness.", "ERR", "iRBU")]
-Times = Annotated[str, _choice("times", "A factor: none, or the binary nDCG of TREC Fair.", "none", "nDCG")]
+_own = partial(choice, only_in_expressions=True)
+Ordinal = Annotated[str, _own("ordinal", "The divergence for groups that have an order.", "NMD", "RNOD")]
+Component = Annotated[str, _own("component", "The relevance beside fairness.", "ERR", "iRBU")]
+Times = Annotated[str, _own("times", "A factor: none, or the binary nDCG of TREC Fair.", "none", "nDCG")]
 
 
 def jensen_shannon(achieved: Scores, target: Scores) -> Scores:

@@ -60,11 +60,7 @@ class JudgedTopics:
 
     @classmethod
     def of(
-        cls,
-        file: PackedJudgments,
-        highest_level: int,
-        intents: Mapping[str, TopicIntents] | None = None,
-        annotations: Annotations | None = None,
+        cls, file: PackedJudgments, highest_level: int, intents: Mapping[str, TopicIntents] | None = None
     ) -> JudgedTopics:
         """Count the judgments of a qrels file, which may be by intent."""
         topics = sorted(file, key=str.encode)
@@ -75,7 +71,7 @@ class JudgedTopics:
             counts[row] = np.bincount(judged[judged >= 0], minlength=highest_level + 1)
             negative[row] = np.count_nonzero(judged < 0)
         if intents is None:
-            return cls(topics, Judgments(counts, negative, None, annotations))
+            return cls(topics, Judgments(counts, negative, None))
         by_topic = [intents[topic] for topic in topics]
         documents = np.array([len(file.packed[topic].levels) for topic in topics], np.int64)
         sizes = np.array([len(topic.probability) for topic in by_topic], np.int64)
@@ -156,8 +152,9 @@ class QrelsIndex:
     def of(cls, file: QrelsFile, highest_level: int) -> QrelsIndex:
         """Prepare the judgments of a qrels file."""
         intents, annotated = file.intents if isinstance(file, IntentQrels) else None, file.annotated
-        annotations = None if annotated is None else annotations_of(file, annotated)
-        return cls(file.judgments, JudgedTopics.of(file.judgments, highest_level, intents, annotations), annotated)
+        topics = JudgedTopics.of(file.judgments, highest_level, intents)
+        topics.judgments.annotations = None if annotated is None else annotations_of(file, annotated)
+        return cls(file.judgments, topics, annotated)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is made from these three is large, and another process can make it again.
