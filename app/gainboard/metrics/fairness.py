@@ -103,7 +103,9 @@ def _fairness(
         # All other documents down to here belong to each group alike, whether anything is known of them or not.
         ranks = table.rank[..., np.newaxis]
         achieved = (known + (ranks - np.cumsum(is_known, axis=1)) / groups) / ranks
-        scores[table.where] += last_sum(stops * (1.0 - divergence(achieved, attributes.target)))
+        similar = 1.0 - divergence(achieved, attributes.target)
+        # Behind the last document, nothing is achieved, and the divergence may be undefined.
+        scores[table.where] += last_sum(np.where(stops > 0, stops * similar, 0.0))
     return scores
 
 

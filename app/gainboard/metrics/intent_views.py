@@ -261,7 +261,7 @@ class AnnotatedRankings:
     @cached_property
     def undefined(self) -> NDArray[np.bool_]:
         """True if no document of the topic is relevant, or has a gain if the metric has gains: bool [n]."""
-        return np.equal(self._counts[:, self.rel :].sum(axis=1), 0)
+        return np.asarray(self._counts[:, self.rel :].sum(axis=1) == 0)
 
     @cached_property
     def worth(self) -> Scores:
@@ -297,7 +297,7 @@ class GradedAnnotatedRankings(AnnotatedRankings):
 
     @cached_property
     def undefined(self) -> NDArray[np.bool_]:
-        return np.equal((self._counts * self.worth).sum(axis=1), 0)
+        return np.asarray((self._counts * self.worth).sum(axis=1) == 0)
 
 
 def last_sum(by_rank: Scores) -> Scores:

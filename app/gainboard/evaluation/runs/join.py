@@ -373,9 +373,9 @@ def narrow(ranks: NDArray[Any]) -> NDArray[np.uint16] | NDArray[np.uint32]:
 
 def unpack_run(rankings: bytes, retrieval_scores: bytes | None = None) -> JudgedRun:
     """Return the judged run that `JudgedFile.row` packed, with its retrieval scores if they are given."""
-    if retrieval_scores is None:
-        return JudgedRun(**unpack(rankings))
     columns: dict[str, Any] = unpack(rankings)
+    if retrieval_scores is None:
+        return JudgedRun(**columns)
     arrays = unpack(retrieval_scores)
     rows: dict[str, Any] = {name: arrays.pop(f"annotated/{name}") for name in _OF_ROWS if f"annotated/{name}" in arrays}
     annotated = JudgedRun(**rows) if rows else None
