@@ -61,7 +61,7 @@ class ComparedVersionQuery(TypedDict, total=False):
     against: Annotated[int | None, Said(least=1, most=LAST_VERSION)]
 
 
-LAYOUTS = ("trec", "topic-document-level", "topic-level-document", "topic-document")
+LAYOUTS = ("trec", "topic-document-level", "topic-level-document", "topic-document", "trec-stratum")
 INTENT_LAYOUTS = ("topic-intent-document-level",)
 MOST = 200
 MOST_MOVED = 30
