@@ -122,7 +122,7 @@ class AttributeSet(NamedTuple):
 
 
 class Annotations(NamedTuple):
-    """What is known of documents of n topics, judged or not, beside their levels.
+    """The documents of n topics of which more is known than a level, judged or not.
 
     - `starts` int64 [n+1]: topic t has the documents from starts[t] to starts[t+1], without the last.
     - `level` int8 [documents]: the level, or UNJUDGED.

@@ -145,7 +145,7 @@ class JudgingOrder:
     strata: Annotated[
         str | None,
         Option(
-            "strata to sample, by their last rank and share: 10:1,100:0.2 is all to rank 10, then 20 %",
+            "strata to sample, by their last rank and share: 10:1,100:0.2 is all to rank 10, then a fifth",
             metavar="STRATA",
             read=_read_strata,
         ),
