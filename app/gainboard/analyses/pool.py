@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import not_
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -162,8 +163,9 @@ class PooledDocumentsOfTopic(ResultModel):
     runs: list[int] = Field(description="Number of pooled runs that have the document within the depth")
     teams: list[int] = Field(description="Number of their teams")
     best_ranks: list[int] = Field(description="The document's best rank")
-    strata: list[int] = Field([], description="The document's stratum, from 1; empty without strata")
-    unsampled: dict[str, int] = Field({}, description="The strata of documents that were not sampled")
+    # Left out without strata, so that such a pool has the bytes that it always had.
+    strata: list[int] = Field([], description="The document's stratum, from 1", exclude_if=not_)
+    unsampled: dict[str, int] = Field({}, description="The strata of documents that were not sampled", exclude_if=not_)
 
 
 class PoolTopic(ResultModel):
