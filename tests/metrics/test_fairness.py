@@ -72,6 +72,12 @@ def test_gfr_averages_relevance_with_each_attribute_set_of_the_topic():
     assert np.isnan(other[4:]).all()
 
 
+def test_topics_without_attribute_sets_are_left_out_with_the_reason():
+    found = gainboard.score((QRELS + "2 0 e 1\n" + TWO_GROUPS).encode(), {"r": run_of("d1")}, ["AWRF"])
+    (note,) = [note for note in found.notes if "left out of" in note]
+    assert note.endswith("because they have no relevant document or no attribute set: 2.")
+
+
 def test_divergences_of_ordered_groups_are_those_of_their_definitions():
     achieved, target = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.5, 0.25, 0.25, 0.0])
     cumulative = [abs(sum(achieved[: i + 1]) - sum(target[: i + 1])) for i in range(4)]
