@@ -272,9 +272,14 @@ class _Judging:
         return table.lines(~at_fault)
 
     def _keep_known_levels(self, table: LineTable) -> LineTable:
-        """Return the lines whose level is on the scale. Each other line is a fault."""
+        """Return the lines whose level is on the scale, and whose stratum is a number. Each other line is a fault."""
         if (column := self._layout.stratum) is not None:
-            table = self._keep_known_strata(table, column)
+            known = np.array([token.isdigit() and len(token) < 3 for token in table.columns[column]])
+            for at in (~known).nonzero()[0].tolist():
+                topic, _, document, token = (values[at] for values in table.columns[:4])
+                problem = f"stratum {quoted(token)} of document {quoted(document)} is not a whole number from 0 to 99"
+                self.faults.add("bad-stratum", problem, int(table.numbers[at]), topic=topic)
+            table = table.lines(known)
         topics, documents, tokens = self._columns(table)
         if RESERVED_TOPIC in topics and RESERVED_TOPIC not in self._topics:
             # Entered at once, so that the topic is one fault and not one for each table.
@@ -295,15 +300,6 @@ class _Judging:
             problem += cause_of_level(tokens[at]) or self._cause_by_document(documents[at])
             self.faults.add("bad-level", problem, int(table.numbers[at]), topic=topics[at])
         return table.lines(~at_fault)
-
-    def _keep_known_strata(self, table: LineTable, column: int) -> LineTable:
-        """Return the lines whose stratum is a number of at most two digits. Each other line is a fault."""
-        known = np.array([token.isdigit() and len(token) < 3 for token in table.columns[column]])
-        for at in (~known).nonzero()[0].tolist():
-            topic, _, document, token = (values[at] for values in table.columns[:4])
-            problem = f"stratum {quoted(token)} of document {quoted(document)} is not a whole number from 0 to 99"
-            self.faults.add("bad-stratum", problem, int(table.numbers[at]), topic=topic)
-        return table.lines(known)
 
     def _note_conflicts(self, topic: bytes, documents: list[bytes], judged: _Judged, faults: Faults) -> None:
         """Note a fault for each line that gives a document another level than its first line does."""
