@@ -167,7 +167,10 @@ def parse_measure(measure: str) -> measures.Measure:
 
 
 MEASURES: Final[Mapping[str, GainboardMeasure]] = {
-    str(measure.NAME): measure for measure in map(_measure_of, every_metric()) if measure.NAME not in measures.registry
+    str(measure.NAME): measure
+    # Its tables of judgments have neither memberships nor strata.
+    for measure in (_measure_of(metric) for metric in every_metric() if not metric.needs_annotations)
+    if measure.NAME not in measures.registry
 }
 """The measures by name."""
 

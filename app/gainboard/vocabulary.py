@@ -67,7 +67,12 @@ DirectionSaid = Literal["up", "down", "higher", "lower"]
 LEAVE_OUT: Final = "leave-out"
 """The rule for missing scores that leaves their cells empty: means are over the cells that are there."""
 Columns = Literal[
-    "trec", "topic-document-level", "topic-level-document", "topic-document", "topic-intent-document-level"
+    "trec",
+    "topic-document-level",
+    "topic-level-document",
+    "topic-document",
+    "trec-stratum",
+    "topic-intent-document-level",
 ]
 """The columns of a file of judgments."""
 OFFICIAL: Final = "official"

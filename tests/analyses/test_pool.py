@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gainboard.evaluation.judgments.pools import PoolForm, make_pool, pool_pieces, pool_sha256
+from gainboard.evaluation.judgments.pools import PoolForm, make_pool, pool_pieces, pool_sha256, read_strata
 from gainboard.evaluation.runs.run_files import TopDocuments
 from gainboard.statistics.draws import Draws
 
@@ -52,6 +52,32 @@ def plainly(runs, topic, depth, order, seed=0):
         block = int(hashlib.sha256(topic.encode()).hexdigest()[:8], 16)
         return [by_id[number] for number in Draws(seed, "pool", block).permutations(1, 1, len(by_id))[0, 0]]
     return by_id
+
+
+def test_a_sample_by_strata_has_all_of_the_first_and_a_share_of_the_second():
+    runs = drawn_runs(3)
+    form = PoolForm(20, strata=read_strata("5:1,20:0.2"), seed=7)
+    sampled, whole = made(runs, form), made(runs, PoolForm(20))
+    for topic, every in zip(sampled.topics, whole.topics, strict=True):
+        ranks = dict(zip(every.documents, every.best_ranks, strict=True))
+        strata = dict(zip(topic.documents, topic.strata, strict=True)) | topic.unsampled
+        assert strata == {document: 1 if rank <= 5 else 2 for document, rank in ranks.items()}
+        assert set(topic.unsampled.values()) <= {2}
+        of_second = sum(stratum == 2 for stratum in strata.values())
+        assert topic.strata.count(2) == (max(1, round(0.2 * of_second)) if of_second else 0)
+        assert topic.documents == [document for document in every.documents if document not in topic.unsampled]
+    lines = "".join(pool_pieces(sampled.topics, "strata")).splitlines()
+    assert sum(line.endswith(" ?") for line in lines) == sum(len(topic.documents) for topic in sampled.topics)
+    assert len(lines) == sum(len(topic.documents) for topic in whole.topics)
+    other = made(runs, PoolForm(20, strata=form.strata, seed=8))
+    assert [topic.unsampled for topic in other.topics] != [topic.unsampled for topic in sampled.topics]
+
+
+def test_strata_are_ranks_and_shares_each_deeper_than_the_last():
+    assert read_strata("10:1,100:0.2") == [(10, 1.0), (100, 0.2)]
+    for wrong in ("10", "10:0", "10:0.0", "10:2", "10:1,10:0.5", "10:1,", "0:1"):
+        with pytest.raises(ValueError, match="last rank of each"):
+            read_strata(wrong)
 
 
 def every_topic(runs):

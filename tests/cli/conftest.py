@@ -25,6 +25,7 @@ def prepared(tmp_path_factory):
     """qrels.txt of three levels, run.txt, and three runs in runs/, generated; each has its name as its tag.
 
     runs.csv names two of them, and teams.csv has the teams of all. intents.txt and iprob.txt are judgments by intent.
+    gender.txt has memberships in two groups, and equal.txt their target.
     accuracy.csv has scores of three systems on eight tasks.
     """
     folder = tmp_path_factory.mktemp("prepared")
@@ -62,6 +63,13 @@ def prepared(tmp_path_factory):
     )
     (folder / "intents.txt").write_text(by_intent)
     (folder / "iprob.txt").write_text("".join(f"{topic} 1 0.75\n{topic} 2 0.25\n" for topic in TOPICS))
+    groups = (
+        f"{topic} {document} {place % 2} {1 - place % 2}\n"
+        for topic in TOPICS
+        for place, document in enumerate(DOCUMENTS)
+    )
+    (folder / "gender.txt").write_text("".join(groups))
+    (folder / "equal.txt").write_text("0.5\n0.5\n")
     teams = "".join(f"{path.stem},lemur\n" for path in sorted((folder / "runs").iterdir()))
     (folder / "teams.csv").write_text(f"run,team\n{teams}")
     (folder / "runs.csv").write_text("file,team,name\nruns/civet.txt,lemur,first\nruns/otter.txt,newt,\n")

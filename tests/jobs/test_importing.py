@@ -37,11 +37,19 @@ from tests.thorough import examples
 from tests.waiting import over, until
 from tests.world.campaigns import refused
 from tests.world.files import contents_of, unpacked
-from tests.world.laboratories import REPORT, Laboratory, qrels_text, rotated
+from tests.world.laboratories import DOCUMENTS, REPORT, TOPICS, Laboratory, qrels_text, rotated
 from tests.world.servers import ADMIN, new_settings, serving
 
 METADATA = "method: {automatic: true}\n"
-OTHERS = ("/leaderboard?metric=Q", "/score-matrices", "/score-matrices/nuggets?version=1", "/runs/run-1/metadata")
+SETS = "@attributes half ordinal 0.25 0.75\n1 unjudged 1 0\n" + "".join(
+    f"{topic} {document} {place % 2} {1 - place % 2}\n" for topic in TOPICS for place, document in enumerate(DOCUMENTS)
+)
+OTHERS = (
+    "/leaderboard?metric=Q&metric=GFR@5",
+    "/score-matrices",
+    "/score-matrices/nuggets?version=1",
+    "/runs/run-1/metadata",
+)
 TAR = {"Content-Type": "application/x-tar"}
 
 
@@ -50,7 +58,7 @@ def origin(tmp_path_factory):
     with serving(new_settings(tmp_path_factory.mktemp("origin"))) as service:
         lab = Laboratory(service, queries={"1": "why do cats purr"})
         lab.draft(qrels_text(3))
-        lab.put_qrels(qrels_text(1))
+        lab.put_qrels(qrels_text(1) + SETS)
         lab.put_qrels(qrels_text(2), judgments="second")
         lab.organiser.patch(f"{lab.path}/judgments/second", json={"state": "released"})
         lab.organiser.put(f"{lab.path}/topic-groups/half", json=["1", "2", "3", "4", "5", "6"])
@@ -69,7 +77,7 @@ def origin(tmp_path_factory):
             assert asked.is_success, asked.text
             lab.finished(asked)
         over(lab.organiser, lab.report(REPORT).headers["location"])
-        lab.organiser.post(f"{lab.path}/releases", json={"metrics": ["AP"]}).raise_for_status()
+        lab.organiser.post(f"{lab.path}/releases", json={"metrics": ["AP", "GFR@5"]}).raise_for_status()
         yield lab
 
 

@@ -1,10 +1,13 @@
 """From dictionaries, which tests can be read in, to the arrays that metrics compute on."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from gainboard.metrics import (
+    Annotations,
+    AttributeSet,
     Intents,
     JudgedRun,
     JudgedRuns,
@@ -22,7 +25,7 @@ Ranking = Mapping[str, float] | Sequence[str]
 
 
 def ordinary_metrics():
-    return [metric for metric in every_metric() if not metric.needs_intents]
+    return [metric for metric in every_metric() if metric.has_formula]
 
 
 def judgments(qrels, highest_level=3):
@@ -34,7 +37,16 @@ def judgments(qrels, highest_level=3):
                 negative[topic] += 1
             else:
                 counts[topic, level] += 1
-    return Judgments(counts, negative, one_intent(qrels))
+    return Judgments(counts, negative, one_intent(qrels), annotations(qrels))
+
+
+def annotations(qrels):
+    """Every judged document in a pool of one stratum that was judged completely, and in one of two groups."""
+    levels = [level for known in qrels.values() for _, level in sorted(known.items(), reverse=True)]
+    starts = np.cumsum([0, *map(len, qrels.values())])
+    groups = np.eye(2)[[number % 2 for number in range(len(levels))]].reshape(-1, 2)
+    groups = AttributeSet("half", False, np.array([0.5, 0.5]), groups)
+    return Annotations(starts, np.array(levels, np.int8), np.ones(len(levels), np.int64), (groups,))
 
 
 def one_intent(qrels):
@@ -80,7 +92,7 @@ def joined(qrels, run):
         documents += [numbers[document] for document in ranking if document in known]
         levels += [level for _, level in found]
         starts.append(len(ranks))
-    return JudgedRun(
+    run = JudgedRun(
         starts=np.array(starts),
         rank=np.array(ranks, dtype=np.uint16),
         level=np.array(levels, dtype=np.int8),
@@ -88,6 +100,7 @@ def joined(qrels, run):
         retrieval_scores=_retrieval_scores(rankings, list(qrels.values())),
         document=np.array(documents, dtype=np.uint32),
     )
+    return replace(run, annotated=run)
 
 
 def score(expression, levels, ranking, h=3, **query):

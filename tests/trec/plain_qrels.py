@@ -8,6 +8,11 @@ from gainboard.trec.layouts import LAYOUTS, layout_at_fault
 from gainboard.trec.lines import Text
 from tests.trec.readers import by_line
 
+UNSAMPLED = (
+    "Documents of the pool were not sampled (level -1). xinfAP, infNDCG and iP use them; for other metrics they are "
+    "unjudged"
+)
+
 
 def read_plain(chunks, scale, columns):
     """Return the layout, the judgments and the warnings of a file, or its faults in line order."""
@@ -26,6 +31,10 @@ def read_plain(chunks, scale, columns):
         if layout.is_misshapen(row):
             found.append(("bad-columns", number, None))
             continue
+        stratum = 0 if layout.stratum is None else row[layout.stratum]
+        if layout.stratum is not None and not (stratum.isdigit() and len(stratum) < 3):
+            found.append(("bad-stratum", number, None))
+            continue
         if row[0] == RESERVED_TOPIC and not reserved:
             reserved = True
             found.append(("reserved-topic", number, None))
@@ -33,15 +42,20 @@ def read_plain(chunks, scale, columns):
         if level is None:
             found.append(("bad-level", number, None))
             continue
-        first_level, first = judged.setdefault((row[0], row[layout.document]), (level, number))
-        if first_level != level:
+        meaning = level, int(stratum)
+        before, first = judged.setdefault((row[0], row[layout.document]), (meaning, number))
+        if before != meaning:
             found.append(("conflicting-judgment", number, (first, number)))
         repeated += first != number
     if found:
         return sorted(found, key=lambda fault: (fault[1] or 0, fault[0]))
     warnings = [FileWarning("repeated-judgment", "Documents judged again at the same level", repeated)]
-    flat = [(topic.decode(), document, level) for (topic, document), (level, _) in judged.items()]
+    flat = [(topic.decode(), document, level) for (topic, document), ((level, _), _) in judged.items()]
     told = [*text.warnings(layout.widths), *(warnings if repeated else [])]
+    if layout.stratum is not None:
+        sampled = [row for row in flat if row[2] >= 0]
+        told += [FileWarning("unsampled-documents", UNSAMPLED, len(flat) - len(sampled))][: len(sampled) < len(flat)]
+        flat = sampled
     if layout.level is None:
         message = "The file has no levels, as MS MARCO's qrels of two columns. Each document counts as level 1"
         told.append(FileWarning("no-levels", message, len(judged)))

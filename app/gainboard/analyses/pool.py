@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import not_
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -67,6 +68,11 @@ class PoolParams(AnyParams):
     budget_for: Literal["topic", "all"] = Field(
         "topic", description="Whether the budget is for each topic or for `all`; of all, topics take turns"
     )
+    strata: Annotated[str, Field(max_length=100)] | None = Field(
+        None,
+        description="Strata from which documents are sampled: the last rank of each, and the share that is judged. "
+        "`10:1,100:0.2` judges all to rank 10, and 20 % of the others to rank 100, which is the depth",
+    )
     without: Annotated[list[SetVersion], Field(max_length=20)] = Field(
         [],
         description="Judgments whose documents are left out, such as those of a first round: "
@@ -90,6 +96,9 @@ class PoolParams(AnyParams):
     def _selects_in_one_way(self) -> Self:
         if self.runs is not None and (self.teams is not None or self.top is not None):
             raise ValueError("`runs` names all runs of the pool, so give neither `teams` nor `top` with it")
+        if self.strata is not None and (self.budget is not None or self.without):
+            raise ValueError("`strata` sample the whole pool, so give neither `budget` nor `without` with them")
+        pools.read_strata(self.strata)
         return self
 
     def settled(self, label: Labels) -> Self:
@@ -97,9 +106,10 @@ class PoolParams(AnyParams):
         topics = sorted(here.topics, key=str.encode) if self.topics == "all" and here.topics else self.topics
         order = {name: getattr(here.order, name) if (value := getattr(self, name)) is None else value for name in ORDER}
         named = {name: sorted(set(value)) for name in ("runs", "teams") if (value := getattr(self, name)) is not None}
-        unused = {} if self.order == "random" else {"seed": 0}
+        unused = {} if self.order == "random" or self.strata else {"seed": 0}
+        deepest = max((depth for depth, _ in pools.read_strata(self.strata)), default=self.depth)
         depths = sorted({min(depth, here.depth) for depth in self.depths})
-        chosen = {"topics": topics, "depth": min(self.depth, here.depth), "depths": depths}
+        chosen = {"topics": topics, "depth": min(deepest, here.depth), "depths": depths}
         return self.model_copy(update=order | named | unused | chosen)
 
     def shown(self) -> dict[str, JsonValue]:
@@ -125,7 +135,8 @@ class PoolParams(AnyParams):
 
     def form(self) -> pools.PoolForm:
         """Return the form of the pool."""
-        return pools.PoolForm(self.depth, self.order, self.budget, self.budget_for == "all", self.seed, self.depths)
+        is_in_all, strata = self.budget_for == "all", pools.read_strata(self.strata)
+        return pools.PoolForm(self.depth, self.order, self.budget, is_in_all, self.seed, self.depths, strata)
 
     def run_order(self) -> RunOrder:
         """Return the order of the runs' documents, of a settled request."""
@@ -152,6 +163,9 @@ class PooledDocumentsOfTopic(ResultModel):
     runs: list[int] = Field(description="Number of pooled runs that have the document within the depth")
     teams: list[int] = Field(description="Number of their teams")
     best_ranks: list[int] = Field(description="The document's best rank")
+    # Left out without strata, so that such a pool has the bytes that it always had.
+    strata: list[int] = Field([], description="The document's stratum, from 1", exclude_if=not_)
+    unsampled: dict[str, int] = Field({}, description="The strata of documents that were not sampled", exclude_if=not_)
 
 
 class PoolTopic(ResultModel):

@@ -7,17 +7,18 @@ import os
 import re
 import shutil
 import sys
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final, cast
 
 from gainboard.cli.command import Option, count, refuse
-from gainboard.cli.options import STANDARD_INPUT
+from gainboard.cli.options import STANDARD_INPUT, AttributeFiles, FileBehind
 from gainboard.cli.parallel import Count
 from gainboard.cli.printing import list_faults
 from gainboard.errors import BadInput, BadSetting, Fault, FaultyFile, GainboardError, TooLarge
@@ -74,6 +75,7 @@ class Reading:
             metavar="FILE",
         ),
     ] = None
+    attributes: AttributeFiles = field(default_factory=AttributeFiles)
     columns: Annotated[
         str | None, _reading("the layout of the qrels (default: by its lines)", choices=(*LAYOUTS, INTENT_LAYOUT))
     ] = None
@@ -100,15 +102,16 @@ class FileReader:
     order: RunOrder
     limits: FileLimits
     intents: bool = False
-    probabilities: str | None = None
-    """The file with the probabilities of intents."""
+    behind: Sequence[FileBehind] = ()
+    """The files that follow the judgments: the probabilities of intents, or memberships with their targets."""
 
     @classmethod
     def of(cls, said: Reading, limits: FileLimits) -> FileReader:
         """Return the reader for a command line."""
         order = RunOrder(said.order_by, said.ignore_identical_ids)
         by_intent = said.intents or said.iprob is not None
-        return cls(said.levels, said.columns, said.depth, order, limits, by_intent, said.iprob)
+        behind = [FileBehind(said.iprob)] if said.iprob else said.attributes.behind()
+        return cls(said.levels, said.columns, said.depth, order, limits, by_intent, behind)
 
     def run(self, name: str, index: QrelsIndex | None, count: Count) -> RunFile:
         """Read a run file, joined with the judgments if there are any. Raise GainboardError, also BadSetting."""
@@ -147,11 +150,11 @@ class FileReader:
         Without names of levels, any numbered levels are allowed. Raise GainboardError, also BadSetting.
         """
         levels = self.levels or MOST_LEVELS
-        if self.probabilities is None:
+        if not self.behind:
             with open_counted(name, count) as file:
                 chunks = unpacked(file, self.limits)
                 return read_judgments(chunks, levels, self.intents, self.columns, self.limits)
-        both = TwoFiles(name, self.probabilities)
+        both = JoinedFiles(name, self.behind)
         try:
             return read_judgments(both.chunks(self.limits, count), levels, self.intents, self.columns, self.limits)
         except FaultyFile as error:
@@ -168,58 +171,65 @@ class FileReader:
         return max(1, *file.judgments.count_levels())
 
 
-class TwoFiles:
-    """Two files that are read as one: qrels, and the probabilities of intents, which begin on a line of their own."""
+class JoinedFiles:
+    """Files that are read as one: qrels, and what follows them, such as probabilities, each from a line of its own."""
 
-    def __init__(self, first: str, second: str) -> None:
-        self._first, self._second = first, second
-        self._lines = 0
-        """The lines of the first file, as far as it was read."""
+    def __init__(self, first: str, behind: Sequence[FileBehind]) -> None:
+        self._parts = [FileBehind(first), *behind]
+        self._starts: list[int] = []
+        """The lines before each file, as far as they were read."""
 
     def chunks(self, limits: FileLimits, count: Count) -> Iterator[bytes]:
-        """Yield the contents of both files, decompressed.
+        """Yield the contents of all files, decompressed.
 
-        Raise what reading the first file raises, and for the second file FaultyFile with its name.
+        Raise what reading the first file raises, and for others FaultyFile with their names.
         """
-        self._lines, last = 0, b"\n"
-        with open_counted(self._first, count) as file:
-            for chunk in unpacked(file, limits):
-                self._lines, last = self._lines + chunk.count(b"\n"), chunk[-1:] or last
-                yield chunk
-        if last != b"\n":
-            self._lines += 1
-            yield b"\n"
-        try:
-            with open_counted(self._second, count) as file:
-                yield from unpacked(file, limits)
-        except GainboardError as error:
-            faults, total, is_minimum = list_faults(error)
-            named = [replace(fault, file=self._second) for fault in faults]
-            raise FaultyFile(named, total, is_minimum=is_minimum) from error
+        self._starts, lines = [], 0
+        for part in self._parts:
+            self._starts.append(lines)
+            last = b"\n"
+            try:
+                content = nullcontext(io.BytesIO(part.line)) if part.line else open_counted(part.name, count)
+                with content as file:
+                    for chunk in unpacked(file, limits):
+                        lines, last = lines + chunk.count(b"\n"), chunk[-1:] or last
+                        yield chunk
+            except GainboardError as error:
+                if part is self._parts[0]:
+                    raise
+                faults, total, is_minimum = list_faults(error)
+                named = [replace(fault, file=part.name) for fault in faults]
+                raise FaultyFile(named, total, is_minimum=is_minimum) from error
+            if last != b"\n":
+                lines += 1
+                yield b"\n"
 
     def located(self, faults: Iterable[Fault]) -> list[Fault]:
-        """Return faults of the whole by the names and lines of the two files. Call this after reading."""
+        """Return faults of the whole by the names and lines of the files. Call this after reading."""
         return [located for fault in faults for located in self._located(fault)]
 
     def _located(self, fault: Fault) -> Iterator[Fault]:
-        """Yield the fault in its file, or in both files if it is in lines of both."""
-        last = fault.last_line or fault.line
-        if fault.line is None or last is None or last <= self._lines:
-            is_of_second = fault.line is None and fault.code == "bad-probability"
-            yield replace(fault, file=self._second) if is_of_second else fault
+        """Yield the fault in its file, or in each file if it is in lines of several."""
+        if fault.line is None:
+            is_of_last = fault.code == "bad-probability"
+            yield replace(fault, file=self._parts[-1].name) if is_of_last else fault
             return
-        if fault.line <= self._lines:
-            yield replace(fault, last_line=self._lines if self._lines > fault.line else None)
-        line, last = max(1, fault.line - self._lines), last - self._lines
-        message, lines = fault.message, None
-        if fault.lines is not None:
-            before = fault.lines[0] - self._lines
-            where = f"line {before}" if before > 0 else f"line {fault.lines[0]} of {self._first}"
-            message = message.replace(f"on line {fault.lines[0]}.", f"on {where}.", 1)
-            lines = (before, line) if before > 0 else None
-        yield replace(
-            fault, message=message, line=line, lines=lines, last_line=last if last > line else None, file=self._second
-        )
+        end = fault.last_line or fault.line
+        for place, before in enumerate(self._starts):
+            line, last = max(fault.line - before, 1), min([end, *self._starts[place + 1 : place + 2]]) - before
+            if line > last:
+                continue
+            message, lines = fault.message, None
+            if fault.lines is not None:
+                first = fault.lines[0]
+                of = bisect_left(self._starts, first) - 1
+                lines = (first - before, line) if of == place else None
+                where = f"line {first - self._starts[of]}" + ("" if of == place else f" of {self._parts[of].name}")
+                message = message.replace(f"on line {first}.", f"on {where}.", 1)
+            name = self._parts[place].name if place else None
+            yield replace(
+                fault, message=message, line=line, lines=lines, last_line=last if last > line else None, file=name
+            )
 
 
 def limits_here() -> FileLimits:

@@ -11,9 +11,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from gainboard.cli.command import Option, Several, count, parameter_options, refuse
 from gainboard.errors import BadSetting
@@ -106,6 +107,50 @@ def split_expressions(text: str) -> Iterator[str]:
     for word in re.findall(_WORD, text) if _WORDS.fullmatch(text) else [text]:
         dotted = _DOTTED.fullmatch(word)
         yield from (f"{dotted[1]}_{cutoff}" for cutoff in dotted[2].split(",")) if dotted else [word]
+
+
+class FileBehind(NamedTuple):
+    """A file that is read behind judgments; `line` stands in place of its content."""
+
+    name: str
+    line: bytes | None = None
+
+
+_attributes = partial(Option, group="attribute sets")
+
+
+@dataclass(frozen=True)
+class AttributeFiles:
+    """The options that name attribute sets for metrics of fairness, each with two files."""
+
+    memberships: Annotated[
+        Sequence[str],
+        _attributes("memberships in groups: topic, document, a number a group; may be repeated", metavar="NAME=FILE"),
+    ] = ()
+    target: Annotated[
+        Sequence[str], _attributes("the target of a set: a number a line; may be repeated", metavar="NAME=FILE")
+    ] = ()
+    ordinal: Annotated[
+        Sequence[str], _attributes("a set whose groups have an order; may be repeated", metavar="NAME")
+    ] = ()
+
+    def behind(self) -> list[FileBehind]:
+        """Return what follows the judgments. Raise BadSetting if a set lacks one of its files."""
+        given = ([text.partition("=") for text in texts] for texts in (self.memberships, self.target))
+        files, targets = ({name: file for name, _, file in pairs if file} for pairs in given)
+        named = {text.partition("=")[0] for text in (*self.memberships, *self.target, *self.ordinal)}
+        for name in sorted(named - (files.keys() & targets.keys())):
+            raise BadSetting(
+                f"The attribute set {name!r} needs two files: --memberships {name}=FILE and --target {name}=FILE."
+            )
+        parts = []
+        for name, file in files.items():
+            with readable(targets[name]):
+                shares = Path(targets[name]).read_text(encoding="utf-8-sig").split()
+            kind = "ordinal" if name in self.ordinal else "nominal"
+            line = " ".join(["@attributes", name, kind, *shares]) + "\n"
+            parts += [FileBehind(targets[name], line.encode()), FileBehind(file)]
+        return parts
 
 
 Data = Annotated[Path | None, Option("folder of the database (GAINBOARD_DATA)", metavar="DIR")]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import mimetypes
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -22,6 +23,8 @@ from gainboard.documentation import contents, every_page, heading_id, linked_fil
 from gainboard.errors import BadInput, InvalidRequest, NotFound
 from gainboard.evaluation.boards.design import TAKEN, DesignQuestion, design_topics
 from gainboard.metrics import (
+    Annotations,
+    AttributeSet,
     CurvesOfRun,
     Intents,
     JudgedRun,
@@ -253,8 +256,11 @@ def _judge(levels: list[int | None], more: list[int]) -> tuple[JudgedRun, Judgme
         document=relevant,
         level=judged[relevant].astype(np.int8),
     )
+    # Metrics of annotations see a pool of one stratum, and documents of two groups in turn.
+    groups = AttributeSet("groups", False, np.array([0.5, 0.5]), np.eye(2)[np.arange(len(judged)) % 2])
+    annotations = Annotations(intents.documents, judged.astype(np.int8), np.ones(len(judged), np.int64), (groups,))
     counts = np.bincount(judged, minlength=SCALE.highest_level + 1)[np.newaxis]
-    return run, Judgments(counts, np.zeros(1, np.int64), intents)
+    return replace(run, annotated=run), Judgments(counts, np.zeros(1, np.int64), intents, annotations)
 
 
 STYLE = "'unsafe-inline'"

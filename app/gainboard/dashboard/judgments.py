@@ -61,7 +61,7 @@ class ComparedVersionQuery(TypedDict, total=False):
     against: Annotated[int | None, Said(least=1, most=LAST_VERSION)]
 
 
-LAYOUTS = ("trec", "topic-document-level", "topic-level-document", "topic-document")
+LAYOUTS = ("trec", "topic-document-level", "topic-level-document", "topic-document", "trec-stratum")
 INTENT_LAYOUTS = ("topic-intent-document-level",)
 MOST = 200
 MOST_MOVED = 30
@@ -264,7 +264,7 @@ def _pools(place: Place, job: str | None) -> dict[str, Any]:
 
 
 @router.get("/c/{collection}/pools/{job}.{form}")
-def read_pool(job: str, form: Literal["txt", "ntcir", "csv", "json"], place: PlaceDep) -> Response:
+def read_pool(job: str, form: Literal["txt", "ntcir", "csv", "json", "strata"], place: PlaceDep) -> Response:
     """Return the file of a pool for assessors: it does not tell who found a document."""
     pool = find_pool(place.workspace, place.principal, place.name, job, "path.job")
     kind: PoolFormat = "trec" if form == "txt" else form

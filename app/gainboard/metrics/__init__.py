@@ -6,7 +6,7 @@ compiled kernels needs only NumPy and the standard library.
 """
 
 # Importing a module of metrics adds its metrics to the catalogue.
-from gainboard.metrics import cumulative, distance, diversity, incomplete, precision, stopping  # noqa: F401
+from gainboard.metrics import cumulative, distance, diversity, fairness, incomplete, precision, stopping  # noqa: F401
 from gainboard.metrics.catalogue import Metric, every_metric, every_parameter, query_parameters
 from gainboard.metrics.curves import RECALL_STEPS, CurvesOfRun, judged_share
 from gainboard.metrics.expected import TiedRun, expected_form, expected_scores, is_without_order
@@ -20,7 +20,7 @@ from gainboard.metrics.expressions import (
     without,
 )
 from gainboard.metrics.gains import GainSetting, linear_ratio, parse_gains, steep
-from gainboard.metrics.judgments import UNJUDGED, Intents, Judgments, Scale
+from gainboard.metrics.judgments import UNJUDGED, Annotations, AttributeSet, Intents, Judgments, Scale
 from gainboard.metrics.names import Preset, every_preset, expand
 from gainboard.metrics.parameters import Parameter
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns, RetrievalScores
@@ -36,6 +36,8 @@ __all__ = [
     "RECALL_STEPS",
     "SCORING_VERSION",
     "UNJUDGED",
+    "Annotations",
+    "AttributeSet",
     "BoundMetric",
     "CurvesOfRun",
     "GainSetting",

@@ -9,14 +9,19 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Concatenate, Final, NamedTuple, TypeVar, get_args, get_type_hints
 
-from gainboard.metrics.intent_views import GradedIntentRankings, IntentRankings
+from gainboard.metrics.intent_views import (
+    AnnotatedRankings,
+    GradedAnnotatedRankings,
+    GradedIntentRankings,
+    IntentRankings,
+)
 from gainboard.metrics.judgments import Scale
 from gainboard.metrics.parameters import CONDENSED, GAINS, IA, MEAN, REL, Parameter, either
 from gainboard.metrics.retrieval import Scores
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings, GradedRankings, ScoredRankings, WholeRankings
 
-View = TypeVar("View", bound=BinaryRankings | IntentRankings)
+View = TypeVar("View", bound=BinaryRankings | IntentRankings | AnnotatedRankings)
 NUMBERED: Final = "_l"
 """The end of an alias that contains the cut-off in place of l: `map_cut_l` stands for `map_cut_10` and so on."""
 VALUED: Final = "_x"
@@ -80,9 +85,9 @@ class Metric:
         return inspect.getdoc(self.kernel) or ""
 
     @cached_property
-    def reads(self) -> type[BinaryRankings | IntentRankings]:
+    def reads(self) -> type[BinaryRankings | IntentRankings | AnnotatedRankings]:
         """The view of a run that the kernel takes."""
-        view: type[BinaryRankings | IntentRankings] = self._hints[next(iter(self._signature))]
+        view: type[BinaryRankings | IntentRankings | AnnotatedRankings] = self._hints[next(iter(self._signature))]
         return view
 
     @cached_property
@@ -93,7 +98,7 @@ class Metric:
             for name, keyword in self._signature.items()
             for note in getattr(self._hints[name], "__metadata__", ())
         ]
-        reading = (REL, CONDENSED, MEAN) if self.needs_intents else (REL, CONDENSED, MEAN, IA)
+        reading = (REL, *(() if self.needs_annotations else (CONDENSED,)), MEAN, *((IA,) if self.has_formula else ()))
         return (*of_kernel, *((GAINS,) if self.graded else ()), *reading)
 
     @cached_property
@@ -123,7 +128,7 @@ class Metric:
     @property
     def graded(self) -> bool:
         """True if the metric depends on gains."""
-        return issubclass(self.reads, (GradedRankings, GradedIntentRankings))
+        return issubclass(self.reads, (GradedRankings, GradedIntentRankings, GradedAnnotatedRankings))
 
     @cached_property
     def needs_intents(self) -> bool:
@@ -131,9 +136,19 @@ class Metric:
         return issubclass(self.reads, IntentRankings)
 
     @property
+    def has_formula(self) -> bool:
+        """True if the metric is a formula, and false if its function computes the scores."""
+        return issubclass(self.reads, BinaryRankings)
+
+    @cached_property
+    def needs_annotations(self) -> bool:
+        """True if the metric needs memberships of documents in groups, or the strata of a sampled pool."""
+        return issubclass(self.reads, AnnotatedRankings)
+
+    @property
     def needs_retrieval_scores(self) -> bool:
-        """True if the metric needs all judged documents of a run, which are loaded with the run's own scores."""
-        return issubclass(self.reads, (ScoredRankings, WholeRankings))
+        """True if the metric needs all known documents of a run, which are loaded with its own scores."""
+        return issubclass(self.reads, (ScoredRankings, WholeRankings, AnnotatedRankings))
 
     @cached_property
     def _signature(self) -> Mapping[str, inspect.Parameter]:
@@ -170,7 +185,8 @@ def metric(
     A kernel takes a view of a judged run and returns the formula of its score, one number for each ranking. It may
     ignore topics without relevant documents (their score becomes NaN, unless `on_every_topic`) and topics that the run
     lacks (their score becomes `score_of_missing`). It may divide by zero on both. A kernel whose view is
-    `IntentRankings` returns the scores themselves, float64 [runs, n], and takes values of parameters.
+    `IntentRankings` or `AnnotatedRankings` returns the scores themselves, float64 [runs, n], and takes values of
+    parameters.
 
     An alias may imply values of parameters: `gm_map(mean=geometric)` is `gm_map`.
 

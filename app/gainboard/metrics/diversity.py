@@ -52,10 +52,8 @@ Goes = Annotated[float, replace(Persistence.__metadata__[0], space=None)]
 IntentBeta = Annotated[float, replace(Beta.__metadata__[0], space=None)]
 IntentsCounted = Annotated[
     str,
-    replace(
-        choice(
-            "intents", "The intents that count: those with a relevant document, or all of the topic.", "relevant", "all"
-        ),
+    choice(
+        *("intents", "The intents that count: those with a relevant document, or all of the topic.", "relevant", "all"),
         only_in_expressions=True,
     ),
 ]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gainboard.errors import BadExpression, BadGains, NeedsIntents
 from gainboard.metrics.catalogue import Metric, Namesake, ScoreLimits, query_parameters
 from gainboard.metrics.gains import FLAT, Discount, GainSetting, Geometric, format_number, parse_gains
-from gainboard.metrics.intent_views import IntentRankings
+from gainboard.metrics.intent_views import AnnotatedRankings, IntentRankings
 from gainboard.metrics.judgments import Scale
 from gainboard.metrics.names import Spelling, find, is_known, name_here
 from gainboard.metrics.parameters import AT_R, CONDENSED, GAINS, IA, MEAN, REL
@@ -45,7 +45,7 @@ class BoundMetric:
 
     `label` is the canonical expression: equal labels on equal scales mean equal scores. `formula` defines the
     computation, and `settings` are the values for the open settings of the formula, in the same order. A metric whose
-    function computes scores by intent has neither.
+    function computes the scores itself has neither: see `Metric.has_formula`.
 
     `ignored` are sentences on defaults of a request that do not change the metric, because of its name.
 
@@ -74,9 +74,8 @@ class BoundMetric:
         self.label = f"{metric.name}{shown}" + (f"@{cutoff}" if cutoff is not None else "")
         self.is_geometric = parameters[MEAN.name] == "geometric"
         self.is_averaged = parameters.get(IA.name, "false") != "false"
-        is_by_intent = metric.needs_intents
-        self.needs_intents = is_by_intent or self.is_averaged
-        if is_by_intent:
+        self.needs_intents = metric.needs_intents or self.is_averaged
+        if not metric.has_formula:
             return
         fixed = tuple(
             (argument.name, parameters[argument.name])
@@ -114,8 +113,8 @@ class BoundMetric:
         """The same metric without the average over intents."""
         return BoundMetric(self.metric, {**self.parameters, IA.name: "false"}, self.cutoff, self.scale)
 
-    def scores_by_intent(self, runs: JudgedRuns, positions: NDArray[np.intp], score_all: ScoreAll) -> Scores:
-        """Return the scores of the runs at these positions: float64 [positions, n]. The metric is defined by intent.
+    def own_scores(self, runs: JudgedRuns, positions: NDArray[np.intp], score_all: ScoreAll) -> Scores:
+        """Return the scores of the runs at these positions: float64 [positions, n]. The metric has no formula.
 
         `score_all` computes other metrics, of which the metric may be made.
         """
@@ -125,14 +124,14 @@ class BoundMetric:
         if self.metric.graded:
             del arguments[GAINS.name]
         gains, scale = self.parameters.get(GAINS.name, FLAT), self.scale
-        reading = {name: self.parameters[name] for name in (REL.name, CONDENSED.name)}
+        reading = {name: self.parameters[name] for name in (REL.name, CONDENSED.name) if name in self.parameters}
 
-        def score(metric: Metric, gains: GainSetting, cutoff: int) -> Scores:
+        def score(metric: Metric, gains: GainSetting, cutoff: int | None) -> Scores:
             parameters = {**metric.defaults(scale), **reading, GAINS.name: gains}
             by_intent = BoundMetric(metric, parameters, cutoff, scale)
             return np.asarray(score_all([by_intent], rankings.runs, positions.tolist())[0])
 
-        reads = cast(type[IntentRankings], self.metric.reads)
+        reads = cast(type[IntentRankings | AnnotatedRankings], self.metric.reads)
         rankings = reads(runs, positions, **reading, gains=gains, score=score)
         # As in the plain kernels, undefined scores may divide by zero, and are replaced below.
         with np.errstate(all="ignore"):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
+import numpy as np
+
 from gainboard.errors import BadExpression
-from gainboard.metrics.catalogue import Namesake, metric
-from gainboard.metrics.gains import NO_DISCOUNT, Geometric
+from gainboard.metrics.catalogue import Namesake, ScoreLimits, metric
+from gainboard.metrics.gains import MICROSOFT, NO_DISCOUNT, Geometric
+from gainboard.metrics.intent_views import AnnotatedRankings, GradedAnnotatedRankings, RankedTable, last_sum
 from gainboard.metrics.parameters import Cutoff, Persistence
+from gainboard.metrics.retrieval import Scores
 from gainboard.metrics.values import Value, maximum, minimum
 from gainboard.metrics.views import BinaryRankings, GradedRankings, WholeRankings
 
@@ -126,3 +131,97 @@ def inferred_average_precision(rankings: BinaryRankings) -> Value:
     in_pool, judged, relevant_above = relevant.judged_rank - 1.0, relevant.pooled_rank - 1.0, relevant.count - 1.0
     share = (relevant_above + _EPSILON) / (judged + 2.0 * _EPSILON)
     return relevant.sum(1.0 / relevant.rank + in_pool / relevant.rank * share) / rankings.relevant_count
+
+
+_YILMAZ = "Yilmaz, Kanoulas and Aslam, A simple and efficient sampling method, SIGIR 2008, as in NIST's sample_eval"
+_EXPECTED: Final = 1000
+"""The most relevant documents of a topic that estimates expect, as in sample_eval, which reads so many of a run."""
+
+
+class _Pool:
+    """The sampled pools of all topics: the stratum of each document, and how many documents it stands for."""
+
+    def __init__(self, rankings: AnnotatedRankings) -> None:
+        annotations = rankings.annotations
+        strata, self.stratum = np.unique(annotations.stratum, return_inverse=True)
+        if len(strata) and strata[-1] < 0:
+            raise BadExpression("The metric needs qrels of five columns: topic, 0, document, stratum, level")
+        is_in = (annotations.stratum[:, np.newaxis] == strata) & (strata >= 0)
+        is_sampled = is_in & (annotations.level >= 0)[:, np.newaxis]
+        self._kinds = np.stack([is_in, is_sampled, is_sampled & rankings.is_relevant[:, np.newaxis]])
+        pooled, sampled = (annotations.sum_by_topic(kind) for kind in self._kinds[:2])
+        rate = np.repeat(pooled / np.maximum(sampled, 1), np.diff(annotations.starts), axis=0)
+        # A sampled document is in one stratum, and others are in none.
+        self.stands_for: Scores = (is_sampled * rate).sum(axis=1)
+
+    def counts(self, table: RankedTable) -> Scores:
+        """Return the documents in the pool, sampled, and relevant down to each document: float64 [3, t, k, strata]."""
+        kinds = self._kinds[:, table.document] & table.is_there[..., np.newaxis]
+        return np.cumsum(kinds, axis=2, dtype=np.float64)
+
+
+def _estimate_relevant(counts: Scores) -> Scores:
+    """Return how many documents of the pool are relevant as estimated, from counts [3, ..., strata]."""
+    pooled, sampled, relevant = counts
+    # sample_eval has 3e here where trec_eval's infAP has 2e.
+    return np.asarray((pooled * (relevant + _EPSILON) / (sampled + 3.0 * _EPSILON)).sum(axis=-1))
+
+
+def _no_span(limits: ScoreLimits) -> float:
+    """Return no end, because estimates may exceed 1."""
+    return math.inf
+
+
+@metric("xinfAP", title="Extended Inferred AP", reference=_YILMAZ, span=_no_span, sorted_is_best=False)
+def extended_inferred_average_precision(rankings: AnnotatedRankings) -> Scores:
+    """xinfAP is Average Precision as estimated from a pool whose strata were sampled at different rates.
+
+    A relevant document stands for N/m documents, where m of the N documents of its stratum were sampled. The precision
+    at rank k is (1 + E)/k, where E adds up n(u+e)/(v+3e) over strata: above rank k, n documents are in the pool, v are
+    sampled and u are relevant; e is 0.00001. At most 1,000 relevant documents are expected, as in sample_eval.
+    """
+    pool, scores = _Pool(rankings), np.zeros(rankings.shape)
+    worth = pool.stands_for * rankings.is_relevant
+    total = np.minimum(rankings.annotations.sum_by_topic(worth), _EXPECTED)
+    for table in rankings.tables():
+        above = pool.counts(table)
+        above[:, :, 1:], above[:, :, 0] = above[:, :, :-1].copy(), 0.0
+        precision = (1.0 + _estimate_relevant(above)) / table.rank
+        scores[table.where] = last_sum(table.is_there * worth[table.document] * precision) / total[table.where[1]]
+    return scores
+
+
+@metric("infNDCG", title="Inferred nDCG", reference=_YILMAZ, span=_no_span, sorted_is_best=False)
+def inferred_ndcg(rankings: GradedAnnotatedRankings) -> Scores:
+    """infNDCG is MSnDCG as estimated from a pool whose strata were sampled at different rates.
+
+    In each stratum, the mean discounted gain of the sampled documents retrieved stands for all documents retrieved. The
+    ideal ranking has as many documents of each gain as estimated, and at most 1,000.
+    """
+    pool, scores = _Pool(rankings), np.zeros(rankings.shape)
+    weights = np.concatenate(([0.0], np.cumsum(MICROSOFT.weights(_EXPECTED)[1:])))
+    ideal = np.zeros(rankings.shape[1])
+    for level in range(rankings.rel, rankings.worth.shape[1]):
+        # The estimated number of documents at this level and above it is the rank where the level ends.
+        end = rankings.annotations.sum_by_topic(pool.stands_for * (rankings.annotations.level >= level))
+        more = rankings.worth[:, level] - rankings.worth[:, level - 1]
+        ideal += weights[np.minimum(end, _EXPECTED).astype(np.int64)] * more
+    for table in rankings.tables():
+        pooled, sampled, _ = pool.counts(table)[:, :, -1]
+        rate = np.take_along_axis(pooled / np.maximum(sampled, 1.0), pool.stratum[table.document], axis=1)
+        gained = table.is_there * rankings.gain[table.document] * MICROSOFT.at(table.rank)
+        scores[table.where] = last_sum(gained * rate) / ideal[table.where[1]]
+    return scores
+
+
+@metric("iP", title="Inferred precision at a document cut-off", reference=_YILMAZ, sorted_is_best=False)
+def inferred_precision(rankings: AnnotatedRankings, *, cutoff: int) -> Scores:
+    """iP@l is P@l as estimated from a pool whose strata were sampled at different rates.
+
+    It adds up n(u+e)/(v+3e) over the strata, and divides by l. Among the first l documents, n are in the pool, v are
+    sampled and u are relevant; e is 0.00001.
+    """
+    pool, scores = _Pool(rankings), np.zeros(rankings.shape)
+    for table in rankings.tables(cutoff):
+        scores[table.where] = _estimate_relevant(pool.counts(table)[:, :, -1]) / cutoff
+    return scores

@@ -1,34 +1,36 @@
-"""Views of a judged run by intent: what the metrics of diversified rankings can use.
+"""Views of judged runs for metrics that compute their scores themselves, and not by a formula.
 
-The type of the first parameter of such a metric's function is `IntentRankings` (relevant or not) or
-`GradedIntentRankings` (with gains). Values are arrays: by ranking, that is, by run and topic; by intent of a ranking;
-or by document that is relevant to an intent.
+The metrics of diversified rankings read a run by intent. The type of the first parameter of such a metric's function is
+`IntentRankings` (relevant or not) or `GradedIntentRankings` (with gains). Values are arrays: by ranking, that is, by
+run and topic; by intent of a ranking; or by document that is relevant to an intent. The metrics of fairness and of
+sampled pools read `AnnotatedRankings`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.errors import BadExpression
 from gainboard.metrics.columns import Rankings
 from gainboard.metrics.gains import FLAT, Discount, GainSetting
-from gainboard.metrics.judgments import Intents
+from gainboard.metrics.judgments import Annotations, Intents
 from gainboard.metrics.rankings import JudgedRuns
 from gainboard.metrics.retrieval import Scores
 
-ScoresByIntent = Callable[[Any, GainSetting, int], Scores]
+ScoresByIntent = Callable[[Any, GainSetting, int | None], Scores]
 """Returns the scores of each intent, float64 [m, p], under a graded metric with its default parameters.
 
-The arguments are the metric of the catalogue, its gains and its cut-off.
+The arguments are the metric of the catalogue, its gains and its cut-off. Annotated rankings have topics as intents.
 """
 
 
-def _no_scores(metric: Any, gains: GainSetting, cutoff: int) -> Scores:
+def _no_scores(metric: Any, gains: GainSetting, cutoff: int | None) -> Scores:
     raise ValueError("other metrics are computed for each intent only where they are given")
 
 
@@ -218,6 +220,91 @@ class FoundDocuments:
         return sums.reshape(self.shape)
 
 
+class RankedTable(NamedTuple):
+    """The annotated documents of a run on some topics, best first, by topic and place: int64 ranks and numbers, [t, k].
+
+    `where` is the place of the run and of the topics in a table of scores. `is_there` is false behind the last one.
+    """
+
+    where: tuple[int, NDArray[np.intp]]
+    rank: NDArray[np.int64]
+    document: NDArray[np.int64]
+    is_there: NDArray[np.bool_]
+
+
+_TOPICS_AT_ONCE: Final = 64
+"""So many topics of a run are in memory at once, each with all of its annotated documents."""
+
+
+class AnnotatedRankings:
+    """The rankings of some runs, m runs on n topics, with what is known of their documents, judged or not."""
+
+    def __init__(
+        self,
+        runs: JudgedRuns,
+        positions: NDArray[np.intp],
+        rel: int,
+        gains: GainSetting = FLAT,
+        score: ScoresByIntent = _no_scores,
+    ) -> None:
+        """Choose the runs at the positions `positions`, intp [m]. Raises BadExpression if levels alone are known."""
+        if runs.judgments.annotations is None:
+            raise BadExpression(
+                "The metric needs memberships of documents in groups, or the strata of a sampled pool. These judgments "
+                "have neither. Upload qrels that have them, or choose another metric"
+            )
+        self.annotations: Annotations = runs.judgments.annotations
+        self.runs, self.positions, self.rel, self.gains, self.score = runs, positions, rel, gains, score
+        self.shape, self._counts = (len(positions), runs.judgments.topics), runs.judgments.level_counts
+        self.is_relevant: NDArray[np.bool_] = self.annotations.level >= rel
+
+    @cached_property
+    def undefined(self) -> NDArray[np.bool_]:
+        """True if no document of the topic is relevant, or has a gain if the metric has gains: bool [n]."""
+        return np.asarray(self._counts[:, self.rel :].sum(axis=1) == 0)
+
+    @cached_property
+    def worth(self) -> Scores:
+        """The gain of each level, float64 [n, h+1]."""
+        return np.broadcast_to(self.gains.by_class(self._counts, self.rel), self._counts.shape)
+
+    @cached_property
+    def gain(self) -> Scores:
+        """The gain of each annotated document, float64 [documents]; 0 for one that is not relevant."""
+        topic = np.repeat(np.arange(self.shape[1]), np.diff(self.annotations.starts))
+        return np.asarray(self.worth[topic, np.maximum(self.annotations.level, 0)])
+
+    def tables(self, cutoff: int | None = None) -> Iterator[RankedTable]:
+        """Yield the annotated documents of each run at ranks up to the cut-off, some topics at a time."""
+        starts = self.annotations.starts
+        rows = [(place, self.runs.whole[position][0].annotated) for place, position in enumerate(self.positions)]
+        for place, run in ((place, run) for place, run in rows if run is not None and len(self.is_relevant)):
+            for at in range(0, self.shape[1], _TOPICS_AT_ONCE):
+                topics = np.arange(at, min(at + _TOPICS_AT_ONCE, self.shape[1]))
+                some = run.only(topics)
+                counts = some.judged_count
+                is_there = np.arange(max(1, counts.max(initial=0))) < counts[:, np.newaxis]
+                rank, document = np.ones(is_there.shape, np.int64), np.zeros(is_there.shape, np.int64)
+                rank[is_there], document[is_there] = some.rank, some.document + np.repeat(starts[topics], counts)
+                if cutoff is not None:
+                    is_there &= rank <= cutoff
+                width = max(1, int(is_there.sum(axis=1).max(initial=0)))
+                yield RankedTable((place, topics), *(column[:, :width] for column in (rank, document, is_there)))
+
+
+class GradedAnnotatedRankings(AnnotatedRankings):
+    """The same rankings for metrics that use gains."""
+
+    @cached_property
+    def undefined(self) -> NDArray[np.bool_]:
+        return np.asarray((self._counts * self.worth).sum(axis=1) == 0)
+
+
+def last_sum(by_rank: Scores) -> Scores:
+    """Return the sums along the ranks, axis 1, in their order, so that ranks without documents change no bit."""
+    return np.cumsum(by_rank, axis=1)[:, -1] if by_rank.shape[1] else np.zeros_like(by_rank.sum(axis=1))
+
+
 def _dot(table: Scores, weights: Scores) -> Scores:
     # One after the other, so that zeros at the end, which depend on the other topics, change no bit.
-    return np.cumsum(table * weights, axis=1)[:, -1] if table.shape[1] else np.zeros(len(table))
+    return last_sum(table * weights)

@@ -45,15 +45,20 @@ class Judgments:
     """
 
     def __init__(
-        self, level_counts: NDArray[np.int64], negative_counts: NDArray[np.int64], intents: Intents | None = None
+        self,
+        level_counts: NDArray[np.int64],
+        negative_counts: NDArray[np.int64],
+        intents: Intents | None = None,
+        annotations: Annotations | None = None,
     ) -> None:
         self.level_counts = level_counts
         self.negative_counts = negative_counts
         self.intents = intents
+        self.annotations = annotations
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Other processes get the numbers without the values that are cached here.
-        return Judgments, (self.level_counts, self.negative_counts, self.intents)
+        return Judgments, (self.level_counts, self.negative_counts, self.intents, self.annotations)
 
     @property
     def topics(self) -> int:
@@ -62,8 +67,13 @@ class Judgments:
 
     def only(self, topics: NDArray[np.intp]) -> Judgments:
         """Return the numbers of these topics alone, in their order."""
-        intents = self.intents and self.intents.only(topics)
-        return Judgments(self.level_counts[topics], self.negative_counts[topics], intents)
+        intents, annotations = self.intents, self.annotations
+        return Judgments(
+            self.level_counts[topics],
+            self.negative_counts[topics],
+            intents and intents.only(topics),
+            annotations and annotations.only(topics),
+        )
 
     @cached_property
     def by_intent(self) -> Judgments | None:
@@ -96,6 +106,45 @@ class Judgments:
 
 
 Integers = NDArray[np.int64]
+
+
+class AttributeSet(NamedTuple):
+    """The groups to which documents belong, such as ranges of an h-index, and how they should share attention.
+
+    `target` float64 [groups] is the share that each group should have. `vectors` float64 [documents, groups] are the
+    memberships of annotated documents, NaN where there are none. Both add up to 1. Groups may have an order (ordinal).
+    """
+
+    name: str
+    is_ordinal: bool
+    target: Scores
+    vectors: Scores
+
+
+class Annotations(NamedTuple):
+    """The documents of n topics of which more is known than a level, judged or not.
+
+    - `starts` int64 [n+1]: topic t has the documents from starts[t] to starts[t+1], without the last.
+    - `level` int8 [documents]: the level, or UNJUDGED.
+    - `stratum` int64 [documents]: the stratum of the sampled pool; -1 for a document that is in none.
+    """
+
+    starts: Integers
+    level: NDArray[np.int8]
+    stratum: Integers
+    sets: tuple[AttributeSet, ...] = ()
+
+    def only(self, topics: NDArray[np.intp]) -> Annotations:
+        """Return the documents of these topics alone, in their order."""
+        counts = self.starts[topics + 1] - self.starts[topics]
+        rows = join_stretches(self.starts[topics], counts)
+        sets = tuple(attributes._replace(vectors=attributes.vectors[rows]) for attributes in self.sets)
+        return Annotations(_starts(counts), self.level[rows], self.stratum[rows], sets)
+
+    def sum_by_topic(self, by_document: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums over the documents of each topic, [n, ...], from numbers [documents, ...]."""
+        running = np.concatenate([np.zeros((1, *by_document.shape[1:])), np.cumsum(by_document, axis=0)])
+        return np.asarray(running[self.starts[1:]] - running[self.starts[:-1]])
 
 
 @dataclass(frozen=True, eq=False)

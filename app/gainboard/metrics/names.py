@@ -215,6 +215,27 @@ def web_diversity(highest_level: int) -> list[str]:
     ]
 
 
+@preset("fairweb", title="NTCIR FairWeb", reference="Tao et al., Overview of the FairWeb-1 task, NTCIR-17, 2023")
+def fairweb(highest_level: int) -> list[str]:
+    """GFR at rank 20 with ERR and with iRBU, and both, with attribute sets. The official figures are not compared."""
+    return [
+        *("GFR(component=ERR,gains=linear)@20", "GFR(component=iRBU,gains=linear)@20"),
+        *("ERR(gains=linear)@20", "iRBU(gains=linear,p=0.99)@20"),
+    ]
+
+
+@preset("trec-fair", title="TREC Fair Ranking", reference="Ekstrand et al., TREC 2022 Fair Ranking Track, 2022")
+def trec_fair(highest_level: int) -> list[str]:
+    """AWRF times the binary nDCG, and both, with attribute sets. The official figures are not compared."""
+    return ["AWRF(times=nDCG)@500", "AWRF@500", "nDCG(base=2,gains=flat)@500"]
+
+
+@preset("trec-avs", title="TRECVID AVS", reference="Awad et al., TRECVID 2021; NIST's sample_eval")
+def trec_avs(highest_level: int) -> list[str]:
+    """xinfAP, infNDCG and iP, of qrels with strata. The track's figures are not compared, but those of sample_eval."""
+    return ["xinfAP", "infNDCG(gains=linear)", "iP@10", "iP@100"]
+
+
 class Spelling(NamedTuple):
     """The meaning of a name: the metric, a cut-off (as in `P_10`), and whether it is pinned to trec_eval's meaning.
 

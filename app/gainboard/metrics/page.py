@@ -49,8 +49,10 @@ def _owners(parameter: Parameter) -> str:
     ]
     if len(having) == len(every_metric()):
         return "every metric"
-    if having == [metric for metric in every_metric() if not metric.needs_intents]:
-        return "every metric that does not need intents"
+    if having == [metric for metric in every_metric() if metric.has_formula]:
+        return "every metric that needs neither intents nor annotations"
+    if having == [metric for metric in every_metric() if not metric.needs_annotations]:
+        return "every metric that needs no annotations"
     are_graded = having == [metric for metric in every_metric() if metric.graded]
     return "graded metrics" if are_graded else ", ".join(metric.name for metric in having)
 
@@ -69,6 +71,8 @@ def _section(metric: Metric) -> Iterator[str]:
     yield f"`{metric.name}({values}){cutoff}`{aliases}\n"
     remarks = ["" if metric.bounded else " Scores may exceed 1.", " It needs a collection with intents."]
     yield f"{metric.definition}{''.join(remarks if metric.needs_intents else remarks[:1])}\n"
+    if metric.needs_annotations:
+        yield "It needs annotations: attribute sets, or the strata of a sampled pool.\n"
     yield f"Source: {metric.reference}\n"
 
 

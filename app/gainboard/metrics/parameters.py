@@ -99,7 +99,7 @@ def number(
     )
 
 
-def choice(name: str, description: str, *values: str) -> Parameter:
+def choice(name: str, description: str, *values: str, only_in_expressions: bool = False) -> Parameter:
     """Return a parameter with a few named values. The first value is the default."""
     return Parameter(
         name=name,
@@ -109,6 +109,7 @@ def choice(name: str, description: str, *values: str) -> Parameter:
         read_text=lambda text, scale: text if text in values else None,
         write=str,
         default=values[0],
+        only_in_expressions=only_in_expressions,
     )
 
 

@@ -53,6 +53,7 @@ class JudgedRun:
     - `level` int8 [rows]: the level, which may be negative but is never UNJUDGED.
     - `retrieved` int64 [n]: L, the number of documents retrieved, after truncation. It is 0 if the run lacks the topic.
     - `document` uint32 [rows]: the number of the document within its topic, as in `Intents`, if it is judged by intent.
+    - `annotated`: the same run with a row for each annotated document, if there are any and scores were loaded.
     """
 
     starts: NDArray[np.int64]
@@ -61,11 +62,13 @@ class JudgedRun:
     retrieved: NDArray[np.int64]
     retrieval_scores: RetrievalScores | None = None
     document: NDArray[np.uint32] | None = None
+    annotated: JudgedRun | None = None
 
     @property
     def nbytes(self) -> int:
         arrays = self.starts.nbytes + self.rank.nbytes + self.level.nbytes + self.retrieved.nbytes
         documents = self.document.nbytes if self.document is not None else 0
+        documents += self.annotated.nbytes if self.annotated is not None else 0
         return arrays + documents + (self.retrieval_scores.nbytes if self.retrieval_scores is not None else 0)
 
     @property
@@ -86,6 +89,7 @@ class JudgedRun:
             self.retrieved[topics],
             scores and scores.only(row, topics),
             None if self.document is None else self.document[row],
+            self.annotated and self.annotated.only(topics),
         )
 
     def levels_by_rank(self, topic: int, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int8]]:

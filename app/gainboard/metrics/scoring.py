@@ -34,10 +34,11 @@ def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence
     topic: no document is relevant or, for graded metrics, the gain of the ideal ranking is 0. The bits of a score do
     not depend on the other runs and metrics in the call, nor on compilation.
 
-    Raises ValueError if a metric needs retrieval scores that were not loaded, or judgments by intent.
+    Raises ValueError if a metric needs retrieval scores that were not loaded, or judgments by intent, and
+    BadExpression for annotations of documents that the judgments lack.
     """
-    if any(metric.needs_intents for metric in metrics):
-        return _score_some_by_intent(metrics, runs, chosen)
+    if any(metric.needs_intents or not metric.metric.has_formula for metric in metrics):
+        return _score_without_formulas(metrics, runs, chosen)
     positions = None if chosen is None else np.array(chosen, np.intp)
     table = np.empty((len(metrics), len(runs if positions is None else positions), runs.judgments.topics))
     kernels = SCORING.get()
@@ -69,18 +70,18 @@ _MOST_BY_INTENT: Final = 1 << 20
 """The most scores by intent in memory at once, unless one run has more."""
 
 
-def _score_some_by_intent(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence[int] | None) -> Scores:
+def _score_without_formulas(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence[int] | None) -> Scores:
     positions = np.arange(len(runs)) if chosen is None else np.array(chosen, np.intp)
     table = np.empty((len(metrics), len(positions), runs.judgments.topics))
-    whole = [row for row, metric in enumerate(metrics) if not metric.needs_intents]
+    whole = [row for row, metric in enumerate(metrics) if metric.metric.has_formula and not metric.is_averaged]
     table[whole] = score_all([metrics[row] for row in whole], runs, chosen)
     intents = runs.judgments.intents
     at_once = max(1, _MOST_BY_INTENT // max(1, len(intents.probability))) if intents is not None else len(positions)
     for begin in range(0, len(positions), max(1, at_once)):
         some = slice(begin, begin + at_once)
         for row, metric in enumerate(metrics):
-            if metric.metric.needs_intents:
-                table[row, some] = metric.scores_by_intent(runs, positions[some], score_all)
+            if not metric.metric.has_formula:
+                table[row, some] = metric.own_scores(runs, positions[some], score_all)
             elif metric.is_averaged:
                 rel, condensed = metric.parameters[REL.name], metric.parameters[CONDENSED.name]
                 rankings = IntentRankings(runs, positions[some], rel, condensed)

@@ -198,4 +198,5 @@ def warning_lines(name: str, warnings: Sequence[Warned]) -> Iterator[str]:
 def why_left_out(labels: Iterable[str]) -> str:
     """Return why some topics are left out of the means under metrics with these labels."""
     is_by_gain = all(_ZERO_GAIN.search(label) for label in labels)
-    return "because they have no relevant document" + (" with a gain above 0" if is_by_gain else "")
+    of_sets = " or no attribute set" if any(label.startswith(("GF_", "AWRF")) for label in labels) else ""
+    return "because they have no relevant document" + (" with a gain above 0" if is_by_gain else "") + of_sets

@@ -237,8 +237,8 @@ def cause_in_qrels(row: Sequence[bytes]) -> str:
         )
     if len(row) == 5 and integer(row[3]) is not None and integer(row[4]) is not None:
         return (
-            ". It looks like a line of qrels with a stratum, as for xinfAP, which are not supported. Without the "
-            "stratum, and with level -1 for documents that were not judged, infAP reads them"
+            ". It looks like a line of qrels with a stratum, as for xinfAP. Write all lines of the file so, or none: "
+            "?columns=trec-stratum"
         )
     if missing := cause_by_level(row):
         return missing

@@ -147,7 +147,7 @@ class _IntentReading:
         if self._faults:
             raise self._faults.error()
         warnings = [*text.warnings((3, 4)), *self._warnings()]
-        return IntentQrels(PackedJudgments(packed), INTENT_LAYOUT, warnings, intents)
+        return IntentQrels(PackedJudgments(packed), INTENT_LAYOUT, warnings, intents=intents)
 
     def _add_judgments(self, table: LineTable) -> None:
         levels = np.fromiter(map(self._level_byte, table.columns[3]), np.int64, len(table.numbers))

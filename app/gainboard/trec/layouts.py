@@ -75,6 +75,8 @@ class Layout:
     read: Callable[[LevelNotation, bytes], int | None]
     fits: Callable[[LevelNotation, Row], bool]
     """Tells whether a line is evidence for this layout. A line of four columns fits at most one layout."""
+    stratum: int | None = None
+    """The column of the stratum of a sampled pool, whose documents below level 0 were not sampled."""
 
     def is_misshapen(self, row: Row) -> bool:
         """Return whether the row lacks the columns of this layout. Its level is not checked."""
@@ -116,6 +118,11 @@ LAYOUTS = {
         "topic, level, document id, optionally 0 or 1", (3, 4), 2, 1, LevelNotation.read_named, _level_second
     ),
     "topic-document": Layout("topic, document id", (2,), 1, None, LevelNotation.read_numeric, _no_level),
+    "trec-stratum": Layout(
+        *("topic, iteration, document id, stratum, level", (5,), 2, 4, LevelNotation.read_numeric),
+        fits=lambda scale, row: len(row) == 5 and integer(row[3]) is not None and integer(row[4]) is not None,
+        stratum=3,
+    ),
 }
 
 
@@ -173,6 +180,10 @@ class Evidence:
     def _kinds(self, columns: list[list[bytes]]) -> Iterator[tuple[Row, int]]:
         """Yield rows without their ids, and the number of lines like each. Most lines of a file are alike then."""
         width, lines = len(columns), len(columns[0])
+        if width == 5:
+            pairs = Counter(zip(*columns[3:], strict=True)).items()
+            yield from (([b"", b"", b"", *pair], count) for pair, count in pairs)
+            return
         if width not in (3, 4):
             yield [b""] * width, lines
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -25,7 +25,8 @@ from gainboard.trec.findings import (
 )
 from gainboard.trec.judgments import LEVEL_ZERO, PackedJudgments, PackedTopic, level_byte
 from gainboard.trec.layouts import LAYOUTS, LOWEST_LEVEL, Evidence, LevelNotation
-from gainboard.trec.lines import LineTable, Text
+from gainboard.trec.lines import Block, LineTable, Text
+from gainboard.trec.memberships import Memberships, read_memberships, split_off
 from gainboard.trec.topics import topic_lengths
 
 _AMBIGUOUS = (
@@ -41,12 +42,24 @@ _SECONDS = 255
 class QrelsFile:
     """The judgments of a file at levels -127..h. Negative levels are kept as given.
 
-    `columns` is the name of the layout of the file.
+    `columns` is the name of the layout of the file. `strata` has the stratum of each document of a sampled pool, by
+    topic and id; those without a judgment were not sampled. `sets` are the attribute sets of the file.
     """
 
     judgments: PackedJudgments
     columns: str
     warnings: list[FileWarning]
+    strata: Mapping[str, Mapping[bytes, int]] = field(default_factory=dict)
+    sets: Sequence[Memberships] = ()
+
+    @property
+    def annotated(self) -> dict[str, list[bytes]] | None:
+        """The documents of each judged topic that are judged, or otherwise known, in byte order; None if not."""
+        if not (self.strata or self.sets):
+            return None
+        more = (self.judgments, self.strata, *(each.vectors for each in self.sets))
+        topics = sorted(self.judgments, key=str.encode)
+        return {topic: sorted(set().union(*(known.get(topic, ()) for known in more))) for topic in topics}
 
 
 def read_qrels(
@@ -56,7 +69,7 @@ def read_qrels(
     columns: str | None = None,
     limits: FileLimits = DEFAULT_LIMITS,
 ) -> QrelsFile:
-    """Read a qrels file. The whole file is held in memory.
+    """Read a qrels file, which attribute sets may follow (`memberships`). The whole file is held in memory.
 
     `levels` are the names of levels 1..h, lowest first, or h itself. `columns` is the layout, a key of `LAYOUTS`. If
     `columns` is None, the lines decide (see `Evidence.decide`).
@@ -81,9 +94,10 @@ def read_qrels(
 
 def _read(text: Text, scale: LevelNotation, layout: str) -> QrelsFile:
     judging = _Judging(layout, scale, text.faults)
-    for table in _read_tables(text):
+    behind: list[Block] = []
+    for table in _read_tables(text, behind):
         judging.add(table)
-    return judging.file(text)
+    return judging.file(text, read_memberships(text, behind))
 
 
 def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None, str]:
@@ -95,7 +109,8 @@ def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None
     evidence = Evidence(scale)
     # Faults in TREC's layout count only if the file turns out to have that layout, so they are noted apart.
     judging: _Judging | None = _Judging("trec", scale, Faults(text.faults.most))
-    for table in _read_tables(text):
+    behind: list[Block] = []
+    for table in _read_tables(text, behind):
         evidence.add(table.columns)
         try:
             if judging:
@@ -111,12 +126,13 @@ def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None
     if layout != "trec" or not judging:
         return None, layout
     text.faults.join(judging.faults)
-    return judging.file(text), layout
+    return judging.file(text, read_memberships(text, behind)), layout
 
 
-def _read_tables(text: Text) -> Iterator[LineTable]:
+def _read_tables(text: Text, behind: list[Block]) -> Iterator[LineTable]:
     for block in text.blocks():
-        yield from text.tables(block)
+        if (judged := split_off(block, behind)).count:
+            yield from text.tables(judged)
 
 
 def _note_chunks(chunks: Iterable[bytes], taken: list[bytes]) -> Iterator[bytes]:
@@ -130,13 +146,15 @@ def _note_chunks(chunks: Iterable[bytes], taken: list[bytes]) -> Iterator[bytes]
 class _Judged:
     """The judgments of one topic in the order of the file: documents (a line feed after each), levels, line numbers.
 
-    All are bytes: a level takes one, a line number eight. `seconds` has a byte for each token of TREC's second column.
+    All are bytes: a level takes one, a line number eight. `seconds` has a byte for each token of TREC's second column,
+    and `strata` one for each stratum.
     """
 
     documents: bytearray = field(default_factory=bytearray)
     levels: bytearray = field(default_factory=bytearray)
     seconds: bytearray = field(default_factory=bytearray)
     numbers: bytearray = field(default_factory=bytearray)
+    strata: bytearray = field(default_factory=bytearray)
 
 
 class _Judging:
@@ -160,6 +178,8 @@ class _Judging:
             return
         topics, documents, tokens = self._columns(table)
         levels, seconds = bytes(map(self._level_bytes.__getitem__, tokens)), self._number_seconds(table)
+        column = self._layout.stratum
+        strata = b"" if column is None else bytes(map(int, table.columns[column]))
         start = 0
         for topic, length in topic_lengths(topics):
             stretch = slice(start, start + length)
@@ -167,15 +187,17 @@ class _Judging:
             judged.documents += b"\n".join(documents[stretch]) + b"\n"
             judged.levels += levels[stretch]
             judged.seconds += seconds[stretch]
+            judged.strata += strata[stretch]
             judged.numbers += table.numbers[stretch].tobytes()
             start += length
 
-    def file(self, text: Text) -> QrelsFile:
+    def file(self, text: Text, sets: Sequence[Memberships]) -> QrelsFile:
         """Return the whole file. Raises FaultyFile if it has faults, or no judgments."""
         if self._is_empty and not text.faults:
             text.faults.add("empty-file", "The file has no judgments. A judgment is a line such as: 51 0 doc-17 1")
         topics: dict[str, PackedTopic] = {}
-        repeated = 0
+        strata: dict[str, dict[bytes, int]] = {}
+        repeated = unsampled = 0
         for topic, judged in self._topics.items():
             packed = PackedTopic(bytes(judged.documents), bytes(judged.levels))
             documents = packed.documents.split(b"\n")[:-1]
@@ -184,16 +206,30 @@ class _Judging:
                 self._note_conflicts(topic, documents, judged, text.faults)
                 # Unpacking keeps one of the equal judgments, and is needed for repetitions alone.
                 packed = packed if text.faults else PackedTopic.of(packed.unpacked())
+            if self._layout.stratum is not None and not text.faults:
+                strata[topic.decode()] = dict(zip(documents, judged.strata, strict=True))
+                levels = packed.unpacked()
+                packed = PackedTopic.of({document: level for document, level in levels.items() if level >= 0})
+                unsampled += len(levels) - len(packed.levels)
             topics[topic.decode()] = packed
         if text.faults:
             raise text.faults.error()
         warnings = text.warnings(self._layout.widths)
         if repeated:
             warnings.append(FileWarning("repeated-judgment", "Documents judged again at the same level", repeated))
+        if unsampled:
+            message = (
+                "Documents of the pool were not sampled (level -1). xinfAP, infNDCG and iP use them; for other metrics "
+                "they are unjudged"
+            )
+            warnings.append(FileWarning("unsampled-documents", message, unsampled))
         if self._layout.level is None:
             message = "The file has no levels, as MS MARCO's qrels of two columns. Each document counts as level 1"
             warnings.append(FileWarning("no-levels", message, sum(len(topic.levels) for topic in topics.values())))
-        return QrelsFile(PackedJudgments(topics), self._name, warnings)
+        if without := {topic for each in sets for topic in each.vectors if topic not in topics}:
+            message = "Topics with memberships but without judgments. They do not count"
+            warnings.append(FileWarning("ignored-memberships", message, len(without)))
+        return QrelsFile(PackedJudgments(topics), self._name, warnings, strata, sets)
 
     def _columns(self, table: LineTable) -> tuple[list[bytes], list[bytes], list[bytes]]:
         """Return the topics, the documents and the tokens of the levels."""
@@ -236,7 +272,14 @@ class _Judging:
         return table.lines(~at_fault)
 
     def _keep_known_levels(self, table: LineTable) -> LineTable:
-        """Return the lines whose level is on the scale. Each other line is a fault."""
+        """Return the lines whose level is on the scale, and whose stratum is a number. Each other line is a fault."""
+        if (column := self._layout.stratum) is not None:
+            known = np.array([token.isdigit() and len(token) < 3 for token in table.columns[column]])
+            for at in (~known).nonzero()[0].tolist():
+                topic, _, document, token = (values[at] for values in table.columns[:4])
+                problem = f"stratum {quoted(token)} of document {quoted(document)} is not a whole number from 0 to 99"
+                self.faults.add("bad-stratum", problem, int(table.numbers[at]), topic=topic)
+            table = table.lines(known)
         topics, documents, tokens = self._columns(table)
         if RESERVED_TOPIC in topics and RESERVED_TOPIC not in self._topics:
             # Entered at once, so that the topic is one fault and not one for each table.
@@ -267,13 +310,18 @@ class _Judging:
         levels = np.frombuffer(bytes(judged.levels), np.uint8)
         numbers = np.frombuffer(bytes(judged.numbers), np.int64)
         seconds = np.frombuffer(bytes(judged.seconds), np.uint8)
-        for at in (levels != levels[first]).nonzero()[0].tolist():
+        strata = np.frombuffer(bytes(judged.strata) or bytes(len(levels)), np.uint8)
+
+        def described(at: int) -> str:
+            return f"level {int(levels[at]) - LEVEL_ZERO}" + (f" in stratum {strata[at]}" if judged.strata else "")
+
+        for at in ((levels != levels[first]) | (strata != strata[first])).nonzero()[0].tolist():
             line, first_line = int(numbers[at]), int(numbers[first[at]])
             is_one_intent = seconds[at] == seconds[first[at]]
             advice = ". Keep one of the two lines" if is_one_intent else SECOND_COLUMN_DIFFERS
             problem = (
-                f"document {quoted(documents[at])} has level {int(levels[at]) - LEVEL_ZERO} here, "
-                f"but level {int(levels[first[at]]) - LEVEL_ZERO} on line {first_line}"
+                f"document {quoted(documents[at])} has {described(at)} here, "
+                f"but {described(first[at])} on line {first_line}"
                 f"{self._cause_by_document(documents[at]) or advice}"
             )
             faults.add("conflicting-judgment", problem, first_line, line, topic=topic)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from gainboard.cli.command import Example, Option, command, count
+from gainboard.cli.command import Example, Option, command, count, refuse
 from gainboard.cli.connecting import OneCollection
 from gainboard.cli.files import FileReader, expand_patterns, total_size, without_suffix
 from gainboard.cli.jobs import wait_for
@@ -26,6 +26,7 @@ from gainboard.evaluation.judgments.pools import (
     make_pool,
     pool_pieces,
     pool_sha256,
+    read_strata,
 )
 from gainboard.evaluation.runs.run_files import NO_LIMITS, TopDocuments
 from gainboard.evaluation.scoring.selection import RunsToPool
@@ -123,16 +124,32 @@ class PooledRuns:
             return _pool_stored(gainboard, at.collection, self, judging, depths)
 
 
+def _read_strata(text: str) -> str:
+    try:
+        read_strata(text)
+    except ValueError as error:
+        refuse(f"{text!r}: {error}")
+    return text
+
+
 @dataclass(frozen=True)
 class JudgingOrder:
     """The options that say in which order documents are judged, and how many of them."""
 
     order: Annotated[PoolOrder | None, "the order of judging (default: ntcir)"] = None
-    seed: Annotated[int | None, "the seed of the order random (default: 0)"] = None
+    seed: Annotated[int | None, "the seed of the order random, and of samples (default: 0)"] = None
     budget: Annotated[
         int | None, Option("the most documents a topic", metavar="N", read=count("a whole number", 1, 100_000_000, 200))
     ] = None
     in_all: Annotated[bool, "the budget is for all topics, which take turns"] = False
+    strata: Annotated[
+        str | None,
+        Option(
+            "strata to sample, by their last rank and share: 10:1,100:0.2 is all to rank 10, then a fifth",
+            metavar="STRATA",
+            read=_read_strata,
+        ),
+    ] = None
 
 
 @command(
@@ -140,6 +157,7 @@ class JudgingOrder:
     Example("gainboard pool make -c web --depth 30 --order ntcir > pool.txt", "of the stored runs"),
     Example("gainboard pool make -c web --without 1 --budget 50 -f csv", "a second round"),
     Example("gainboard pool make --runs 'runs/*' --depth 30 > pool.txt", "without a server"),
+    Example("gainboard pool make --runs 'runs/*' --strata 10:1,100:0.2 -f strata", "a sample, for xinfAP"),
 )
 def make(
     at: OneCollection,
@@ -152,7 +170,8 @@ def make(
     """Print the documents to judge of each topic: those that the pooled runs have at rank --depth or above, in the
     order of judging. With --runs, no server is needed, and the file has the same bytes.
 
-    The formats are trec (topic, document), ntcir (topic, document, place in the order), csv and json. None tells an
+    The formats are trec (topic, document), ntcir (topic, document, place in the order), csv, json, and for --strata
+    strata: qrels of five columns, with -1 for what was not sampled and ? for each level to fill in. None tells an
     assessor how many runs found a document, unless --details asks for it.
     """
     pool = pooled.pool(at, judging)
@@ -197,6 +216,7 @@ def _pool_stored(
         "top": pooled.top,
         "budget": judging.budget,
         "budget_for": "all" if judging.in_all else None,
+        "strata": judging.strata,
         "topics": pooled.topics,
         "seed": judging.seed,
         "order_by": pooled.order_by,
@@ -228,9 +248,11 @@ def _pool_files(pooled: PooledRuns, judging: JudgingOrder, depths: Sequence[int]
     runs = RunsToPool(names, teams, pooled.top).of(listed, "--runs")
     if not runs:
         raise BadSetting("No run is to be pooled: all are marked as not pooled. Name runs with --run.")
-    form = PoolForm(
-        pooled.depth or DEPTH, judging.order or "ntcir", judging.budget, judging.in_all, judging.seed or 0, depths
-    )
+    if judging.strata and (judging.budget or pooled.without or pooled.depth):
+        raise BadSetting("--strata says what is judged. Leave out --depth, --budget and --without.")
+    strata = read_strata(judging.strata)
+    depth = strata[-1][0] if strata else pooled.depth or DEPTH
+    form = PoolForm(depth, judging.order or "ntcir", judging.budget, judging.in_all, judging.seed or 0, depths, strata)
     order = RunOrder(pooled.order_by or "score", pooled.ignore_identical_ids)
     reading = FileReader(None, None, form.read_depth, order, NO_LIMITS)
     judged = [reading.qrels(file, PlainCount()).judgments for file in pooled.without]

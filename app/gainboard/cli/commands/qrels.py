@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from gainboard.cli.command import Argument, Example, Option, Told, command
 from gainboard.cli.connecting import OneCollection, tell_of_refusal, tell_of_warnings, uploading
-from gainboard.cli.options import Metrics, RunNames, require_one_input
+from gainboard.cli.options import AttributeFiles, FileBehind, Metrics, RunNames, require_one_input
 from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, Format, print_json, print_many, print_rows
 from gainboard.errors import BadSetting, GainboardError
@@ -38,6 +38,9 @@ Version = Annotated[int, Argument("its number")]
     Example("gainboard qrels put qrels.txt -c web --draft"),
     Example("gainboard qrels put qrels.txt -c web --judgments second", "of a second assessor"),
     Example("gainboard qrels put intents.txt -c diversity --iprob iprob.txt", "by intent (subtopic)"),
+    Example(
+        "gainboard qrels put qrels.txt -c web --memberships gender=gender.txt --target gender=equal.txt", "for fairness"
+    ),
 )
 def put(
     at: OneCollection,
@@ -46,6 +49,7 @@ def put(
     iprob: Annotated[
         str | None, Option("the probabilities of intents: topic, intent, probability", metavar="FILE")
     ] = None,
+    attributes: AttributeFiles,
     **query: Unpack[QrelsUploadQuery],
 ) -> None:
     """Upload judgments in TREC's or NTCIR's layout as the next version; all stored runs are judged by it (organisers).
@@ -53,15 +57,15 @@ def put(
     """
     both: bytes | None = None
     located: Any = list
-    if iprob is not None:
-        from gainboard.cli.files import TwoFiles  # noqa: PLC0415 (with NumPy)
+    if behind := [FileBehind(iprob)] if iprob is not None else attributes.behind():
+        from gainboard.cli.files import JoinedFiles  # noqa: PLC0415 (with NumPy)
         from gainboard.evaluation.runs.run_files import NO_LIMITS  # noqa: PLC0415 (with NumPy)
 
-        require_one_input([file, iprob])
-        two_files = TwoFiles(file, iprob)
-        located = two_files.located
+        require_one_input([file, *(part.name for part in behind)])
+        joined = JoinedFiles(file, behind)
+        located = joined.located
         try:
-            both = b"".join(two_files.chunks(NO_LIMITS, PlainCount()))
+            both = b"".join(joined.chunks(NO_LIMITS, PlainCount()))
         except GainboardError as error:
             tell_of_refusal(file, error)
             raise Told from error

@@ -25,6 +25,10 @@ from gainboard.vocabulary import TiesAsked
     Example("gainboard score qrels.txt runs/* -m AP --ties range", "what equal retrieval scores decide"),
     Example("gainboard score intents.txt runs/* --intents -m alpha-nDCG@20 -m ERR-IA@20", "subtopic qrels of TREC"),
     Example("gainboard score intents.txt runs/* --iprob iprob.txt -m 'D#-nDCG@10'", "Dqrels and Iprob of NTCIR"),
+    Example(
+        "gainboard score qrels.txt runs/* -m GFR@10 --memberships gender=gender.txt --target gender=equal.txt",
+        "group fairness and relevance, as in FairWeb",
+    ),
 )
 def score(
     files: FilesToScore,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Final, Literal, Protocol
 
 import numpy as np
@@ -18,7 +19,8 @@ from gainboard.statistics.draws import Draws
 from gainboard.statistics.judging import PoolOrder, TeamRanks, count_documents, order_documents, take_turns
 
 Numbers = NDArray[np.int64]
-PoolFormat = Literal["trec", "ntcir", "csv", "json"]
+PoolFormat = Literal["trec", "ntcir", "csv", "json", "strata"]
+_STRATUM: Final = re.compile(r"([1-9][0-9]{0,5}):(1|0?\.(?!0+$)[0-9]{1,6})")
 COST_DEPTHS: Final = (10, 20, 50, 100)
 """The depths at which a pool is counted by default, so that a depth or a budget can be chosen."""
 
@@ -34,6 +36,8 @@ class PoolForm:
     seed: int = 0
     depths: Sequence[int] = ()
     """Further depths at which documents are counted."""
+    strata: Sequence[tuple[int, float]] = ()
+    """The last rank of each stratum, and the share of its documents that is sampled; empty to judge all."""
 
     @property
     def read_depth(self) -> int:
@@ -50,6 +54,10 @@ class PooledTopic:
     runs: list[int]
     teams: list[int]
     best_ranks: list[int]
+    strata: list[int] = field(default_factory=list)
+    """The stratum of each document, from 1, by its best rank; empty without strata."""
+    unsampled: dict[str, int] = field(default_factory=dict)
+    """The strata of the documents of the pool that were not sampled."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,16 @@ class _FoundInTopic:
         document = np.fromiter(map(numbers.__getitem__, every), np.int64, len(every))
         rank = np.concatenate([np.arange(1, count + 1) for count in counts])
         return ids, document, np.repeat(self.run, counts), rank
+
+
+def read_strata(text: str | None) -> Sequence[tuple[int, float]]:
+    """Return the strata of a text such as `10:1,100:0.2`. Raise ValueError unless each is deeper than the last."""
+    found = [_STRATUM.fullmatch(part) for part in text.split(",")] if text else []
+    strata = [(int(match[1]), float(match[2])) for match in found if match]
+    if len(strata) < len(found) or any(after[0] <= before[0] for before, after in pairwise(strata)):
+        message = "strata are the last rank of each and the share that is judged, from 0.000001 to 1, such as"
+        raise ValueError(f"{message} 10:1,100:0.2. Each is deeper than the one before")
+    return strata
 
 
 def make_pool(
@@ -176,6 +194,15 @@ class _TopicMaker:
         self.order = order[self._is_new[self._numbers[order]]]
         self.found, self.left_out = len(order), len(order) - len(self.order)
         self._depth = form.depth
+        self._is_stratified = bool(form.strata)
+        self._stratum = 1 + np.searchsorted([depth for depth, _ in form.strata], self._counted.best_rank)
+        draws, is_left = Draws(form.seed, "strata", block), np.zeros(len(self._numbers), np.bool_)
+        for stratum, (_, share) in enumerate(form.strata, start=1):
+            if len(members := np.flatnonzero(self._stratum == stratum)):
+                # At least one of each stratum is judged: nothing could be estimated from none.
+                sampled = max(1, round(share * len(members)))
+                is_left[members[draws.permutations(1, 1, len(members))[0, 0, sampled:]]] = True
+        self._unsampled, self.order = np.flatnonzero(is_left), self.order[~is_left[self.order]]
 
     def pooled(self, chosen: NDArray[np.intp]) -> PooledTopic:
         numbers = self._numbers[chosen]
@@ -185,6 +212,8 @@ class _TopicMaker:
             self._counted.runs[chosen].tolist(),
             self._team_counts[numbers].tolist(),
             self._counted.best_rank[chosen].tolist(),
+            self._stratum[chosen].tolist() if self._is_stratified else [],
+            {self._ids[self._numbers[at]].decode(): int(self._stratum[at]) for at in self._unsampled.tolist()},
         )
 
     def count_contributions(self, chosen: NDArray[np.intp], teams: int) -> tuple[Numbers, Numbers]:
@@ -212,6 +241,10 @@ class TopicOfPool(Protocol):
     def teams(self) -> Sequence[int]: ...
     @property
     def best_ranks(self) -> Sequence[int]: ...
+    @property
+    def strata(self) -> Sequence[int]: ...
+    @property
+    def unsampled(self) -> Mapping[str, int]: ...
 
 
 def pool_sha256(pool: Iterable[TopicOfPool]) -> str:
@@ -227,6 +260,7 @@ def pool_pieces(pool: Iterable[TopicOfPool], form: PoolFormat, *, details: bool 
 
     `trec` has the columns topic and document, `ntcir` also the place in the order, from 1. `csv` and `json` can have
     `details`: how many runs and teams have each document, and its best rank. An assessor should not see them.
+    `strata` has qrels of five columns: level -1 for documents that were not sampled, and ? in place of other levels.
     """
     if form == "json":
         topics = [
@@ -245,6 +279,10 @@ def pool_pieces(pool: Iterable[TopicOfPool], form: PoolFormat, *, details: bool 
     for topic in pool:
         if form == "trec":
             yield "".join(f"{topic.topic} {document}\n" for document in topic.documents)
+        elif form == "strata":
+            of_each = zip(topic.documents, topic.strata, strict=True)
+            yield "".join(f"{topic.topic} 0 {document} {stratum} ?\n" for document, stratum in of_each)
+            yield "".join(f"{topic.topic} 0 {document} {stratum} -1\n" for document, stratum in topic.unsampled.items())
         elif form == "ntcir":
             yield "".join(f"{topic.topic} {document} {at}\n" for at, document in enumerate(topic.documents, start=1))
         else:

@@ -231,7 +231,7 @@ def index_of(workspace: Workspace, collection: Collection, version: Qrels) -> Qr
         # Without limits, because the file met those of the time when it came.
         file = read_judgments(content, collection.levels, collection.intents, version.columns, NO_LIMITS)
         with workspace.database.reading() as tx:
-            return QrelsIndex(file.judgments, judged_topics(workspace, tx, version))
+            return QrelsIndex(file.judgments, judged_topics(workspace, tx, version), file.annotated)
 
     return INDEXES.of(workspace).get(version.id, read_index)
 

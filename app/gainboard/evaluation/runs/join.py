@@ -5,16 +5,25 @@ No metric ever sees a document id.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics import UNJUDGED, Intents, JudgedRun, Judgments, RetrievalScores, min_max
+from gainboard.metrics import (
+    UNJUDGED,
+    Annotations,
+    AttributeSet,
+    Intents,
+    JudgedRun,
+    Judgments,
+    RetrievalScores,
+    min_max,
+)
 from gainboard.store.arrays import pack, pack_names, unpack, unpack_names
 from gainboard.trec import (
     READING,
@@ -87,6 +96,9 @@ class JudgedTopics:
         }
         if (intents := self.judgments.intents) is not None:
             counts |= {f"intents/{column.name}": getattr(intents, column.name) for column in fields(Intents)}
+        if (known := self.judgments.annotations) is not None:
+            counts |= {f"annotations/{name}": getattr(known, name) for name in _COLUMNS}
+            counts |= {f"sets/{kind:d}/{name}": np.vstack((target, rows)) for name, kind, target, rows in known.sets}
         return pack(counts)
 
     @classmethod
@@ -97,7 +109,34 @@ class JudgedTopics:
         counts = arrays["level_counts"].reshape(len(topics), -1)
         of_intents = {column.name: arrays.get(f"intents/{column.name}") for column in fields(Intents)}
         intents = Intents(**of_intents) if of_intents["starts"] is not None else None  # type: ignore[arg-type]
-        return cls(topics, Judgments(counts, arrays["negative_counts"], intents))
+        annotations = None
+        if "annotations/starts" in arrays:
+            sets = ((key.split("/", 2), array) for key, array in arrays.items() if key.startswith("sets/"))
+            named = [AttributeSet(name, kind == "1", array[0], array[1:]) for (_, kind, name), array in sets]
+            starts, level, stratum = (arrays[f"annotations/{name}"] for name in _COLUMNS)
+            annotations = Annotations(starts, level, stratum, tuple(named))
+        return cls(topics, Judgments(counts, arrays["negative_counts"], intents, annotations))
+
+
+_COLUMNS: Final = ("starts", "level", "stratum")
+
+
+def annotations_of(file: QrelsFile, annotated: Mapping[str, Sequence[bytes]]) -> Annotations:
+    """Return what a file says of the annotated documents of each topic."""
+    level, stratum = list[int](), list[int]()
+    for topic, documents in annotated.items():
+        judged, strata = file.judgments[topic], file.strata.get(topic, {})
+        level += [judged.get(document, UNJUDGED) for document in documents]
+        stratum += [strata.get(document, -1) for document in documents]
+    sets = []
+    for each in file.sets:
+        nothing = (np.nan,) * len(each.target)
+        of_topics = ((each.vectors.get(topic, {}), documents) for topic, documents in annotated.items())
+        rows = [vectors.get(document, nothing) for vectors, documents in of_topics for document in documents]
+        vectors = np.array(rows, np.float64).reshape(-1, len(each.target))
+        sets.append(AttributeSet(each.name, each.is_ordinal, np.array(each.target), vectors))
+    starts = np.cumsum([0, *map(len, annotated.values())])
+    return Annotations(starts, np.array(level, np.int8), np.array(stratum, np.int64), tuple(sets))
 
 
 @dataclass(frozen=True)
@@ -106,16 +145,20 @@ class QrelsIndex:
 
     judgments: PackedJudgments
     topics: JudgedTopics
+    annotated: Mapping[str, Sequence[bytes]] | None = None
+    """The documents of each topic of which more is known than a level, in the order of `Annotations`."""
 
     @classmethod
     def of(cls, file: QrelsFile, highest_level: int) -> QrelsIndex:
         """Prepare the judgments of a qrels file."""
-        intents = file.intents if isinstance(file, IntentQrels) else None
-        return cls(file.judgments, JudgedTopics.of(file.judgments, highest_level, intents))
+        intents, annotated = file.intents if isinstance(file, IntentQrels) else None, file.annotated
+        topics = JudgedTopics.of(file.judgments, highest_level, intents)
+        topics.judgments.annotations = None if annotated is None else annotations_of(file, annotated)
+        return cls(file.judgments, topics, annotated)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What is made from these two is large, and another process can make it again.
-        return QrelsIndex, (self.judgments, self.topics)
+        # What is made from these three is large, and another process can make it again.
+        return QrelsIndex, (self.judgments, self.topics, self.annotated)
 
     @cached_property
     def levels(self) -> Mapping[str, Mapping[bytes, int]]:
@@ -138,6 +181,13 @@ class QrelsIndex:
         }
 
     @cached_property
+    def annotated_numbers(self) -> Mapping[str, Mapping[bytes, int]]:
+        """The number of each annotated document by topic and id."""
+        return {
+            topic: {document: at for at, document in enumerate(ids)} for topic, ids in (self.annotated or {}).items()
+        }
+
+    @cached_property
     def rows(self) -> Mapping[str, int]:
         """The number of each topic, from 0."""
         return {topic: row for row, topic in enumerate(self.topics.topics)}
@@ -145,12 +195,16 @@ class QrelsIndex:
     @property
     def documents(self) -> JudgedDocuments | None:
         """The same judgments for the compiled join; None while it is not loaded."""
-        # The compiled join does not tell which document was found, which runs need that are judged by intent.
-        return self._documents if READING.get() and self.topics.judgments.intents is None else None
+        # The compiled join does not tell which document was found, as is needed by intent and for annotations.
+        is_enough = self.topics.judgments.intents is None and self.annotated is None
+        return self._documents if READING.get() and is_enough else None
 
     @cached_property
     def _documents(self) -> JudgedDocuments | None:
         return judged_documents([self.judgments.packed[topic] for topic in self.topics.topics])
+
+
+_OF_ROWS: Final = ("starts", "rank", "level", "retrieved", "document")
 
 
 class JudgedFile(NamedTuple):
@@ -169,6 +223,8 @@ class JudgedFile(NamedTuple):
         # Packed apart from the ranks and levels, because only metrics of retrieval scores read them.
         names = [column.name for column in fields(RetrievalScores)] if run.retrieval_scores else []
         scores = {name: getattr(run.retrieval_scores, name) for name in names}
+        if run.annotated is not None:
+            scores |= {f"annotated/{name}": getattr(run.annotated, name) for name in _OF_ROWS}
         return {
             "rankings": pack(columns),
             "retrieval_scores": pack(scores),
@@ -182,6 +238,7 @@ class JudgedFile(NamedTuple):
 def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
     """Join a run's rankings, each best first, with the judgments."""
     rows = {topic: _TopicRow.empty() for topic in index.topics.topics}
+    annotated: dict[str, _TopicRow] = {}
     unknown = 0
     for ranking in rankings:
         levels = index.levels.get(ranking.topic)
@@ -191,8 +248,12 @@ def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
         elif ranking.documents:
             numbers = index.numbers[ranking.topic] if index.numbers is not None else None
             rows[ranking.topic] = _judge_topic(ranking, levels, numbers)
-    by_intent = index.numbers is not None
-    return JudgedFile(_assemble(list(rows.values()), by_intent), sum(row.unjudged for row in rows.values()), unknown)
+            if (known := index.annotated_numbers.get(ranking.topic)) is not None:
+                annotated[ranking.topic] = _judge_topic(ranking, dict.fromkeys(known, 0), known)
+    run = _assemble(list(rows.values()), index.numbers is not None)
+    if index.annotated is not None:
+        run = replace(run, annotated=_assemble([annotated.get(topic, _TopicRow.empty()) for topic in rows], True))
+    return JudgedFile(run, sum(row.unjudged for row in rows.values()), unknown)
 
 
 def assemble_joined(joined: Joined, topics: int) -> JudgedFile:
@@ -312,5 +373,10 @@ def narrow(ranks: NDArray[Any]) -> NDArray[np.uint16] | NDArray[np.uint32]:
 
 def unpack_run(rankings: bytes, retrieval_scores: bytes | None = None) -> JudgedRun:
     """Return the judged run that `JudgedFile.row` packed, with its retrieval scores if they are given."""
-    scores = RetrievalScores(**unpack(retrieval_scores)) if retrieval_scores is not None else None
-    return JudgedRun(**unpack(rankings), retrieval_scores=scores)
+    columns: dict[str, Any] = unpack(rankings)
+    if retrieval_scores is None:
+        return JudgedRun(**columns)
+    arrays = unpack(retrieval_scores)
+    rows: dict[str, Any] = {name: arrays.pop(f"annotated/{name}") for name in _OF_ROWS if f"annotated/{name}" in arrays}
+    annotated = JudgedRun(**rows) if rows else None
+    return JudgedRun(**columns, retrieval_scores=RetrievalScores(**arrays), annotated=annotated)

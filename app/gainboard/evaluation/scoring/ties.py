@@ -172,9 +172,9 @@ def _draw_slots(tied: TiedRun, topic: int) -> Iterator[NDArray[np.int64]]:
 
 
 def refuse_by_intent(metrics: Sequence[BoundMetric]) -> None:
-    """Raise InvalidRequest for a metric that needs judgments by intent: orders of ties are known by level only."""
+    """Raise InvalidRequest for a metric that needs to know documents: orders of ties are known by level only."""
     for metric in metrics:
-        if metric.needs_intents:
+        if metric.needs_intents or metric.metric.needs_annotations:
             message = f"{metric.label} depends on which documents are tied, not only on their levels. Leave it out."
             raise InvalidRequest.at("query.metric", "needs-intents", message)
 
