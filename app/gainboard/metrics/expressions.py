@@ -2,12 +2,13 @@
 
     expression = NAME [ "(" key "=" value { "," key "=" value } ")" ] [ "@" cutoff ]
 
-A cut-off is a rank, or R, the number of relevant documents of each topic.
-Values cannot contain a comma. Parentheses may be nested once, for `adjust(...)`.
+A cut-off is a rank, or R, the number of relevant documents of each topic. Values may have parentheses, as in
+`adjust(...)`, and commas inside of them.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -27,6 +28,7 @@ from gainboard.metrics.parameters import AT_R, CONDENSED, GAINS, IA, MEAN, REL
 from gainboard.metrics.program import BoundSetting, Formula, bound_setting
 from gainboard.metrics.rankings import JudgedRuns
 from gainboard.metrics.retrieval import Scores
+from gainboard.metrics.user_models import LAST_RANK, UserModel
 from gainboard.metrics.values import Setting, Space, Value, spread
 from gainboard.metrics.values import parameter as parameter_value
 from gainboard.metrics.views import BinaryRankings
@@ -189,6 +191,12 @@ def _bind(setting: Setting, parameters: Mapping[str, Any], scale: Scale) -> Boun
     if name == "discount":
         base, shift = more
         return bound_setting("discount", Discount(_bind(base, parameters, scale).value, shift))
+    if name == "user_model":
+        go_on, gain, expected, last, rest, rel, condensed = more
+        # Without end, the ranks that runs may have are summed up, and the others have a closed form.
+        read = max(LAST_RANK, scale.depth) if math.isinf(last) else int(last)
+        rest = rest if math.isinf(last) else ""
+        return bound_setting(name, UserModel(go_on, gain, expected, gains, rel, condensed, read, rest))
     if name == "geometric":
         return bound_setting("discount", Geometric(_bind(more[0], parameters, scale).value))
     value = parameters[name]
@@ -197,7 +205,6 @@ def _bind(setting: Setting, parameters: Mapping[str, Any], scale: Scale) -> Boun
 
 
 _PARAMETERS = re.compile(r"\((.*)\)(@\d+)?$")
-_BETWEEN = re.compile(r",(?![^(]*\))")
 
 
 def short_labels(labels: Sequence[str]) -> dict[str, str]:
@@ -244,7 +251,21 @@ def _note(metric: BoundMetric, other: Namesake) -> str | None:
 
 def _parts(label: str) -> list[str]:
     parameters = _PARAMETERS.search(label)
-    return _BETWEEN.split(parameters[1]) if parameters else []
+    return _split(parameters[1]) if parameters else []
+
+
+def _split(arguments: str) -> list[str]:
+    """Return the parts between the commas outside of parentheses; none if parentheses do not match."""
+    parts, depth = [""], 0
+    for character in arguments:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return []
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [] if depth else parts
 
 
 _Items = tuple[tuple[str, str], ...]
@@ -252,7 +273,7 @@ _LONGEST: Final = 1000
 _DEEPEST: Final = 10**9
 _FORM: Final = re.compile(
     r"(?P<name>[^()@=,]+)"
-    r"(?:\((?P<arguments>(?:[^()]|\([^()]*\))+)\))?"
+    r"(?:\((?P<arguments>(?s:.+))\))?"
     r"(?:@(?P<cutoff>[0-9]+|R))?"
 )
 
@@ -385,7 +406,8 @@ def _bind_values(expression: str, scale: Scale, items: _Items) -> BoundMetric:
 
 def _parse(expression: str) -> _Parsed:
     match = _FORM.fullmatch(expression) if len(expression) <= _LONGEST else None
-    if match is None:
+    parts = _split(match["arguments"]) if match and match["arguments"] else []
+    if match is None or (match["arguments"] and not parts):
         name = re.sub("@[kn]$", "", expression[:_LONGEST], flags=re.IGNORECASE)
         meant = [f"{name}@10"] if is_known(name) else name_here(expression[:_LONGEST])
         hint = f"Did you mean {', '.join(meant)}? " if meant else ""
@@ -394,7 +416,7 @@ def _parse(expression: str) -> _Parsed:
             "NAME(key=value,...)@cutoff, for example nDCG(gains=3:2:1)@10"
         )
     arguments: dict[str, str] = {}
-    for argument in match["arguments"].split(",") if match["arguments"] is not None else ():
+    for argument in parts:
         key, equals, value = (part.strip() for part in argument.partition("="))
         if not (key and equals and value):
             raise BadExpression(f"{expression}: {argument.strip()!r} is not a parameter. Write key=value, as in beta=1")

@@ -6,6 +6,7 @@ default of the keyword is the default of the parameter.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
@@ -13,10 +14,13 @@ from typing import Annotated, Any, Final
 from gainboard.errors import BadExpression, BadGains
 from gainboard.metrics.gains import FORMS, GainSetting, format_number, parse_gains, read_number
 from gainboard.metrics.judgments import Scale
+from gainboard.metrics.user_models import FORMS as EXPRESSIONS
+from gainboard.metrics.user_models import LAST_RANK, read_expression
 from gainboard.metrics.values import Number, Space, Value
 
 _LARGEST = 1e100
 _HIGHEST_LEVEL = 127
+_DEEPEST_READ = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,6 +241,30 @@ _STOPS: Final = Parameter(
     write=lambda setting: str(setting.label) if setting else "gains",
 )
 
+_ENDLESS: Final = "inf"
+
+
+def _user_model_part(name: str, description: str, default: str) -> Parameter:
+    return Parameter(
+        name=name,
+        description=description,
+        limits=EXPRESSIONS,
+        schema={"type": "string", "examples": [default]},
+        read_text=lambda text, scale: read_expression(text),
+        write=str,
+        always_shown=True,
+        only_in_expressions=True,
+        default=default,
+    )
+
+
+def _read_last(text: str, scale: Scale) -> float | None:
+    if text == _ENDLESS:
+        return math.inf
+    last = int(text) if text.isascii() and text.isdigit() and len(text) <= 5 else 0
+    return last if 1 <= last <= _DEEPEST_READ else None
+
+
 Beta = Annotated[
     Number, number("beta", "The weight of cumulative gain compared with the number of relevant documents.", least=0)
 ]
@@ -298,6 +326,37 @@ SystemScores = Annotated[
     choice("srs", "System scores: scaled to [0, 1] within the topic's ranking, or raw scores.", "minmax", "raw"),
 ]
 StopScale = Annotated[int, _STOP_SCALE]
+Expected = Annotated[
+    float,
+    # Less than 0.5 would make INST's C no probability. The name is short, and a request has other things to say by it.
+    replace(
+        number("T", "The gain that users expect to find, of documents whose gain is 0 to 1.", least=0.5),
+        space=None,
+        only_in_expressions=True,
+    ),
+]
+LastRead = Annotated[
+    float,
+    Parameter(
+        name="n",
+        description="The last rank that users may read, at which the sum ends and is renormalised; inf: no last rank.",
+        limits=f"a whole number from 1 to {_DEEPEST_READ}, or inf",
+        schema={"type": "string", "examples": [str(LAST_RANK), _ENDLESS]},
+        read_text=_read_last,
+        write=format_number,
+        only_in_expressions=True,
+    ),
+]
+Continuation = Annotated[
+    str,
+    _user_model_part(
+        "C",
+        "The probability that users go on from rank i to the next one. Less than 0 and 0/0 count as 0, more than 1 as "
+        "1.",
+        "0.8",
+    ),
+]
+RankGain = Annotated[str, _user_model_part("gain", "The gain of the document at rank i, within 0 to 1 as C is.", "g")]
 Rank = int | Value
 """The type of a cut-off that a metric always has: a rank, or R of each topic. With `cutoff: int`, it cannot be R."""
 Cutoff = Rank | None

@@ -171,7 +171,7 @@ def _arrays_of_settings(
             by_level[number, 1:] = value
         elif kind == "gains":
             gain[number], step[number], rel[number] = LevelGains.of(value, classes)
-        else:
+        elif kind == "discount":
             weights[number], sums[number] = value.weights(deepest), value.sums(classes.deepest)
     return numbers, gain, step, rel, by_level, weights, sums
 

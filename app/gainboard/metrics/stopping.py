@@ -5,7 +5,18 @@ from __future__ import annotations
 from gainboard.metrics.catalogue import Namesake, metric
 from gainboard.metrics.cumulative import blended_ratio
 from gainboard.metrics.gains import NO_DISCOUNT, Geometric
-from gainboard.metrics.parameters import Beta, Cutoff, Decay, Persistence, Stops, StopScale
+from gainboard.metrics.parameters import (
+    Beta,
+    Continuation,
+    Cutoff,
+    Decay,
+    Expected,
+    LastRead,
+    Persistence,
+    RankGain,
+    Stops,
+    StopScale,
+)
 from gainboard.metrics.precision import recall_divisor
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings, Found, GradedFound, GradedRankings
@@ -169,3 +180,47 @@ def rank_biased_persistence(
     """
     relevant = rankings.relevant(upto=cutoff)
     return rank_biased_mean(rankings, relevant, p * relevant.discount(Geometric(p)), gamma, cutoff)
+
+
+@metric(
+    "INST",
+    title="INST, the expected utility of adaptive users",
+    reference="Moffat, Bailey, Scholer and Thomas, INST: an adaptive metric for information retrieval evaluation, "
+    "ADCS 2015",
+)
+def adaptive_utility(rankings: GradedRankings, *, T: Expected = 2.0, n: LastRead = 1000) -> Value:
+    """INST is the gain per document read, for users who expect a total gain of T and go on until they have found it.
+
+    A document is worth its gain divided by the highest gain of the scale. A user goes on from rank i with probability
+    ((x-1)/x)^2, where x = i + 2T - total, and total is the gain down to this rank.
+    """
+    return rankings.expected_utility("((i+2*T-total-1)/(i+2*T-total))**2", "g", T, n, rest="i+2*T-total")
+
+
+@metric(
+    "INSQ",
+    title="INSQ, the expected utility of users with a target",
+    reference="Moffat, Scholer and Thomas, Models and metrics: IR evaluation as a user process, ADCS 2012",
+)
+def squared_utility(rankings: GradedRankings, *, T: Expected = 2.0, n: LastRead = 1000) -> Value:
+    """INSQ is INST for users who do not adapt to what they find: x = i + 2T."""
+    return rankings.expected_utility("((i+2*T-1)/(i+2*T))**2", "g", T, n, rest="i+2*T")
+
+
+@metric(
+    "CWL",
+    title="Expected utility of a user model of one's own",
+    reference="Moffat, Bailey, Scholer and Thomas, Incorporating user expectations and behavior into the measurement "
+    "of search effectiveness, ACM TOIS 35(3), 2017",
+    sorted_is_best=False,
+)
+def custom_utility(
+    rankings: GradedRankings, *, C: Continuation, gain: RankGain, T: Expected = 2.0, n: LastRead = 1000
+) -> Value:
+    """CWL is the gain per document read, for users who go on from rank i with probability C.
+
+    C and gain are expressions over i (the rank), g (the gain of its document, divided by the highest gain of the
+    scale), T, and total (the sum of g down to this rank): `CWL(C=0.8*(1-g),gain=g)`. Numbers, + - * / **, comparisons
+    (1 or 0), min, max, exp, log and sqrt are allowed, and at most 200 parts.
+    """
+    return rankings.expected_utility(C, gain, T, n)

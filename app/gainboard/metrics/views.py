@@ -94,6 +94,11 @@ class GradedRankings(BinaryRankings):
         """Return the relevant documents retrieved at ranks <= `upto`; all that are retrieved if it is None."""
         return GradedFound(self, self._rows(upto))
 
+    def expected_utility(self, go_on: str, gain: str, expected: float, last: float, rest: str = "") -> Value:
+        """Return EU of a user model: see `UserModel`. Users read without end if `last` is infinite."""
+        model = ("user_model", go_on, gain, expected, last, rest, self.rel, self.condensed)
+        return value("expected_utility", Space.RANKING, open=(model,))
+
 
 class ScoredRankings(GradedRankings):
     """The view for metrics that also need the run's own retrieval scores."""
