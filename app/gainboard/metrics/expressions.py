@@ -28,7 +28,7 @@ from gainboard.metrics.parameters import AT_R, CONDENSED, GAINS, IA, MEAN, REL
 from gainboard.metrics.program import BoundSetting, Formula, bound_setting
 from gainboard.metrics.rankings import JudgedRuns
 from gainboard.metrics.retrieval import Scores
-from gainboard.metrics.user_models import LAST_RANK, UserModel
+from gainboard.metrics.user_models import GO_ON, LAST_RANK, MOST_READ, UserModel
 from gainboard.metrics.values import Setting, Space, Value, spread
 from gainboard.metrics.values import parameter as parameter_value
 from gainboard.metrics.views import BinaryRankings
@@ -109,6 +109,28 @@ class BoundMetric:
     def needs_retrieval_scores(self) -> bool:
         """True if the metric needs the retrieval scores of `JudgedRun`."""
         return self.metric.needs_retrieval_scores
+
+    @cached_property
+    def user_model(self) -> UserModel | None:
+        """The user model behind the metric; None if it has none, at a cut-off R, and in an average over intents."""
+        name, cutoff, gains = self.metric.name, self.cutoff or 0, self.parameters.get(GAINS.name)
+        if self.needs_intents or isinstance(cutoff, str) or cutoff > MOST_READ:
+            return None
+        for setting in self.settings:
+            if isinstance(setting.value, UserModel):
+                return setting.value
+        if name not in GO_ON:
+            return None
+        # On documents that are relevant or not, each relevant one is worth 1.
+        gains = gains or parse_gains("flat", self.scale.highest_level)
+        stop = gains.highest / (gains.at(self.parameters.get("stop_scale", self.scale.highest_level)) + 1.0)
+        go_on, gain = GO_ON[name].format(p=self.parameters.get("p"), stop=stop), "g"
+        if cutoff and name == "RBP":
+            gain = f"g*(i<={cutoff})"  # RBP@l is not renormalised
+        elif cutoff:
+            go_on = f"({go_on})*(i<{cutoff})"
+        reading = self.parameters[REL.name], self.parameters[CONDENSED.name]
+        return UserModel(go_on, gain, 0.0, gains, *reading, max(LAST_RANK, cutoff))
 
     @cached_property
     def of_one_intent(self) -> BoundMetric:

@@ -15,12 +15,11 @@ from gainboard.errors import BadExpression, BadGains
 from gainboard.metrics.gains import FORMS, GainSetting, format_number, parse_gains, read_number
 from gainboard.metrics.judgments import Scale
 from gainboard.metrics.user_models import FORMS as EXPRESSIONS
-from gainboard.metrics.user_models import LAST_RANK, read_expression
+from gainboard.metrics.user_models import LAST_RANK, MOST_READ, read_expression
 from gainboard.metrics.values import Number, Space, Value
 
 _LARGEST = 1e100
 _HIGHEST_LEVEL = 127
-_DEEPEST_READ = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +261,7 @@ def _read_last(text: str, scale: Scale) -> float | None:
     if text == _ENDLESS:
         return math.inf
     last = int(text) if text.isascii() and text.isdigit() and len(text) <= 5 else 0
-    return last if 1 <= last <= _DEEPEST_READ else None
+    return last if 1 <= last <= MOST_READ else None
 
 
 Beta = Annotated[
@@ -340,7 +339,7 @@ LastRead = Annotated[
     Parameter(
         name="n",
         description="The last rank that users may read, at which the sum ends and is renormalised; inf: no last rank.",
-        limits=f"a whole number from 1 to {_DEEPEST_READ}, or inf",
+        limits=f"a whole number from 1 to {MOST_READ}, or inf",
         schema={"type": "string", "examples": [str(LAST_RANK), _ENDLESS]},
         read_text=_read_last,
         write=format_number,

@@ -17,8 +17,9 @@ from gainboard.metrics.intent_views import IntentRankings
 from gainboard.metrics.judgments import Judgments
 from gainboard.metrics.parameters import CONDENSED, IA, REL
 from gainboard.metrics.program import BoundSetting, Program, program_of
-from gainboard.metrics.rankings import JudgedRun, JudgedRuns
+from gainboard.metrics.rankings import JudgedRun, JudgedRuns, assume_relevant
 from gainboard.metrics.retrieval import Scores
+from gainboard.metrics.user_models import five_numbers
 
 if TYPE_CHECKING:
     from gainboard.metrics.instructions import Instructions
@@ -118,6 +119,41 @@ def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
 def mean_of(metric: BoundMetric, scores: Scores) -> Scores:
     """Return the means of one metric's scores as `mean_all` does: float64 [...], from `scores` float64 [..., n]."""
     return np.asarray(mean_all([metric], scores[np.newaxis])[0])
+
+
+_MOST_ASSUMED: Final = 1 << 20
+"""The most documents of a run that are scored at once as if they were relevant, unless one topic has more."""
+
+
+def mean_if_relevant(metrics: Sequence[BoundMetric], run: JudgedRun, judgments: Judgments, scores: Scores) -> Scores:
+    """Return the means as if each unjudged document retrieved were of the highest level: float64 [metrics].
+
+    They are over the topics on which the run has a score: `scores` are float64 [metrics, n].
+    """
+    table = np.empty(scores.shape)
+    # Rows are now all documents retrieved, which may be a hundred times as many as the relevant ones.
+    part_of_topic = np.cumsum(run.retrieved) // _MOST_ASSUMED
+    for topics in np.split(np.arange(judgments.topics), np.flatnonzero(np.diff(part_of_topic)) + 1):
+        assumed, extended = assume_relevant(run.only(topics), judgments.only(topics))
+        table[:, topics] = score_all(metrics, JudgedRuns.of([assumed], extended))[:, 0]
+    table[np.isnan(scores)] = np.nan
+    return mean_all(metrics, table)
+
+
+def mean_numbers(
+    metrics: Sequence[BoundMetric], runs: JudgedRuns, positions: NDArray[np.intp], undefined: NDArray[np.bool_]
+) -> dict[str, Scores]:
+    """Return the means of the numbers of user models, float64 [5, positions], by label of the metrics that have them.
+
+    `undefined` bool [metrics, n] are the topics that are left out.
+    """
+    means = {}
+    for metric, left_out in zip(metrics, undefined, strict=True):
+        if metric.user_model is not None:
+            numbers = five_numbers(metric.user_model, runs, positions)[..., ~left_out]
+            with np.errstate(invalid="ignore"):
+                means[metric.label] = np.divide(numbers.sum(axis=-1), numbers.shape[-1])
+    return means
 
 
 def _program_of(metrics: Sequence[BoundMetric]) -> tuple[Program, Sequence[BoundSetting]]:

@@ -18,6 +18,7 @@ from gainboard.metrics.parameters import (
     StopScale,
 )
 from gainboard.metrics.precision import recall_divisor
+from gainboard.metrics.user_models import LAST_RANK
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings, Found, GradedFound, GradedRankings
 
@@ -188,7 +189,7 @@ def rank_biased_persistence(
     reference="Moffat, Bailey, Scholer and Thomas, INST: an adaptive metric for information retrieval evaluation, "
     "ADCS 2015",
 )
-def adaptive_utility(rankings: GradedRankings, *, T: Expected = 2.0, n: LastRead = 1000) -> Value:
+def adaptive_utility(rankings: GradedRankings, *, T: Expected = 2.0, n: LastRead = LAST_RANK) -> Value:  # noqa: N803
     """INST is the gain per document read, for users who expect a total gain of T and go on until they have found it.
 
     A document is worth its gain divided by the highest gain of the scale. A user goes on from rank i with probability
@@ -202,7 +203,7 @@ def adaptive_utility(rankings: GradedRankings, *, T: Expected = 2.0, n: LastRead
     title="INSQ, the expected utility of users with a target",
     reference="Moffat, Scholer and Thomas, Models and metrics: IR evaluation as a user process, ADCS 2012",
 )
-def squared_utility(rankings: GradedRankings, *, T: Expected = 2.0, n: LastRead = 1000) -> Value:
+def squared_utility(rankings: GradedRankings, *, T: Expected = 2.0, n: LastRead = LAST_RANK) -> Value:  # noqa: N803
     """INSQ is INST for users who do not adapt to what they find: x = i + 2T."""
     return rankings.expected_utility("((i+2*T-1)/(i+2*T))**2", "g", T, n, rest="i+2*T")
 
@@ -215,7 +216,12 @@ def squared_utility(rankings: GradedRankings, *, T: Expected = 2.0, n: LastRead 
     sorted_is_best=False,
 )
 def custom_utility(
-    rankings: GradedRankings, *, C: Continuation, gain: RankGain, T: Expected = 2.0, n: LastRead = 1000
+    rankings: GradedRankings,
+    *,
+    C: Continuation,  # noqa: N803
+    gain: RankGain,
+    T: Expected = 2.0,  # noqa: N803
+    n: LastRead = LAST_RANK,
 ) -> Value:
     """CWL is the gain per document read, for users who go on from rank i with probability C.
 

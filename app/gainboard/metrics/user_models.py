@@ -28,9 +28,12 @@ from gainboard.metrics.retrieval import Scores
 
 LAST_RANK: Final = 1000
 """The last rank that a user may read, as in cwl_eval, which adds up to there and renormalises."""
+MOST_READ: Final = 10_000
 NUMBERS: Final = ("EU", "ETU", "EC", "ETC", "EI")
 """Expected utility a document and in total, expected cost a document and in total, and expected items inspected."""
 MOST_NODES: Final = 200
+GO_ON: Final[Mapping[str, str]] = {"RBP": "{p}", "ERR": "1-g*{stop}", "P": "1", "RR": "total==0"}
+"""C of other metrics, by name. ERR has a user model, but is not its utility: see Azzopardi et al., ICTIR 2021."""
 _MOST_POWER: Final = 16
 _LARGEST: Final = 1e100
 _FUNCTIONS: Final[Mapping[str, tuple[np.ufunc, int]]] = {
@@ -188,9 +191,8 @@ class _Readers(NamedTuple):
         if not has_end:
             # Everybody ends somewhere, so the expected last rank is the number of documents read.
             gained, cost = gained + self.reached[..., -1] * self.on[..., -1] * total[..., -1], inspected
-        return np.array(
-            [np.broadcast_to(column, len(total)) for column in (self.utility, gained, 1.0, cost, inspected)]
-        )
+        columns = self.utility, gained, 1.0, cost, inspected
+        return np.array([np.broadcast_to(column, len(total)) for column in columns])
 
 
 def expected_utility(model: UserModel, runs: JudgedRuns, chosen: NDArray[np.intp]) -> Scores:
