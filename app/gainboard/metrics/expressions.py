@@ -8,7 +8,6 @@ A cut-off is a rank, or R, the number of relevant documents of each topic. Value
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -113,24 +112,22 @@ class BoundMetric:
     @cached_property
     def user_model(self) -> UserModel | None:
         """The user model behind the metric; None if it has none, at a cut-off R, and in an average over intents."""
-        name, cutoff, gains = self.metric.name, self.cutoff or 0, self.parameters.get(GAINS.name)
-        if self.needs_intents or isinstance(cutoff, str) or cutoff > MOST_READ:
-            return None
-        for setting in self.settings:
-            if isinstance(setting.value, UserModel):
-                return setting.value
-        if name not in GO_ON:
-            return None
+        cutoff = self.cutoff or 0
+        own = [setting.value for setting in getattr(self, "settings", ()) if setting.kind == "user_model"]
+        if own or self.metric.name not in GO_ON or isinstance(cutoff, str) or cutoff > MOST_READ or self.is_averaged:
+            return own[0] if own and not self.is_averaged else None
         # On documents that are relevant or not, each relevant one is worth 1.
-        gains = gains or parse_gains("flat", self.scale.highest_level)
+        gains = self.parameters.get(GAINS.name) or parse_gains("flat", self.scale.highest_level)
         stop = gains.highest / (gains.at(self.parameters.get("stop_scale", self.scale.highest_level)) + 1.0)
-        go_on, gain = GO_ON[name].format(p=self.parameters.get("p"), stop=stop), "g"
-        if cutoff and name == "RBP":
-            gain = f"g*(i<={cutoff})"  # RBP@l is not renormalised
-        elif cutoff:
+        go_on = GO_ON[self.metric.name].format(p=self.parameters.get("p"), stop=stop)
+        if cutoff and self.metric.name != "RBP":  # RBP@l is not renormalised
             go_on = f"({go_on})*(i<{cutoff})"
-        reading = self.parameters[REL.name], self.parameters[CONDENSED.name]
-        return UserModel(go_on, gain, 0.0, gains, *reading, max(LAST_RANK, cutoff))
+        gain, rel, condensed = (
+            f"g*(i<={cutoff or MOST_READ})",
+            self.parameters[REL.name],
+            self.parameters[CONDENSED.name],
+        )
+        return UserModel(go_on, gain, 0.0, gains, rel, condensed, max(LAST_RANK, cutoff))
 
     @cached_property
     def of_one_intent(self) -> BoundMetric:
@@ -214,11 +211,10 @@ def _bind(setting: Setting, parameters: Mapping[str, Any], scale: Scale) -> Boun
         base, shift = more
         return bound_setting("discount", Discount(_bind(base, parameters, scale).value, shift))
     if name == "user_model":
-        go_on, gain, expected, last, rest, rel, condensed = more
+        go_on, gain, expected, rest, rel, condensed = more
         # Without end, the ranks that runs may have are summed up, and the others have a closed form.
-        read = max(LAST_RANK, scale.depth) if math.isinf(last) else int(last)
-        rest = rest if math.isinf(last) else ""
-        return bound_setting(name, UserModel(go_on, gain, expected, gains, rel, condensed, read, rest))
+        last = max(LAST_RANK, scale.depth) if rest else LAST_RANK
+        return bound_setting(name, UserModel(go_on, gain, expected, gains, rel, condensed, last, rest))
     if name == "geometric":
         return bound_setting("discount", Geometric(_bind(more[0], parameters, scale).value))
     value = parameters[name]
@@ -227,6 +223,11 @@ def _bind(setting: Setting, parameters: Mapping[str, Any], scale: Scale) -> Boun
 
 
 _PARAMETERS = re.compile(r"\((.*)\)(@\d+)?$")
+_NESTED = r"[^()]"
+for _ in range(20):  # deeper ones are refused
+    _NESTED = rf"(?:[^()]|\({_NESTED}*\))"
+_BETWEEN = re.compile(rf"(?:^|,)((?:[^(),]|\({_NESTED}*\))*)")
+"""The parts of arguments: what is between the commas outside of parentheses."""
 
 
 def short_labels(labels: Sequence[str]) -> dict[str, str]:
@@ -273,21 +274,7 @@ def _note(metric: BoundMetric, other: Namesake) -> str | None:
 
 def _parts(label: str) -> list[str]:
     parameters = _PARAMETERS.search(label)
-    return _split(parameters[1]) if parameters else []
-
-
-def _split(arguments: str) -> list[str]:
-    """Return the parts between the commas outside of parentheses; none if parentheses do not match."""
-    parts, depth = [""], 0
-    for character in arguments:
-        depth += (character == "(") - (character == ")")
-        if depth < 0:
-            return []
-        if character == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [] if depth else parts
+    return _BETWEEN.findall(parameters[1]) if parameters else []
 
 
 _Items = tuple[tuple[str, str], ...]
@@ -295,7 +282,7 @@ _LONGEST: Final = 1000
 _DEEPEST: Final = 10**9
 _FORM: Final = re.compile(
     r"(?P<name>[^()@=,]+)"
-    r"(?:\((?P<arguments>(?s:.+))\))?"
+    rf"(?:\((?P<arguments>{_NESTED}+)\))?"
     r"(?:@(?P<cutoff>[0-9]+|R))?"
 )
 
@@ -428,8 +415,7 @@ def _bind_values(expression: str, scale: Scale, items: _Items) -> BoundMetric:
 
 def _parse(expression: str) -> _Parsed:
     match = _FORM.fullmatch(expression) if len(expression) <= _LONGEST else None
-    parts = _split(match["arguments"]) if match and match["arguments"] else []
-    if match is None or (match["arguments"] and not parts):
+    if match is None:
         name = re.sub("@[kn]$", "", expression[:_LONGEST], flags=re.IGNORECASE)
         meant = [f"{name}@10"] if is_known(name) else name_here(expression[:_LONGEST])
         hint = f"Did you mean {', '.join(meant)}? " if meant else ""
@@ -438,7 +424,7 @@ def _parse(expression: str) -> _Parsed:
             "NAME(key=value,...)@cutoff, for example nDCG(gains=3:2:1)@10"
         )
     arguments: dict[str, str] = {}
-    for argument in parts:
+    for argument in _BETWEEN.findall(match["arguments"]) if match["arguments"] is not None else ():
         key, equals, value = (part.strip() for part in argument.partition("="))
         if not (key and equals and value):
             raise BadExpression(f"{expression}: {argument.strip()!r} is not a parameter. Write key=value, as in beta=1")

@@ -6,7 +6,6 @@ default of the keyword is the default of the parameter.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
@@ -15,7 +14,7 @@ from gainboard.errors import BadExpression, BadGains
 from gainboard.metrics.gains import FORMS, GainSetting, format_number, parse_gains, read_number
 from gainboard.metrics.judgments import Scale
 from gainboard.metrics.user_models import FORMS as EXPRESSIONS
-from gainboard.metrics.user_models import LAST_RANK, MOST_READ, read_expression
+from gainboard.metrics.user_models import read_expression
 from gainboard.metrics.values import Number, Space, Value
 
 _LARGEST = 1e100
@@ -240,13 +239,11 @@ _STOPS: Final = Parameter(
     write=lambda setting: str(setting.label) if setting else "gains",
 )
 
-_ENDLESS: Final = "inf"
 
-
-def _user_model_part(name: str, description: str, default: str) -> Parameter:
+def _expression(name: str, description: str, default: str) -> Parameter:
     return Parameter(
         name=name,
-        description=description,
+        description=f"{description} Less than 0 and 0/0 count as 0, and more than 1 as 1.",
         limits=EXPRESSIONS,
         schema={"type": "string", "examples": [default]},
         read_text=lambda text, scale: read_expression(text),
@@ -255,13 +252,6 @@ def _user_model_part(name: str, description: str, default: str) -> Parameter:
         only_in_expressions=True,
         default=default,
     )
-
-
-def _read_last(text: str, scale: Scale) -> float | None:
-    if text == _ENDLESS:
-        return math.inf
-    last = int(text) if text.isascii() and text.isdigit() and len(text) <= 5 else 0
-    return last if 1 <= last <= MOST_READ else None
 
 
 Beta = Annotated[
@@ -325,37 +315,13 @@ SystemScores = Annotated[
     choice("srs", "System scores: scaled to [0, 1] within the topic's ranking, or raw scores.", "minmax", "raw"),
 ]
 StopScale = Annotated[int, _STOP_SCALE]
-Expected = Annotated[
-    float,
-    # Less than 0.5 would make INST's C no probability. The name is short, and a request has other things to say by it.
-    replace(
-        number("T", "The gain that users expect to find, of documents whose gain is 0 to 1.", least=0.5),
-        space=None,
-        only_in_expressions=True,
-    ),
-]
-LastRead = Annotated[
-    float,
-    Parameter(
-        name="n",
-        description="The last rank that users may read, at which the sum ends and is renormalised; inf: no last rank.",
-        limits=f"a whole number from 1 to {MOST_READ}, or inf",
-        schema={"type": "string", "examples": [str(LAST_RANK), _ENDLESS]},
-        read_text=_read_last,
-        write=format_number,
-        only_in_expressions=True,
-    ),
-]
-Continuation = Annotated[
-    str,
-    _user_model_part(
-        "C",
-        "The probability that users go on from rank i to the next one. Less than 0 and 0/0 count as 0, more than 1 as "
-        "1.",
-        "0.8",
-    ),
-]
-RankGain = Annotated[str, _user_model_part("gain", "The gain of the document at rank i, within 0 to 1 as C is.", "g")]
+_EXPECTED: Final = number("T", "The gain that users expect to find, of documents whose gain is 0 to 1.", least=0.5)
+# With less than 0.5, INST's C would be no probability. A user model is made of the number itself.
+Expected = Annotated[float, replace(_EXPECTED, space=None, only_in_expressions=True)]
+_LAST: Final = choice("n", "The last rank that users read, at which sums are renormalised; inf: none.", "1000", "inf")
+LastRead = Annotated[str, replace(_LAST, only_in_expressions=True)]
+Continuation = Annotated[str, _expression("C", "The probability that users go on from rank i to the next one.", "0.8")]
+RankGain = Annotated[str, _expression("gain", "What the document at rank i is worth.", "g")]
 Rank = int | Value
 """The type of a cut-off that a metric always has: a rank, or R of each topic. With `cutoff: int`, it cannot be R."""
 Cutoff = Rank | None

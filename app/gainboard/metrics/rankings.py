@@ -148,7 +148,7 @@ def assume_relevant(run: JudgedRun, judgments: Judgments) -> tuple[JudgedRun, Ju
         document[np.delete(np.arange(len(level)), row)] = join_stretches(np.diff(intents.documents), unjudged)
         document[row] = run.document
         intents = intents.extended(unjudged, highest)
-    rank = join_stretches(np.ones_like(retrieved), retrieved).astype(run.rank.dtype)
+    rank: NDArray[np.uint32] = join_stretches(np.ones_like(retrieved), retrieved).astype(run.rank.dtype)
     extended = JudgedRun(starts, rank, level, retrieved, scores, document)
     return extended, Judgments(level_counts, judgments.negative_counts, intents)
 

@@ -19,7 +19,6 @@ from gainboard.metrics.parameters import CONDENSED, IA, REL
 from gainboard.metrics.program import BoundSetting, Program, program_of
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns, assume_relevant
 from gainboard.metrics.retrieval import Scores
-from gainboard.metrics.user_models import five_numbers
 
 if TYPE_CHECKING:
     from gainboard.metrics.instructions import Instructions
@@ -138,22 +137,6 @@ def mean_if_relevant(metrics: Sequence[BoundMetric], run: JudgedRun, judgments: 
         table[:, topics] = score_all(metrics, JudgedRuns.of([assumed], extended))[:, 0]
     table[np.isnan(scores)] = np.nan
     return mean_all(metrics, table)
-
-
-def mean_numbers(
-    metrics: Sequence[BoundMetric], runs: JudgedRuns, positions: NDArray[np.intp], undefined: NDArray[np.bool_]
-) -> dict[str, Scores]:
-    """Return the means of the numbers of user models, float64 [5, positions], by label of the metrics that have them.
-
-    `undefined` bool [metrics, n] are the topics that are left out.
-    """
-    means = {}
-    for metric, left_out in zip(metrics, undefined, strict=True):
-        if metric.user_model is not None:
-            numbers = five_numbers(metric.user_model, runs, positions)[..., ~left_out]
-            with np.errstate(invalid="ignore"):
-                means[metric.label] = np.divide(numbers.sum(axis=-1), numbers.shape[-1])
-    return means
 
 
 def _program_of(metrics: Sequence[BoundMetric]) -> tuple[Program, Sequence[BoundSetting]]:

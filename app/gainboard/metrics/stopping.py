@@ -18,7 +18,6 @@ from gainboard.metrics.parameters import (
     StopScale,
 )
 from gainboard.metrics.precision import recall_divisor
-from gainboard.metrics.user_models import LAST_RANK
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings, Found, GradedFound, GradedRankings
 
@@ -183,50 +182,30 @@ def rank_biased_persistence(
     return rank_biased_mean(rankings, relevant, p * relevant.discount(Geometric(p)), gamma, cutoff)
 
 
-@metric(
-    "INST",
-    title="INST, the expected utility of adaptive users",
-    reference="Moffat, Bailey, Scholer and Thomas, INST: an adaptive metric for information retrieval evaluation, "
-    "ADCS 2015",
-)
-def adaptive_utility(rankings: GradedRankings, *, T: Expected = 2.0, n: LastRead = LAST_RANK) -> Value:  # noqa: N803
-    """INST is the gain per document read, for users who expect a total gain of T and go on until they have found it.
+_MOFFAT = "Moffat, Bailey, Scholer and Thomas, INST: an adaptive metric for information retrieval evaluation, ADCS 2015"
+
+
+@metric("INST", title="INST, the utility for users who adapt", reference=_MOFFAT)
+def adaptive_utility(rankings: GradedRankings, *, T: Expected = 2.0, n: LastRead = "1000") -> Value:
+    """INST is the expected gain per document read, for users who expect a gain of T in all.
 
     A document is worth its gain divided by the highest gain of the scale. A user goes on from rank i with probability
     ((x-1)/x)^2, where x = i + 2T - total, and total is the gain down to this rank.
     """
-    return rankings.expected_utility("((i+2*T-total-1)/(i+2*T-total))**2", "g", T, n, rest="i+2*T-total")
+    return rankings.expected_utility("((i+2*T-total-1)/(i+2*T-total))**2", "g", T, n == "inf" and "i+2*T-total")
 
 
-@metric(
-    "INSQ",
-    title="INSQ, the expected utility of users with a target",
-    reference="Moffat, Scholer and Thomas, Models and metrics: IR evaluation as a user process, ADCS 2012",
-)
-def squared_utility(rankings: GradedRankings, *, T: Expected = 2.0, n: LastRead = LAST_RANK) -> Value:  # noqa: N803
+@metric("INSQ", title="INSQ, the utility for users with a target", reference=_MOFFAT)
+def squared_utility(rankings: GradedRankings, *, T: Expected = 2.0, n: LastRead = "1000") -> Value:
     """INSQ is INST for users who do not adapt to what they find: x = i + 2T."""
-    return rankings.expected_utility("((i+2*T-1)/(i+2*T))**2", "g", T, n, rest="i+2*T")
+    return rankings.expected_utility("((i+2*T-1)/(i+2*T))**2", "g", T, n == "inf" and "i+2*T")
 
 
-@metric(
-    "CWL",
-    title="Expected utility of a user model of one's own",
-    reference="Moffat, Bailey, Scholer and Thomas, Incorporating user expectations and behavior into the measurement "
-    "of search effectiveness, ACM TOIS 35(3), 2017",
-    sorted_is_best=False,
-)
-def custom_utility(
-    rankings: GradedRankings,
-    *,
-    C: Continuation,  # noqa: N803
-    gain: RankGain,
-    T: Expected = 2.0,  # noqa: N803
-    n: LastRead = LAST_RANK,
-) -> Value:
-    """CWL is the gain per document read, for users who go on from rank i with probability C.
+@metric("CWL", title="The utility for a user model of one's own", reference=_MOFFAT, sorted_is_best=False)
+def custom_utility(rankings: GradedRankings, *, C: Continuation, gain: RankGain, T: Expected = 2.0) -> Value:
+    """CWL is the expected gain per document read, for users who go on from rank i with probability C.
 
     C and gain are expressions over i (the rank), g (the gain of its document, divided by the highest gain of the
-    scale), T, and total (the sum of g down to this rank): `CWL(C=0.8*(1-g),gain=g)`. Numbers, + - * / **, comparisons
-    (1 or 0), min, max, exp, log and sqrt are allowed, and at most 200 parts.
+    scale), T, and total (the sum of g down to this rank): `CWL(C=0.8*(1-g),gain=g)`. Users read at most 1,000 ranks.
     """
-    return rankings.expected_utility(C, gain, T, n)
+    return rankings.expected_utility(C, gain, T)

@@ -1,21 +1,20 @@
 """User models (C/W/L): how far users read, what they gain and what it costs them, computed rank by rank.
 
-A user goes on from rank i to the next one with probability C(i). The probability of reading rank i is the product of
-C(1), ..., C(i-1); W(i) is its share in the sum over all ranks, and L(i) is the probability that rank i is the last one
-(Moffat, Bailey, Scholer and Thomas, Incorporating user expectations and behavior into the measurement of search
-effectiveness, ACM TOIS 35(3), 2017).
+A user goes on from rank i with probability C(i), so rank i is read with probability C(1) C(2) ... C(i-1). W(i) is its
+share in the sum over all ranks, and L(i) the probability that rank i is the last one (Moffat et al., Incorporating user
+expectations and behavior into the measurement of search effectiveness, ACM TOIS 35(3), 2017).
 
-C and the gain of a document are expressions of users, so this module reads them as data: nothing is executed. Formulas
-of other metrics know relevant documents only. Users also read the others, so here each ranking has all its ranks.
+C and the gain are expressions of users: Python's parser reads them, but nothing of Python is executed. Formulas of
+other metrics know relevant documents only. Users also read the others, so here each ranking has all its ranks.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,39 +28,21 @@ from gainboard.metrics.retrieval import Scores
 LAST_RANK: Final = 1000
 """The last rank that a user may read, as in cwl_eval, which adds up to there and renormalises."""
 MOST_READ: Final = 10_000
+"""The deepest cut-off of a metric whose users are computed."""
 NUMBERS: Final = ("EU", "ETU", "EC", "ETC", "EI")
-"""Expected utility a document and in total, expected cost a document and in total, and expected items inspected."""
-MOST_NODES: Final = 200
+"""Expected utility a document and in total, expected cost a document and in total, and expected documents inspected."""
 GO_ON: Final[Mapping[str, str]] = {"RBP": "{p}", "ERR": "1-g*{stop}", "P": "1", "RR": "total==0"}
-"""C of other metrics, by name. ERR has a user model, but is not its utility: see Azzopardi et al., ICTIR 2021."""
-_MOST_POWER: Final = 16
-_LARGEST: Final = 1e100
-_FUNCTIONS: Final[Mapping[str, tuple[np.ufunc, int]]] = {
-    "min": (np.minimum, 2),
-    "max": (np.maximum, 2),
-    "exp": (np.exp, 1),
-    "log": (np.log, 1),
-    "sqrt": (np.sqrt, 1),
-}
+"""C of other metrics, by name. ERR has users, but is not their utility: see Azzopardi et al., ICTIR 2021."""
+_MOST_PARTS, _MOST_POWER, _LARGEST = 200, 16, 1e100
 _VARIABLES: Final = ("i", "g", "T", "total")
-_OPERATIONS: Final[Mapping[type[ast.AST], np.ufunc]] = {
-    ast.Add: np.add,
-    ast.Sub: np.subtract,
-    ast.Mult: np.multiply,
-    ast.Div: np.divide,
-    ast.USub: np.negative,
-    ast.UAdd: np.positive,
-    ast.Lt: np.less,
-    ast.LtE: np.less_equal,
-    ast.Gt: np.greater,
-    ast.GtE: np.greater_equal,
-    ast.Eq: np.equal,
-    ast.NotEq: np.not_equal,
-}
+_FUNCTIONS: Final = {"min": np.minimum, "max": np.maximum, "exp": np.exp, "log": np.log, "sqrt": np.sqrt}
+_ARITHMETIC: Final = {ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide}
+_COMPARISONS: Final = {ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal}
 FORMS: Final = (
-    f"an expression of at most {MOST_NODES} parts over i (the rank), g (the gain, 0 to 1), T and total (the gain down "
-    "to this rank, with it): numbers, + - * / **, comparisons (1 or 0), min, max, exp, log and sqrt"
+    f"an expression of at most {_MOST_PARTS} parts over i (the rank), g (the gain, 0 to 1), T and total (the gain down "
+    "to this rank): numbers, + - * /, ** with a whole number up to 16, comparisons, min, max, exp, log and sqrt"
 )
+_Compute: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
 
 class UserModel(NamedTuple):
@@ -84,168 +65,109 @@ class UserModel(NamedTuple):
 
 def read_expression(text: str) -> str:
     """Return the canonical text of an expression. Raises BadExpression, which says what is not allowed."""
-    # Words and numbers are checked first, because Python's parser warns of some texts and reads others as keywords.
-    words = [word for word in re.findall(r"[A-Za-z_]+", text) if word not in ("e", "E")]
-    for word in words:
-        if word not in (*_VARIABLES, *_FUNCTIONS):
-            raise BadExpression(f"{text}: there is no {word}. Available: {', '.join((*_VARIABLES, *_FUNCTIONS))}")
-    if not re.fullmatch(r"[-+*/(),.<>=! 0-9A-Za-z]+", text) or re.search(r"[0-9.](?![eE][-+0-9])[A-Za-z]", text):
+    # The characters come first, because Python's parser warns of some texts.
+    if not re.fullmatch(r"[-+*/(),.<>= 0-9A-Za-z]+", text) or re.search(r"[0-9.](?![eE][-+0-9])[A-Za-z]", text):
         raise BadExpression(f"{text}: must be {FORMS}")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise BadExpression(f"{text}: must be {FORMS}") from error
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr)]
-    # The name of a function is a part of its call.
-    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-    if len(nodes) - len(called) > MOST_NODES:
-        raise BadExpression(f"{text[:80]}...: {len(nodes) - len(called)} parts, but at most {MOST_NODES} are allowed")
-    for node in nodes:
-        if not (id(node) in called or _is_allowed(node)):
-            raise BadExpression(
-                f"{text}: {ast.unparse(node)} is not allowed. An exponent is a whole number from 1 to {_MOST_POWER} "
-                f"(in place of 0.8**i, write exp(log(0.8)*i)); it must be {FORMS}"
-            )
+    parts = sum(isinstance(node, ast.expr) and not isinstance(node, ast.Call) for node in ast.walk(tree))
+    if parts > _MOST_PARTS:
+        raise BadExpression(f"{text[:80]}: has {parts} parts, but at most {_MOST_PARTS} are allowed")
+    _compiled(tree)
     return ast.unparse(tree).replace(" ", "")
 
 
-def _is_allowed(node: ast.expr) -> bool:
+def _compiled(node: ast.expr) -> _Compute:
+    """Return the function of an expression, of the variables' values. Raises BadExpression for what is not allowed."""
     match node:
-        case ast.Constant(value=int() | float() as number):
-            return not isinstance(number, bool) and number <= _LARGEST
-        case ast.Name(id=name):
-            return name in _VARIABLES
-        case ast.UnaryOp(op=operation):
-            return type(operation) in _OPERATIONS
-        case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=int() as power)):
-            return 1 <= power <= _MOST_POWER
-        case ast.BinOp(op=operation):
-            return type(operation) in _OPERATIONS
-        case ast.Compare(ops=[operation]):
-            return type(operation) in _OPERATIONS
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool) and number <= _LARGEST:
+            constant = float(number)
+            return lambda values: constant
+        case ast.Name(id=name) if name in _VARIABLES:
+            return lambda values: values[name]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            negated = _compiled(operand)
+            return lambda values: -negated(values)
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() as power)) if 1 <= power <= _MOST_POWER:
+            base = _compiled(left)
+            # As products, because NumPy's powers differ between processors.
+            return lambda values: np.multiply.reduce([base(values)] * power)
+        case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _ARITHMETIC:
+            return _applied(_ARITHMETIC[type(operation)], left, right)
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            return _applied(np.equal, left, right)
+        case ast.Compare(left=left, ops=[operation], comparators=[right]) if type(operation) in _COMPARISONS:
+            return _applied(_COMPARISONS[type(operation)], left, right)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
-            return len(arguments) == _FUNCTIONS[name][1]
-    return False
+            if len(arguments) == _FUNCTIONS[name].nin:
+                return _applied(_FUNCTIONS[name], *arguments)
+    raise BadExpression(f"{ast.unparse(node)} is not allowed. Write {FORMS}; in place of 0.8**i, exp(log(0.8)*i)")
+
+
+def _applied(function: np.ufunc, *operands: ast.expr) -> _Compute:
+    compiled = [_compiled(operand) for operand in operands]
+    # Truth is 1, and false 0.
+    return lambda values: function(*(operand(values) for operand in compiled)) * 1.0
 
 
 @lru_cache(maxsize=256)  # clients choose the text
-def _parse(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
-
-
-def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
-    """Return the value of an expression that `read_expression` has read: a float, or float64 that broadcasts."""
-    match node:
-        case ast.Constant(value=number):
-            return float(number)  # type: ignore[arg-type]
-        case ast.Name(id=name):
-            return values[name]
-        case ast.UnaryOp(op=operation, operand=operand):
-            return _OPERATIONS[type(operation)](_evaluate(operand, values))
-        case ast.BinOp(op=ast.Pow(), left=left, right=ast.Constant(value=int() as power)):
-            # As products, because NumPy's powers differ between processors.
-            base = product = _evaluate(left, values)
-            for _ in range(power - 1):
-                product = product * base
-            return product
-        case ast.BinOp(left=left, op=operation, right=right):
-            return _OPERATIONS[type(operation)](_evaluate(left, values), _evaluate(right, values))
-        case ast.Compare(left=left, ops=[comparison], comparators=[right]):
-            return _OPERATIONS[type(comparison)](_evaluate(left, values), _evaluate(right, values)) * 1.0
-        case ast.Call(func=ast.Name(id=name), args=arguments):
-            return _FUNCTIONS[name][0](*(_evaluate(argument, values) for argument in arguments))
-    raise AssertionError(ast.dump(node))
+def _function(text: str) -> _Compute:
+    """Return the function of an expression, within [0, 1]; what is no number, such as 0/0, counts as 0."""
+    compute = _compiled(ast.parse(text, mode="eval").body)
+    return lambda values: np.clip(np.nan_to_num(compute(values), nan=0.0), 0.0, 1.0)
 
 
 _AT_ONCE: Final = 1 << 18
 """The most ranks of rankings in memory at once, unless one ranking has more: 2 MB for each part of an expression."""
 
 
-class _Readers(NamedTuple):
-    """The users of some rankings. Each array broadcasts to [rankings, ranks].
-
-    `reached` is the probability of reading a rank, `on` is C, and `gain` what is gained there. `beyond` [rankings] is
-    the sum of the first over all ranks after the last of these; 0 if users end there.
-    """
-
-    reached: Scores
-    on: Scores
-    gain: Scores
-    beyond: Scores | float
-
-    @property
-    def inspected(self) -> Scores:
-        """EI, the expected number of documents that are read."""
-        return np.asarray(self.reached.sum(axis=-1) + self.beyond)
-
-    @property
-    def utility(self) -> Scores:
-        """EU, the expected gain of a document that is read."""
-        return np.asarray((self.reached * self.gain).sum(axis=-1) / self.inspected)
-
-    def five_numbers(self, has_end: bool) -> Scores:
-        """Return the `NUMBERS`, float64 [5, rankings]. A document costs 1, so that EC is 1."""
-        ends, total = self.reached * (1.0 - self.on), self.gain.cumsum(axis=-1)
-        gained, inspected = (ends * total).sum(axis=-1), self.inspected
-        cost = (ends * np.arange(1.0, total.shape[-1] + 1)).sum(axis=-1)
-        if not has_end:
-            # Everybody ends somewhere, so the expected last rank is the number of documents read.
-            gained, cost = gained + self.reached[..., -1] * self.on[..., -1] * total[..., -1], inspected
-        columns = self.utility, gained, 1.0, cost, inspected
-        return np.array([np.broadcast_to(column, len(total)) for column in columns])
-
-
-def expected_utility(model: UserModel, runs: JudgedRuns, chosen: NDArray[np.intp]) -> Scores:
-    """Return EU of the runs at the positions `chosen`: float64 [chosen, n]. A missing topic is an empty ranking."""
-    parts = [readers.utility for readers in _readers(model, runs, chosen)]
-    return np.concatenate([np.empty(0), *parts]).reshape(len(chosen), runs.judgments.topics)
-
-
 def five_numbers(model: UserModel, runs: JudgedRuns, chosen: NDArray[np.intp]) -> Scores:
-    """Return the `NUMBERS` of the runs at the positions `chosen`: float64 [5, chosen, n]."""
-    parts = [readers.five_numbers(not model.rest) for readers in _readers(model, runs, chosen)]
+    """Return the `NUMBERS` of the runs at the positions `chosen`: float64 [5, chosen, n]. A document costs 1.
+
+    A topic that a run lacks is an empty ranking.
+    """
+    parts = [_numbers(model, gains) for gains in _gains_by_rank(model, runs, chosen)]
     numbers = np.concatenate([np.empty((len(NUMBERS), 0)), *parts], axis=1)
     return numbers.reshape(len(NUMBERS), len(chosen), runs.judgments.topics)
 
 
-def _readers(model: UserModel, runs: JudgedRuns, chosen: NDArray[np.intp]) -> Iterator[_Readers]:
-    """Yield the readers of all rankings, some rankings after the others."""
+def _gains_by_rank(model: UserModel, runs: JudgedRuns, chosen: NDArray[np.intp]) -> Iterator[Scores]:
+    """Yield the gains of all rankings by rank, some rankings after the others: float64 [rankings, ranks]."""
     first, size, _ = runs.spans(chosen)
-    rows, bounds = join_stretches(first, size), np.concatenate(([0], np.cumsum(size)))
+    rows, ends = join_stretches(first, size), np.cumsum(size)
     ranking = np.repeat(np.arange(len(size)), size)
     classes = runs.judgments.classes
     by_class = model.scale.by_class(classes.counts, model.rel) / (model.scale.highest or 1.0)
     topic_class = np.tile(classes.topic_class, len(chosen))[ranking] if len(by_class) > 1 else 0
     worth = by_class[topic_class, runs.level[rows].astype(np.intp)]
     rank = runs.rank[int(model.condensed), rows].astype(np.intp)
-    at_once = max(1, _AT_ONCE // model.last)
-    for begin in range(0, len(size), at_once):
+    for begin in range(0, len(size), at_once := max(1, _AT_ONCE // model.last)):
         end = min(begin + at_once, len(size))
-        some = np.arange(bounds[begin], bounds[end])
+        some = np.arange(ends[begin] - size[begin], ends[end - 1])
         some = some[rank[some] <= model.last]
         gains = np.zeros((end - begin, model.last))
         gains[ranking[some] - begin, rank[some] - 1] = worth[some]
-        yield _read(model, gains)
+        yield gains
 
 
-def _read(model: UserModel, gains: Scores) -> _Readers:
-    """Return the readers of rankings with these gains by rank, float64 [rankings, ranks]."""
+def _numbers(model: UserModel, gains: Scores) -> Scores:
+    """Return the `NUMBERS` of rankings with these gains by rank: float64 [5, rankings]."""
     ranks = np.arange(1.0, model.last + 1)
     values = {"i": ranks, "g": gains, "T": model.expected, "total": gains.cumsum(axis=1)}
     with np.errstate(all="ignore"):
-        on = _in_unit(_evaluate(_parse(model.go_on), values))
-        on = np.broadcast_to(on, gains.shape if on.ndim > 1 else ranks.shape)
-        gain = np.broadcast_to(_in_unit(_evaluate(_parse(model.gain), values)), gains.shape)
-        reached = np.ones(on.shape)
-        np.cumprod(on[..., :-1], axis=-1, out=reached[..., 1:])
-        if not model.rest:
-            return _Readers(reached, on, gain, 0.0)
-        x = np.broadcast_to(_evaluate(_parse(model.rest), values), on.shape)[..., -1]
-    # The sum of (x/(x+m))^2 over m = 0, 1, ... is x^2 trigamma(x), and x is large enough for the first terms.
-    beyond = x + 0.5 + 1.0 / (6.0 * x) - 1.0 / (30.0 * x * x * x)
-    return _Readers(reached, on, gain, reached[..., -1] * on[..., -1] * beyond)
-
-
-def _in_unit(values: Any) -> Any:
-    """Return the values within [0, 1]; 0 for what is no number, such as 0/0."""
-    return np.clip(np.where(np.isnan(values), 0.0, values), 0.0, 1.0)
+        on, gain = (np.broadcast_to(_function(text)(values), gains.shape) for text in (model.go_on, model.gain))
+    reached = np.ones(gains.shape)
+    np.cumprod(on[:, :-1], axis=1, out=reached[:, 1:])
+    # L(i) is lost where a user goes on from the last rank, as in cwl_eval.
+    ends, total, inspected = reached * (1.0 - on), gain.cumsum(axis=1), reached.sum(axis=1)
+    gained, cost = (ends * total).sum(axis=1), (ends * ranks).sum(axis=1)
+    if model.rest:
+        x = np.broadcast_to(_compiled(ast.parse(model.rest, mode="eval").body)(values), gains.shape)[:, -1]
+        left = reached[:, -1] * on[:, -1]
+        # The sum of (x/(x+m))^2 over m = 0, 1, ... is x^2 trigamma(x), and x is so large that its first terms do.
+        inspected += left * (x + 0.5 + 1.0 / (6.0 * x) - 1.0 / (30.0 * x * x * x))
+        # Everybody ends somewhere, so the expected last rank is the number of documents read.
+        gained, cost = gained + left * total[:, -1], inspected
+    return np.array([(reached * gain).sum(axis=1) / inspected, gained, np.ones(len(gains)), cost, inspected])

@@ -39,6 +39,14 @@ class TiesAnswer(Model):
     standard_error: TiedScoresAnswer | None = None
 
 
+NUMBERS = Field(
+    {},
+    description="By label, with `bounds=`: the means if every unjudged document retrieved were nonrelevant, and if it "
+    "were of the highest level, in the ideal ranking, too. With `cwl=`: the numbers of users, `EU` to `EI`. Uploaded "
+    "scores have none",
+)
+
+
 class ScoredRun(Model):
     """A run's scores by label; null if a score is undefined."""
 
@@ -52,6 +60,7 @@ class ScoredRun(Model):
     mean: dict[str, float | None]
     topics: dict[str, dict[str, float | None]] | None = None
     ties: TiesAnswer | None = Field(None, description="Only with `ties=`")
+    numbers: dict[str, dict[str, float]] = NUMBERS
 
 
 class ScoresAnswer(Model):
@@ -154,6 +163,7 @@ class LeaderboardRow(Model):
     uncorrected: dict[str, float | None] = Field(
         {}, description="With `corrected_by=`: the means under the judgments of the board alone, over the same topics"
     )
+    numbers: dict[str, dict[str, float]] = NUMBERS
 
 
 class GroupsTest(Model):

@@ -24,6 +24,7 @@ from gainboard.evaluation.runs.join import JudgedTopics
 from gainboard.evaluation.scoring.binding import (
     DEFAULT_METRICS,
     NO_CUSTOM,
+    CustomMetric,
     CustomMetrics,
     bind_all,
     custom_metrics,
@@ -34,8 +35,8 @@ from gainboard.evaluation.scoring.binding import (
     scale_of,
     undefined,
 )
-from gainboard.evaluation.scoring.scorer import SCORE_SECONDS, kept_scores, mean_scores
-from gainboard.evaluation.scoring.scores import ScoreTable
+from gainboard.evaluation.scoring.scorer import SCORE_SECONDS, judged_runs, kept_scores, mean_scores
+from gainboard.evaluation.scoring.scores import ScoreTable, score_beside
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace, spend
 from gainboard.metrics import BoundMetric, Names, expand, resolve
@@ -85,6 +86,9 @@ class Question:
     late: LateShown = "include"
     names: Names = "gainboard"
     """The tool whose names `metrics` and `also` use."""
+    bounds: bool = False
+    """True to add the means if unjudged documents were relevant, and `cwl` the numbers of users: see `score_beside`."""
+    cwl: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,8 @@ class StoredScores(ScoreTable):
     """The topic group that the scores are about; None if they are about all topics."""
     custom: CustomMetrics = NO_CUSTOM
     """The score matrices that the request may name."""
+    beside: Sequence[Mapping[str, Mapping[str, float]]] = ()
+    """What `score_beside` returns for each run, if the request asks for it."""
 
     @property
     def is_rationed(self) -> bool:
@@ -138,6 +144,8 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     """
     with open_for_reading(workspace, sender, name, question.qrels) as (tx, view, stored):
         view.require_scores()
+        if question.bounds or question.cwl:
+            view.require_judgments()  # both tell more of them than scores do
         if question.topics is not None:
             view.require_free_scores()  # before anything is said of metrics, versions or groups
         question.admit(view)
@@ -170,7 +178,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         # From here on, nothing of the answer has more decimals than may be shown.
         shown = disclosure.shown
         arrays = replace(arrays, by_topic=shown(arrays.by_topic), means=shown(arrays.means))
-    return StoredScores(
+    scores = StoredScores(
         metrics=bound,
         label_by_expression=label_by_expression,
         names=[run.name for run in chosen],
@@ -184,6 +192,32 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         chosen=group,
         custom=custom,
     )
+    is_more_wanted = question.bounds or question.cwl
+    return replace(scores, beside=_score_beside(workspace, scores, question)) if is_more_wanted else scores
+
+
+BESIDE_SECONDS = 3e-7
+"""The approximate time for a document and a metric, if all documents of a run are scored as judged ones."""
+READING_SECONDS = 5e-5
+"""The approximate time for the users of a metric in a ranking, with an expression of a few parts."""
+
+
+def _score_beside(workspace: Workspace, table: StoredScores, question: Question) -> list[dict[str, dict[str, float]]]:
+    rows = [row for row, metric in enumerate(table.metrics) if not isinstance(metric, CustomMetric)]
+    metrics = [table.metrics[row] for row in rows]
+    ranked = [run for run in table.runs if run.has_ranking and rows]
+    may_take_long()
+    seconds = BESIDE_SECONDS * sum(run.retrieved for run in ranked) * question.bounds
+    spend(len(rows) * (seconds + READING_SECONDS * len(ranked) * len(table.topics) * question.cwl))
+    exact = any(metric.needs_retrieval_scores for metric in metrics)
+    judged = judged_runs(workspace, table.collection, JudgedVersion(table.qrels, table.judged), ranked, exact)
+    asked = {"bounds": question.bounds, "cwl": question.cwl}
+    return [
+        score_beside(metrics, next(judged), table.judged.judgments, table.by_topic[rows, column], **asked)
+        if run.has_ranking and rows
+        else {}
+        for column, run in enumerate(table.runs)
+    ]
 
 
 def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
@@ -246,6 +280,8 @@ def origin_of(scores: StoredScores) -> Origin | None:
         return None
     if scores.qrels.judgments != OFFICIAL or customs_of(scores.metrics):
         return None
+    if scores.beside:
+        return None  # not everyone who sees scores sees what is beside them
     return Origin(scores.collection)
 
 
