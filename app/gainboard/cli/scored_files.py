@@ -110,7 +110,9 @@ class FileScoring:
         runs = JudgedRuns.of([run], judgments)
         scores = score_all(self.metrics, runs)[:, 0]
         missing, means = int(np.count_nonzero(runs.missing)), mean_all(self.metrics, scores)
-        beside = score_beside(self.metrics, run, judgments, scores, bounds=self.bounds, cwl=self.cwl)
+        beside: Mapping[str, Mapping[str, float]] = {}
+        if self.bounds or self.cwl:
+            beside = score_beside(self.metrics, run, judgments, scores, bounds=self.bounds, cwl=self.cwl)
         return ScoredFile(file.tag, warnings, missing, scores, means, ties, beside)
 
     def _read(self, name: str, count: Count) -> tuple[RunFile, tuple[RunTies, TiedScores] | None]:

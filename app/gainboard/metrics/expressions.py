@@ -122,12 +122,8 @@ class BoundMetric:
         go_on = GO_ON[self.metric.name].format(p=self.parameters.get("p"), stop=stop)
         if cutoff and self.metric.name != "RBP":  # RBP@l is not renormalised
             go_on = f"({go_on})*(i<{cutoff})"
-        gain, rel, condensed = (
-            f"g*(i<={cutoff or MOST_READ})",
-            self.parameters[REL.name],
-            self.parameters[CONDENSED.name],
-        )
-        return UserModel(go_on, gain, 0.0, gains, rel, condensed, max(LAST_RANK, cutoff))
+        reading = self.parameters[REL.name], self.parameters[CONDENSED.name]
+        return UserModel(go_on, f"g*(i<={cutoff or MOST_READ})", 0.0, gains, *reading, max(LAST_RANK, cutoff))
 
     @cached_property
     def of_one_intent(self) -> BoundMetric:

@@ -124,10 +124,7 @@ _AT_ONCE: Final = 1 << 18
 
 
 def five_numbers(model: UserModel, runs: JudgedRuns, chosen: NDArray[np.intp]) -> Scores:
-    """Return the `NUMBERS` of the runs at the positions `chosen`: float64 [5, chosen, n]. A document costs 1.
-
-    A topic that a run lacks is an empty ranking.
-    """
+    """Return the `NUMBERS` of the runs at the positions `chosen`: float64 [5, chosen, n]. A document costs 1."""
     parts = [_numbers(model, gains) for gains in _gains_by_rank(model, runs, chosen)]
     numbers = np.concatenate([np.empty((len(NUMBERS), 0)), *parts], axis=1)
     return numbers.reshape(len(NUMBERS), len(chosen), runs.judgments.topics)

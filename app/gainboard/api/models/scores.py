@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from pydantic import Field
 
@@ -39,7 +40,7 @@ class TiesAnswer(Model):
     standard_error: TiedScoresAnswer | None = None
 
 
-NUMBERS = Field(
+NUMBERS: Any = Field(
     {},
     description="By label, with `bounds=`: the means if every unjudged document retrieved were nonrelevant, and if it "
     "were of the highest level, in the ideal ranking, too. With `cwl=`: the numbers of users, `EU` to `EI`. Uploaded "
