@@ -96,12 +96,8 @@ class BoardRow:
     @property
     def on_axis(self) -> list[float]:
         """The values that the axis must show."""
-        return [
-            self.mean,
-            *(self.interval or ()),
-            *(self.bounds or ()),
-            *([self.uncorrected] if self.uncorrected is not None else []),
-        ]
+        alone = [] if self.uncorrected is None else [self.uncorrected]
+        return [self.mean, *(self.interval or ()), *(self.bounds or ()), *alone]
 
     @property
     def letters_shown(self) -> str:
@@ -367,11 +363,11 @@ def board_values(place: Place, asked: BoardQuery, typed: BoardQuery | None = Non
 
     The form of a refused query has that query: `typed`.
     """
-    question = question_of(asked)
+    question = replace(question_of(asked), cwl=False)
     board = leaderboard(place.workspace, place.sender, place.name, question, **columns_of(asked) | {"standard": None})
     choices = list_choices(place.workspace, place.view)
     judgment_sets = choices.judgment_sets if len(choices.judgment_sets) > 1 else []
-    question = replace(question, bounds=False, cwl=False)  # what follows is about the means alone
+    question = replace(question, bounds=False)  # what follows is about the means alone
     effect = setting_effect(place.workspace, place.sender, place.name, question, board)
     cutoff, depth = board.metric.cutoff, place.view.collection.depth
     judged_to = cutoff if isinstance(cutoff, int) and cutoff < depth else None

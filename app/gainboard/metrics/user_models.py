@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -37,7 +37,7 @@ _MOST_PARTS, _MOST_POWER, _LARGEST = 200, 16, 1e100
 _VARIABLES: Final = ("i", "g", "T", "total")
 _FUNCTIONS: Final = {"min": np.minimum, "max": np.maximum, "exp": np.exp, "log": np.log, "sqrt": np.sqrt}
 _ARITHMETIC: Final = {ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide}
-_COMPARISONS: Final = {ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal}
+_COMPARED = {ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal}
 FORMS: Final = (
     f"an expression of at most {_MOST_PARTS} parts over i (the rank), g (the gain, 0 to 1), T and total (the gain down "
     "to this rank): numbers, + - * /, ** with a whole number up to 16, comparisons, min, max, exp, log and sqrt"
@@ -93,13 +93,12 @@ def _compiled(node: ast.expr) -> _Compute:
         case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() as power)) if 1 <= power <= _MOST_POWER:
             base = _compiled(left)
             # As products, because NumPy's powers differ between processors.
-            return lambda values: np.multiply.reduce([base(values)] * power)
+            return lambda values: reduce(np.multiply, [base(values)] * power)
         case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _ARITHMETIC:
             return _applied(_ARITHMETIC[type(operation)], left, right)
-        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
-            return _applied(np.equal, left, right)
-        case ast.Compare(left=left, ops=[operation], comparators=[right]) if type(operation) in _COMPARISONS:
-            return _applied(_COMPARISONS[type(operation)], left, right)
+        case ast.Compare(left=left, ops=[operation], comparators=[right]) if type(operation) in _COMPARED:
+            compared = _applied(_COMPARED[type(operation)], left, right)
+            return lambda values: compared(values) * 1.0  # true is 1, and false 0
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
             if len(arguments) == _FUNCTIONS[name].nin:
                 return _applied(_FUNCTIONS[name], *arguments)
@@ -108,19 +107,18 @@ def _compiled(node: ast.expr) -> _Compute:
 
 def _applied(function: np.ufunc, *operands: ast.expr) -> _Compute:
     compiled = [_compiled(operand) for operand in operands]
-    # Truth is 1, and false 0.
-    return lambda values: function(*(operand(values) for operand in compiled)) * 1.0
+    return lambda values: function(*(operand(values) for operand in compiled))
 
 
 @lru_cache(maxsize=256)  # clients choose the text
 def _function(text: str) -> _Compute:
     """Return the function of an expression, within [0, 1]; what is no number, such as 0/0, counts as 0."""
     compute = _compiled(ast.parse(text, mode="eval").body)
-    return lambda values: np.clip(np.nan_to_num(compute(values), nan=0.0), 0.0, 1.0)
+    return lambda values: np.fmin(np.fmax(compute(values), 0.0), 1.0)
 
 
-_AT_ONCE: Final = 1 << 18
-"""The most ranks of rankings in memory at once, unless one ranking has more: 2 MB for each part of an expression."""
+_AT_ONCE: Final = 1 << 14
+"""The most ranks of rankings at once, unless one ranking has more: 128 kB a part, which stay in the processor's cache."""
 
 
 def five_numbers(model: UserModel, runs: JudgedRuns, chosen: NDArray[np.intp]) -> Scores:

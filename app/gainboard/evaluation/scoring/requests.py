@@ -35,7 +35,7 @@ from gainboard.evaluation.scoring.binding import (
     scale_of,
     undefined,
 )
-from gainboard.evaluation.scoring.scorer import SCORE_SECONDS, judged_runs, kept_scores, mean_scores
+from gainboard.evaluation.scoring.scorer import READING_SECONDS, SCORE_SECONDS, judged_runs, kept_scores, mean_scores
 from gainboard.evaluation.scoring.scores import ScoreTable, score_beside
 from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.workspace import Workspace, spend
@@ -198,8 +198,6 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
 
 BESIDE_SECONDS = 3e-7
 """The approximate time for a document and a metric, if all documents of a run are scored as judged ones."""
-READING_SECONDS = 5e-5
-"""The approximate time for the users of a metric in a ranking, with an expression of a few parts."""
 
 
 def _score_beside(workspace: Workspace, table: StoredScores, question: Question) -> list[dict[str, dict[str, float]]]:
