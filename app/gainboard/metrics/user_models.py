@@ -118,7 +118,7 @@ def _function(text: str) -> _Compute:
 
 
 _AT_ONCE: Final = 1 << 14
-"""The most ranks of rankings at once, unless one ranking has more: 128 kB a part, which stay in the processor's cache."""
+"""The most ranks of rankings at once, unless one ranking has more: 128 kB a part, which the processor's cache holds."""
 
 
 def five_numbers(model: UserModel, runs: JudgedRuns, chosen: NDArray[np.intp]) -> Scores:
