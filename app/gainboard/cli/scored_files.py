@@ -75,7 +75,7 @@ class ScoredFile(NamedTuple):
     ties: tuple[RunTies, TiedScores] | None = None
     """The ties, and scores under other orders of them, if these are asked for."""
     beside: Mapping[str, Mapping[str, float]] = {}
-    """What `score_beside` returns, if anything of it is asked for."""
+    """The answer of `score_beside`, if anything of it is asked for."""
 
 
 class RefusedFile(NamedTuple):

@@ -105,7 +105,7 @@ class Row:
 
     @property
     def beside(self) -> Mapping[str, Mapping[str, float]]:
-        """What is asked for beside the means, by label: see `score_beside`."""
+        """The numbers that are asked for beside the means, by label: see `score_beside`."""
         beside = self.board.scores.beside
         return beside[self.column] if beside else {}
 

@@ -107,7 +107,7 @@ class StoredScores(ScoreTable):
     custom: CustomMetrics = NO_CUSTOM
     """The score matrices that the request may name."""
     beside: Sequence[Mapping[str, Mapping[str, float]]] = ()
-    """What `score_beside` returns for each run, if the request asks for it."""
+    """The answer of `score_beside` for each run, if the request asks for anything of it."""
 
     @property
     def is_rationed(self) -> bool:
