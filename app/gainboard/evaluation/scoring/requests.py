@@ -178,7 +178,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         # From here on, nothing of the answer has more decimals than may be shown.
         shown = disclosure.shown
         arrays = replace(arrays, by_topic=shown(arrays.by_topic), means=shown(arrays.means))
-    scores = StoredScores(
+    table = StoredScores(
         metrics=bound,
         label_by_expression=label_by_expression,
         names=[run.name for run in chosen],
@@ -192,15 +192,15 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         chosen=group,
         custom=custom,
     )
-    is_more_wanted = question.bounds or question.cwl
-    return replace(scores, beside=_score_beside(workspace, scores, question)) if is_more_wanted else scores
+    return _score_beside(workspace, table, question) if question.bounds or question.cwl else table
 
 
 BESIDE_SECONDS = 3e-7
 """The approximate time for a document and a metric, if all documents of a run are scored as judged ones."""
 
 
-def _score_beside(workspace: Workspace, table: StoredScores, question: Question) -> list[dict[str, dict[str, float]]]:
+def _score_beside(workspace: Workspace, table: StoredScores, question: Question) -> StoredScores:
+    """Return the table with what is asked for beside scores; uploaded ones and runs without a ranking have nothing."""
     rows = [row for row, metric in enumerate(table.metrics) if not isinstance(metric, CustomMetric)]
     metrics = [table.metrics[row] for row in rows]
     ranked = [run for run in table.runs if run.has_ranking and rows]
@@ -210,12 +210,13 @@ def _score_beside(workspace: Workspace, table: StoredScores, question: Question)
     exact = any(metric.needs_retrieval_scores for metric in metrics)
     judged = judged_runs(workspace, table.collection, JudgedVersion(table.qrels, table.judged), ranked, exact)
     asked = {"bounds": question.bounds, "cwl": question.cwl}
-    return [
+    beside = [
         score_beside(metrics, next(judged), table.judged.judgments, table.by_topic[rows, column], **asked)
         if run.has_ranking and rows
         else {}
         for column, run in enumerate(table.runs)
     ]
+    return replace(table, beside=beside)
 
 
 def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
