@@ -5,6 +5,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from scipy.special import polygamma
+
 
 @dataclass
 class Topic:
@@ -287,6 +289,46 @@ def nebr(t, cutoff, beta):
 @define("RBP")
 def rbp(t, cutoff, p):
     return (1 - p) / t.ratio[-1] * sum(t.g(r) * p ** (r - 1) for r in t.cut(cutoff))
+
+
+def expected_utility(t, go_on, gain):
+    """The gain of the ranks over their number, each times the probability that it is read. Both take i, g and total."""
+    reached, total, gained, read = 1.0, 0.0, 0.0, 0.0
+    for i in range(1, 1001):
+        g = t.g(i) / t.ratio[-1]
+        total += g
+        gained, read = gained + reached * gain(i, g, total), read + reached
+        reached *= go_on(i, g, total)
+    return gained, read, reached, total
+
+
+def rational(t, n, x):
+    """The utility of users who go on with probability ((x-1)/x)^2, of i and total; x grows by 1 a rank at the end."""
+    go_on = lambda i, g, total: ((x(i, total) - 1) / x(i, total)) ** 2  # noqa: E731
+    gained, read, left, total = expected_utility(t, go_on, lambda i, g, total: g)
+    end = x(1000, total)
+    return gained / (read + (left * end**2 * float(polygamma(1, end)) if n == "inf" else 0.0))
+
+
+@define("INST")
+def inst(t, T, n):
+    return rational(t, n, lambda i, total: i + 2 * T - total)
+
+
+@define("INSQ")
+def insq(t, T, n):
+    return rational(t, n, lambda i, total: i + 2 * T)
+
+
+@define("CWL")
+def cwl(t, C, gain, T):
+    def read(text):
+        code = compile(text, text, "eval")
+        functions = {"min": min, "max": max, "exp": math.exp, "sqrt": math.sqrt, "T": T}
+        return lambda i, g, total: min(max(eval(code, functions, {"i": i, "g": g, "total": total}), 0.0), 1.0)
+
+    gained, seen, _, _ = expected_utility(t, read(C), read(gain))
+    return gained / seen
 
 
 @define("nRBP")

@@ -33,6 +33,10 @@ VALUES = {
     "multiple": ("0.01", "0.2", "1", "1.5", "2", "1000"),
     "weight": ("0", "0.25", "1", "4"),
     "stops": ("4:2:1", "1:1:1", "exp", "adjust(10:5:1)"),
+    "C": ("0.8", "i<3", "1-g/2", "((i+2*T-total-1)/(i+2*T-total))**2", "exp(-i)", "min(0.9,max(g,0.1*i))"),
+    "gain": ("g", "g*(i<=3)", "sqrt(g)/i", "3*g-1"),
+    "T": ("0.5", "2", "7.5"),
+    "n": ("1000", "inf"),
 }
 """What the tests choose from; `mean` is not about topics."""
 

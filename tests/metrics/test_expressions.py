@@ -113,7 +113,7 @@ def test_a_default_out_of_range_is_an_error_even_where_it_is_ignored(default):
         resolve("map", SCALE, defaults=default)
 
 
-NO_EXPRESSION = ["AP()", "AP(rel=2", "Q(gains=adjust(adjust(3:2:1)))", "", "AP@", "AP@ten", "AP@10@10", "A" * 2000]
+NO_EXPRESSION = ["AP()", "AP(rel=2", "Q(gains=adjust(3:2:1)))", "", "AP@", "AP@ten", "AP@10@10", "A" * 2000]
 NO_CUT_OFF = ["AP@0", "AP@10000000000", "AP@" + "9" * 400, "map_cut_0"]
 NO_PENALTIES = ["WRR(b=2:3)", "WRR(b=1:2:3)", "WRR(b=4:3:2)", "WRR(b=a:b:c)"]
 

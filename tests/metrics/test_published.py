@@ -131,6 +131,11 @@ BY_HAND = [
     # Gains 1 and 3 of at most 3 at ranks 1 and 3.
     ("RBP(p=0.5)@3", EX1, (1 / 3 + 1 / 4) / 2),
     # Rank 4 is u1: 1 - (1/2)(1 + 1/2 + 1/4 + 1/16).
+    # cwl_eval 1.0.12 of gains 2/3, 0 and 1, as in test_user_models.py.
+    ("INST(T=2)", EX3, 0.303184772157892),
+    ("INSQ(T=2)", EX3, 0.245537311000657),
+    # A user who goes on with 1/2 reads a1 and s2 with 1 and 1/4, and 2 documents in all.
+    ("CWL(C=0.5)", EX3, (2 / 3 + 1 / 4) / 2),
     ("RBPresidual(p=0.5)@5", EX1, 1 - (1 + 1 / 2 + 1 / 4 + 1 / 16) / 2),
     # a1 n1 s2: of the pool, one document of two above s2 is relevant.
     ("infAP", EX3, (1 + 1 / 3 + (2 / 3) * (1 + 1e-5) / (2 + 2e-5)) / 5),

@@ -15,7 +15,7 @@ from tests.metrics.judged import joined, judged, judgments, ordinary_metrics
 SCALE = Scale(3)
 NAMES = [metric.name for metric in ordinary_metrics()]
 DRAWN = {"ERR", "nERR", "iRBU", "EBR", "P-measure", "Pplus", "bpref", "infAP", "NCUrbP", "NCUrbBR", "IPrec"}
-DRAWN |= {"AP11pt", "binG", "G", "nDCGrel", "niRBU", "nEBR", "NCUrbIE"}
+DRAWN |= {"AP11pt", "binG", "G", "nDCGrel", "niRBU", "nEBR", "NCUrbIE", "INST", "INSQ", "CWL"}
 """The metrics whose expectation has no closed form."""
 
 

@@ -263,6 +263,7 @@ def _show(board: Board, top: int | None) -> dict[str, Any]:
                 "rank_set": row.rank_set,
                 "uncorrected": dict(zip(labels, row.uncorrected, strict=True)) if board.corrected else {},
                 **({"replicates": row.replicates} if row.replicates else {}),
+                **({"numbers": row.beside} if scores.beside else {}),
             }
             for row in board.rows[:top]
         ],

@@ -86,8 +86,10 @@ def read_scores(
     if form is None:
         form = "csv" if accepts(request, "text/csv") else "trec_eval" if accepts(request, "text/plain") else "json"
     # Scores count against a team's budget, so the request must be known to be answerable before any is counted.
-    if ties and form != "json":
-        raise InvalidRequest.at("query.ties", "json-only", f"The format {form} has no place for ties. Ask for JSON.")
+    for name in ("ties", "bounds", "cwl"):
+        if asked.get(name) and form != "json":
+            message = f"The format {form} has no place for {name}. Ask for JSON."
+            raise InvalidRequest.at(f"query.{name}", "json-only", message)
     most, one_run = MOST_SHOWN if per_topic else MOST_SCORES, form == "trec_eval"
     question = replace(
         question_of(asked),
@@ -117,6 +119,7 @@ def _json(scores: StoredScores, per_topic: bool, ties: Sequence[ScoredTies] = ()
     for column, (run, missing) in enumerate(zip(scores.runs, scores.topics_missing, strict=True)):
         shown = {"name": run.name, "team": run.team, "late": scores.collection.is_late(run), "topics_missing": missing}
         shown |= scores.run_as_json(column, per_topic=per_topic)
+        shown |= {"numbers": scores.beside[column]} if scores.beside else {}
         if ties:
             shown["ties"] = as_json(*ties[column], scores.labels, scores.topics, per_topic)
         runs.append(shown)

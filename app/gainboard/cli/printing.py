@@ -181,6 +181,16 @@ def mark_best(columns: Sequence[Sequence[float | None]]) -> list[tuple[Cell, ...
     return list(zip(*map(mark_best_of_column, columns), strict=True))
 
 
+def table_beside(names: Sequence[str], of_runs: Sequence[Mapping[str, Mapping[str, float]]]) -> Table:
+    """Return what is asked for beside the scores of each run: bounds, and the numbers of users, by metric."""
+    keys = list(dict.fromkeys(key for run in of_runs for numbers in run.values() for key in numbers))
+    columns = [Column("run", align="left"), Column("metric", align="left")]
+    columns += [Column(key.replace("_", " "), digits=DIGITS) for key in keys]
+    by_run = zip(names, of_runs, strict=True)
+    rows = [[name, label, *map(numbers.get, keys)] for name, run in by_run for label, numbers in run.items()]
+    return Table("numbers", "Mean scores, and what is beside them", columns, rows)
+
+
 def list_faults(error: GainboardError) -> tuple[Sequence[Fault], int, bool]:
     """Return the stored faults of a refused file, the number of its faults, and whether that is only a minimum."""
     if isinstance(error, FaultyFile):

@@ -27,12 +27,12 @@ from gainboard.cli.options import (
     split_expressions,
 )
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
-from gainboard.cli.printing import DIGITS, fault_lines, format_table, list_faults, mark_best
-from gainboard.errors import Fault, GainboardError
+from gainboard.cli.printing import DIGITS, fault_lines, format_table, list_faults, mark_best, table_beside
+from gainboard.errors import BadSetting, Fault, GainboardError
 from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.runs.run_files import NO_LIMITS, RunFile, judged_run_warnings, no_common_topics
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names, undefined
-from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable, rank_by_mean
+from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable, rank_by_mean, score_beside
 from gainboard.evaluation.scoring.ties import RunTies, TiedScores, as_json, refuse_by_intent, tied_scores
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, notes_on_names, score_all
@@ -76,6 +76,8 @@ class ScoredFile(NamedTuple):
     """The ties, and scores under other orders of them, if these are asked for."""
     lacks: NDArray[np.bool_] | None = None
     """Whether it lacks a topic: [topics]."""
+    beside: Mapping[str, Mapping[str, float]] = {}
+    """The answer of `score_beside`, if anything of it is asked for."""
 
 
 class RefusedFile(NamedTuple):
@@ -95,6 +97,8 @@ class FileScoring:
     index: QrelsIndex
     metrics: Sequence[BoundMetric]
     ties: TiesAsked | None = None
+    bounds: bool = False
+    cwl: bool = False
 
     def __call__(self, name: str, count: Count) -> ScoredFile | RefusedFile:
         try:
@@ -104,10 +108,14 @@ class FileScoring:
             faults, total, _ = list_faults(error)
             return RefusedFile(faults, total)
         assert file.joined is not None
-        runs = JudgedRuns.of([file.joined.run], self.index.topics.judgments)
+        run, judgments = file.joined.run, self.index.topics.judgments
+        runs = JudgedRuns.of([run], judgments)
         scores = score_all(self.metrics, runs)[:, 0]
         missing, means = int(np.count_nonzero(runs.missing)), mean_all(self.metrics, scores)
-        return ScoredFile(file.tag, warnings, missing, scores, means, ties, runs.missing[0])
+        beside: Mapping[str, Mapping[str, float]] = {}
+        if self.bounds or self.cwl:
+            beside = score_beside(self.metrics, run, judgments, scores, bounds=self.bounds, cwl=self.cwl)
+        return ScoredFile(file.tag, warnings, missing, scores, means, ties, runs.missing[0], beside)
 
     def _read(self, name: str, count: Count) -> tuple[RunFile, tuple[RunTies, TiedScores] | None]:
         if self.ties is None:
@@ -229,6 +237,8 @@ def make_table(scored: ScoredFiles) -> Table:
     rows: list[list[Cell]] = []
     if any(run.ties for run in scored.runs):
         return _ties_table(scored, columns)
+    if any(run.beside for run in scored.runs):
+        return table_beside(scored.names, [run.beside for run in scored.runs])
     columns += [Column(label, digits=DIGITS) for label in scored.labels]
     shown_topics = order_topics(scored.topics, None)
     for run, means in enumerate(mark_best(scored.means.tolist())):
@@ -321,6 +331,8 @@ def _json(scored: ScoredFiles, weights: bool) -> Iterable[str]:
         shown |= scored.run_as_json(place, per_topic=scored.per_topic)
         if run.ties:
             shown["ties"] = as_json(*run.ties, scored.labels, scored.topics, scored.per_topic)
+        if run.beside:
+            shown["numbers"] = run.beside
         runs.append(shown | {"warnings": [warning.as_json() for warning in run.warnings]})
     answer = {
         "qrels": scored.qrels,
@@ -357,11 +369,11 @@ WORTH_COMPILED = 48 << 20
 """The size of text for each process, in bytes, from which compiled code saves more time than loading it takes."""
 
 
-def score_files(said: FilesToScore, files: Sequence[str], ties: TiesAsked | None = None) -> ScoredFiles | None:
+def score_files(said: FilesToScore, files: Sequence[str], **beside: Any) -> ScoredFiles | None:
     """Score run files by the qrels and under the metrics of a command line.
 
-    `ties` also asks for scores under other orders of tied documents. Faults and warnings are printed on standard error,
-    and so is what is left out of means. Return None if the qrels have faults.
+    `beside` are fields of `FileScoring`: what else is asked for. Faults and warnings are printed on standard error, and
+    so is what is left out of means. Return None if the qrels have faults.
     """
     require_one_input([said.qrels, *files, *([said.reading.iprob] if said.reading.iprob else [])])
     reading = FileReader.of(said.reading, NO_LIMITS)
@@ -372,20 +384,22 @@ def score_files(said: FilesToScore, files: Sequence[str], ties: TiesAsked | None
         return None
     if not said.quiet:
         _print_notes(warning_lines(said.qrels, qrels.warnings))
-    scored = _score_by(said, files, reading, qrels, ties)
+    scored = _score_by(said, files, reading, qrels, beside)
     if not said.quiet:
         _print_notes(f"{said.qrels}: note: {remark}" for remark in scored.remarks())
     return scored
 
 
 def _score_by(
-    said: FilesToScore, files: Sequence[str], reading: FileReader, qrels: QrelsFile, ties: TiesAsked | None
+    said: FilesToScore, files: Sequence[str], reading: FileReader, qrels: QrelsFile, beside: Mapping[str, Any]
 ) -> ScoredFiles:
     scale = Scale(reading.highest_level(qrels), reading.depth, reading.intents)
     metrics, asked = bind_metrics(said.metrics, scale, said.parameters, said.names)
-    if ties is not None:
+    if beside.get("ties"):
         refuse_by_intent(metrics)
-    task = FileScoring(reading, said.qrels, reading.index(qrels), metrics, ties)
+    if beside.get("cwl") and not any(metric.user_model for metric in metrics):
+        raise BadSetting("--cwl: none of the metrics has a user model. Ask for some that have: -m 'RBP INST P@10 RR'")
+    task = FileScoring(reading, said.qrels, reading.index(qrels), metrics, **beside)
     size = total_size(files)
     processes = choose_processes(files, size)
     load_compiled(files, processes)

@@ -143,7 +143,8 @@ class ScoreCalls:
 
         With the name of a topic group as `topics`, scores are over its topics alone.
 
-        `ties` adds what other orders of documents with equal retrieval scores would score.
+        `ties` adds what other orders of documents with equal retrieval scores would score, `bounds` what the means
+        would be if unjudged documents were relevant, and `cwl` the numbers of user models.
         """
         asked = {"metric": metrics, "run": runs, "topics": topics_query(topics), **query}
         return read_model(Scores, Request("GET", of_collection(collection, "scores"), asked))

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
@@ -90,9 +90,16 @@ class BoardRow:
         return self.ranked.uncorrected[self.ranked.board.place] if self.ranked.board.corrected else None
 
     @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The mean and its bound for unjudged documents, the smaller one first; None without bounds."""
+        ends = self.ranked.beside.get(self.ranked.board.by, {}).values()
+        return (min(ends), max(ends)) if ends else None
+
+    @property
     def on_axis(self) -> list[float]:
         """The values that the axis must show."""
-        return [self.mean, *(self.interval or ()), *([self.uncorrected] if self.uncorrected is not None else [])]
+        alone = [] if self.uncorrected is None else [self.uncorrected]
+        return [self.mean, *(self.interval or ()), *(self.bounds or ()), *alone]
 
     @property
     def letters_shown(self) -> str:
@@ -253,7 +260,7 @@ def form_of_board(
     by_label = {label: expression for expression, label in board.scores.label_by_expression.items()}
     ranked_by = by_label[board.by]
     shown = controls(collection, board, ranked_by, parameters_of(asked))
-    boxes = {"team", "best_per_team", "find", "topics", "by_group", *(control.name for control in shown)}
+    boxes = {"team", "best_per_team", "bounds", "find", "topics", "by_group", *(control.name for control in shown)}
     boxes |= {"judgments", "corrected_by"} if judgment_sets else set()
     official_note = "no official metric is set"
     if official_metrics(collection):
@@ -368,10 +375,11 @@ def board_values(place: Place, asked: BoardQuery, typed: BoardQuery | None = Non
 
     The form of a refused query has that query: `typed`.
     """
-    question = question_of(asked)
+    question = replace(question_of(asked), cwl=False)
     board = leaderboard(place.workspace, place.sender, place.name, question, **columns_of(asked) | {"standard": None})
     choices = list_choices(place.workspace, place.view)
     judgment_sets = choices.judgment_sets if len(choices.judgment_sets) > 1 else []
+    question = replace(question, bounds=False)  # what follows is about the means alone
     effect = setting_effect(place.workspace, place.sender, place.name, question, board)
     cutoff, depth = board.metric.cutoff, place.view.collection.depth
     judged_to = cutoff if isinstance(cutoff, int) and cutoff < depth else None
@@ -398,6 +406,7 @@ def board_values(place: Place, asked: BoardQuery, typed: BoardQuery | None = Non
         **form_of_board(place, typed or asked, board, choices.uploaded_metrics, judgment_sets),
         **links_of_board(place, asked, board),
         "judged_to": judged_to,
+        "may_have_bounds": place.view.sees_judgments and not place.view.collection.has_scores_alone,
         "columns": [label for label in board.scores.labels if label != board.by],
         # In a collection of scores, a bare name means the uploaded metric.
         "short": {

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 from fastapi import Query, Response
@@ -57,7 +57,8 @@ def show_run(
     workspace, principal, collection = place.workspace, place.principal, place.name
     board, why, receipt, profile = None, None, None, None
     try:
-        board = leaderboard(workspace, place.sender, collection, question_of(asked), asked.get("by"))
+        question = replace(question_of(asked), bounds=False, cwl=False)
+        board = leaderboard(workspace, place.sender, collection, question, asked.get("by"))
     except (NoQrels, Refused) as error:
         why = error.message
     rows = board.rows if board else []
@@ -95,6 +96,8 @@ def show_run(
         below=rows[at + 1].run.name if at is not None and at + 1 < len(rows) else None,
         ties=_ties(place, seen, board) if board else None,
         board=board,
+        has_users=is_judged and seen.run.has_ranking and board is not None and place.view.sees_judgments,
+        numbers_of_users=_numbers_of_users(place, run, board) if board and asked.get("cwl") else None,
         weakest=_weakest(by_topic) if by_topic else [],
         figures=[FigureOnPage.of(figure) for figure in figures],
         numbers=query,
@@ -149,6 +152,14 @@ def _ties(place: Place, seen: runs.SeenRun, board: Board) -> dict[str, Any] | No
     ((ties, scores),) = score_ties(place.workspace, table, "range")
     ends = zip(scores.means["worst"].tolist(), scores.means["best"].tolist(), strict=True)
     return {"share": ties.tied_share, "ranges": dict(zip(table.labels, ends, strict=True))}
+
+
+def _numbers_of_users(place: Place, run: str, board: Board) -> Mapping[str, Mapping[str, float]]:
+    """Return the five numbers of users by label: of the page's metrics, or of others if these have no user model."""
+    labels = [metric.label for metric in board.scores.metrics if metric.user_model]
+    labels = labels or ["RBP", "ERR", "P@10", "RR", "INST", "INSQ"]
+    question = Question(labels, [run], qrels=board.scores.qrels.named, cwl=True)
+    return score(place.workspace, place.sender, place.name, question).beside[0]
 
 
 WEAKEST = 5

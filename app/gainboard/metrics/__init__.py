@@ -25,7 +25,8 @@ from gainboard.metrics.names import Preset, every_preset, expand
 from gainboard.metrics.parameters import Parameter
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns, RetrievalScores
 from gainboard.metrics.retrieval import min_max
-from gainboard.metrics.scoring import mean_all, mean_of, score_all
+from gainboard.metrics.scoring import mean_all, mean_if_relevant, mean_of, score_all
+from gainboard.metrics.user_models import NUMBERS, five_numbers
 from gainboard.metrics.vocabularies import translate
 from gainboard.vocabulary import Names
 
@@ -33,6 +34,7 @@ SCORING_VERSION = 2
 """The version of the scoring. Increase it with every change that may change a score."""
 
 __all__ = [
+    "NUMBERS",
     "RECALL_STEPS",
     "SCORING_VERSION",
     "UNJUDGED",
@@ -59,10 +61,12 @@ __all__ = [
     "expected_form",
     "expected_scores",
     "explain_ignored_defaults",
+    "five_numbers",
     "is_without_order",
     "judged_share",
     "linear_ratio",
     "mean_all",
+    "mean_if_relevant",
     "mean_of",
     "min_max",
     "notes_on_names",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns
 from gainboard.metrics.retrieval import Scores, by_topic
+from gainboard.metrics.user_models import five_numbers
 
 
 class Rankings:
@@ -268,5 +269,6 @@ BY_RANKING: Final[Mapping[str, _Function]] = {
     "judged_at_zero": _judged_at_zero,
     "retrieved": _retrieved,
     "judged_weight": _judged_weight,
+    "expected_utility": lambda runs, chosen, fixed, settings: five_numbers(settings[0], runs, chosen)[0],
 }
 """The functions of the operations, by name."""

@@ -205,7 +205,7 @@ _BY_ORDER: Final = frozenset(
     (
         *_BY_PLACE,
         *("count", "weight_at", "judged_rank", "judged_weight", "cumulative_gain", "running_sum", "product_above"),
-        *("rows_upto", "largest", "at_first", "at_last", "at_preferred"),
+        *("rows_upto", "largest", "at_first", "at_last", "at_preferred", "expected_utility"),
     )
 )
 """The operations that depend on the order of documents."""

@@ -2,8 +2,8 @@
 
     expression = NAME [ "(" key "=" value { "," key "=" value } ")" ] [ "@" cutoff ]
 
-A cut-off is a rank, or R, the number of relevant documents of each topic.
-Values cannot contain a comma. Parentheses may be nested once, for `adjust(...)`.
+A cut-off is a rank, or R, the number of relevant documents of each topic. Values may have parentheses, as in
+`adjust(...)`, and commas inside of them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from gainboard.metrics.parameters import AT_R, CONDENSED, GAINS, IA, MEAN, REL
 from gainboard.metrics.program import BoundSetting, Formula, bound_setting
 from gainboard.metrics.rankings import JudgedRuns
 from gainboard.metrics.retrieval import Scores
+from gainboard.metrics.user_models import GO_ON, LAST_RANK, MOST_READ, UserModel
 from gainboard.metrics.values import Setting, Space, Value, spread
 from gainboard.metrics.values import parameter as parameter_value
 from gainboard.metrics.views import BinaryRankings
@@ -109,6 +110,22 @@ class BoundMetric:
         return self.metric.needs_retrieval_scores
 
     @cached_property
+    def user_model(self) -> UserModel | None:
+        """The user model behind the metric; None if it has none, at a cut-off R, and in an average over intents."""
+        cutoff = self.cutoff or 0
+        own = [setting.value for setting in getattr(self, "settings", ()) if setting.kind == "user_model"]
+        if own or self.metric.name not in GO_ON or isinstance(cutoff, str) or cutoff > MOST_READ or self.is_averaged:
+            return own[0] if own and not self.is_averaged else None
+        # On documents that are relevant or not, each relevant one is worth 1.
+        gains = self.parameters.get(GAINS.name) or parse_gains("flat", self.scale.highest_level)
+        stop = gains.highest / (gains.at(self.parameters.get("stop_scale", self.scale.highest_level)) + 1.0)
+        go_on = GO_ON[self.metric.name].format(p=self.parameters.get("p"), stop=stop)
+        if cutoff and self.metric.name != "RBP":  # RBP@l is not renormalised
+            go_on = f"({go_on})*(i<{cutoff})"
+        reading = self.parameters[REL.name], self.parameters[CONDENSED.name]
+        return UserModel(go_on, f"g*(i<={cutoff or MOST_READ})", 0.0, gains, *reading, max(LAST_RANK, cutoff))
+
+    @cached_property
     def of_one_intent(self) -> BoundMetric:
         """The same metric without the average over intents."""
         return BoundMetric(self.metric, {**self.parameters, IA.name: "false"}, self.cutoff, self.scale)
@@ -189,6 +206,11 @@ def _bind(setting: Setting, parameters: Mapping[str, Any], scale: Scale) -> Boun
     if name == "discount":
         base, shift = more
         return bound_setting("discount", Discount(_bind(base, parameters, scale).value, shift))
+    if name == "user_model":
+        go_on, gain, expected, rest, rel, condensed = more
+        # Without end, the ranks that runs may have are summed up, and the others have a closed form.
+        last = max(LAST_RANK, scale.depth) if rest else LAST_RANK
+        return bound_setting(name, UserModel(go_on, gain, expected, gains, rel, condensed, last, rest))
     if name == "geometric":
         return bound_setting("discount", Geometric(_bind(more[0], parameters, scale).value))
     value = parameters[name]
@@ -197,7 +219,11 @@ def _bind(setting: Setting, parameters: Mapping[str, Any], scale: Scale) -> Boun
 
 
 _PARAMETERS = re.compile(r"\((.*)\)(@\d+)?$")
-_BETWEEN = re.compile(r",(?![^(]*\))")
+_NESTED = r"[^()]"
+for _ in range(20):  # deeper ones are refused
+    _NESTED = rf"(?:[^()]|\({_NESTED}*\))"
+_BETWEEN = re.compile(rf"(?:^|,)((?:[^(),]|\({_NESTED}*\))*)")
+"""The parts of arguments: what is between the commas outside of parentheses."""
 
 
 def short_labels(labels: Sequence[str]) -> dict[str, str]:
@@ -244,7 +270,7 @@ def _note(metric: BoundMetric, other: Namesake) -> str | None:
 
 def _parts(label: str) -> list[str]:
     parameters = _PARAMETERS.search(label)
-    return _BETWEEN.split(parameters[1]) if parameters else []
+    return _BETWEEN.findall(parameters[1]) if parameters else []
 
 
 _Items = tuple[tuple[str, str], ...]
@@ -252,7 +278,7 @@ _LONGEST: Final = 1000
 _DEEPEST: Final = 10**9
 _FORM: Final = re.compile(
     r"(?P<name>[^()@=,]+)"
-    r"(?:\((?P<arguments>(?:[^()]|\([^()]*\))+)\))?"
+    rf"(?:\((?P<arguments>{_NESTED}+)\))?"
     r"(?:@(?P<cutoff>[0-9]+|R))?"
 )
 
@@ -394,7 +420,7 @@ def _parse(expression: str) -> _Parsed:
             "NAME(key=value,...)@cutoff, for example nDCG(gains=3:2:1)@10"
         )
     arguments: dict[str, str] = {}
-    for argument in match["arguments"].split(",") if match["arguments"] is not None else ():
+    for argument in _BETWEEN.findall(match["arguments"]) if match["arguments"] is not None else ():
         key, equals, value = (part.strip() for part in argument.partition("="))
         if not (key and equals and value):
             raise BadExpression(f"{expression}: {argument.strip()!r} is not a parameter. Write key=value, as in beta=1")

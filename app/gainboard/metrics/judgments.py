@@ -239,6 +239,21 @@ class Intents:
         levels[self._levels_from[self.intent] + self.document] = self.level
         return levels
 
+    def extended(self, number: Integers, level: int) -> Intents:
+        """Return the intents with `number` int64 [n] more judged documents of each topic, of `level` for each intent.
+
+        Their numbers follow those of the others.
+        """
+        counts = self.documents[1:] - self.documents[:-1]
+        by_intent = number[self.topic]
+        more = np.repeat(np.arange(len(by_intent)), by_intent), join_stretches(counts[self.topic], by_intent)
+        intent, document = (np.concatenate(both) for both in zip((self.intent, self.document), more, strict=True))
+        levels = np.concatenate([self.level, np.full(len(more[0]), level, np.int8)])
+        order = np.argsort(intent, kind="stable")
+        return Intents(
+            self.starts, self.probability, _starts(counts + number), intent[order], document[order], levels[order]
+        )
+
     def relevant_intents(self, rel: int) -> Integers:
         """Return the number of intents of each topic that have a relevant document, int64 [n]."""
         return np.bincount(self.topic[self.have_relevant(rel)], minlength=len(self.starts) - 1).astype(np.int64)

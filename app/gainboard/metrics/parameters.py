@@ -13,6 +13,8 @@ from typing import Annotated, Any, Final
 from gainboard.errors import BadExpression, BadGains
 from gainboard.metrics.gains import FORMS, GainSetting, format_number, parse_gains, read_number
 from gainboard.metrics.judgments import Scale
+from gainboard.metrics.user_models import FORMS as EXPRESSIONS
+from gainboard.metrics.user_models import read_expression
 from gainboard.metrics.values import Number, Space, Value
 
 _LARGEST = 1e100
@@ -238,6 +240,21 @@ _STOPS: Final = Parameter(
     write=lambda setting: str(setting.label) if setting else "gains",
 )
 
+
+def _expression(name: str, description: str, default: str) -> Parameter:
+    return Parameter(
+        name=name,
+        description=f"{description} Less than 0 and 0/0 count as 0, and more than 1 as 1.",
+        limits=EXPRESSIONS,
+        schema={"type": "string", "examples": [default]},
+        read_text=lambda text, scale: read_expression(text),
+        write=str,
+        always_shown=True,
+        only_in_expressions=True,
+        default=default,
+    )
+
+
 Beta = Annotated[
     Number, number("beta", "The weight of cumulative gain compared with the number of relevant documents.", least=0)
 ]
@@ -299,6 +316,13 @@ SystemScores = Annotated[
     choice("srs", "System scores: scaled to [0, 1] within the topic's ranking, or raw scores.", "minmax", "raw"),
 ]
 StopScale = Annotated[int, _STOP_SCALE]
+_EXPECTED: Final = number("T", "The gain that users expect to find, of documents whose gain is 0 to 1.", least=0.5)
+# With less than 0.5, INST's C would be no probability. A user model is made of the number itself.
+Expected = Annotated[float, replace(_EXPECTED, space=None, only_in_expressions=True)]
+_LAST: Final = choice("n", "The last rank that users read, at which sums are renormalised; inf: none.", "1000", "inf")
+LastRead = Annotated[str, replace(_LAST, only_in_expressions=True)]
+Continuation = Annotated[str, _expression("C", "The probability that users go on from rank i to the next one.", "0.8")]
+RankGain = Annotated[str, _expression("gain", "What the document at rank i is worth.", "g")]
 Rank = int | Value
 """The type of a cut-off that a metric always has: a rank, or R of each topic. With `cutoff: int`, it cannot be R."""
 Cutoff = Rank | None

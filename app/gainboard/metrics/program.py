@@ -28,6 +28,7 @@ class BoundSetting:
     - "levels": one number for each level, 1 to h.
     - "gains": a GainSetting and the lowest relevant level.
     - "discount": a Discount.
+    - "user_model": a UserModel, which only NumPy reads.
     """
 
     kind: str

@@ -127,6 +127,36 @@ class JudgedRun:
         return SystemColumns.of(system, counts, row, unjudged, judged + self.retrieved - counts)
 
 
+def assume_relevant(run: JudgedRun, judgments: Judgments) -> tuple[JudgedRun, Judgments]:
+    """Return both as if each unjudged document retrieved were judged at the highest level, for each intent, too.
+
+    Of unjudged documents, only the sum of the retrieval scores is kept, so each has the mean of its topic.
+    """
+    retrieved, unjudged = run.retrieved, run.retrieved - run.judged_count
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(retrieved)])
+    row = np.repeat(starts[:-1], run.judged_count) + run.rank - 1
+    level_counts = judgments.level_counts.copy()
+    level_counts[:, -1] += unjudged
+    highest = level_counts.shape[1] - 1
+    level = np.full(starts[-1], highest, np.int8)
+    level[row] = run.level
+    scores, document, intents = run.retrieval_scores, None, judgments.intents
+    if scores is not None:
+        share = scores.unjudged_scaled / np.maximum(unjudged, 1)
+        own = np.repeat(scores.lowest * (1.0 - share) + scores.highest * share, retrieved)
+        own[row] = scores.judged
+        nothing = np.zeros(len(retrieved))
+        scores = RetrievalScores(own, scores.lowest, scores.highest, nothing, nothing)
+    if intents is not None and run.document is not None:
+        document = np.zeros(len(level), np.uint32)
+        document[np.delete(np.arange(len(level)), row)] = join_stretches(np.diff(intents.documents), unjudged)
+        document[row] = run.document
+        intents = intents.extended(unjudged, highest)
+    rank: NDArray[np.uint32] = join_stretches(np.ones_like(retrieved), retrieved).astype(run.rank.dtype)
+    extended = JudgedRun(starts, rank, level, retrieved, scores, document)
+    return extended, Judgments(level_counts, judgments.negative_counts, intents)
+
+
 class JudgedRuns:
     """The judged rankings of m runs, one run after the other, so that one call can score all of them.
 

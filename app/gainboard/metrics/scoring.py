@@ -17,7 +17,7 @@ from gainboard.metrics.intent_views import IntentRankings
 from gainboard.metrics.judgments import Judgments
 from gainboard.metrics.parameters import CONDENSED, IA, REL
 from gainboard.metrics.program import BoundSetting, Program, program_of
-from gainboard.metrics.rankings import JudgedRun, JudgedRuns
+from gainboard.metrics.rankings import JudgedRun, JudgedRuns, assume_relevant
 from gainboard.metrics.retrieval import Scores
 
 if TYPE_CHECKING:
@@ -121,6 +121,25 @@ def mean_of(metric: BoundMetric, scores: Scores) -> Scores:
     return np.asarray(mean_all([metric], scores[np.newaxis])[0])
 
 
+_MOST_ASSUMED: Final = 1 << 20
+"""The most documents of a run that are scored at once as if they were relevant, unless one topic has more."""
+
+
+def mean_if_relevant(metrics: Sequence[BoundMetric], run: JudgedRun, judgments: Judgments, scores: Scores) -> Scores:
+    """Return the means as if each unjudged document retrieved were of the highest level: float64 [metrics].
+
+    They are over the topics on which the run has a score: `scores` are float64 [metrics, n].
+    """
+    table = np.empty(scores.shape)
+    # Rows are now all documents retrieved, which may be a hundred times as many as the relevant ones.
+    part_of_topic = np.cumsum(run.retrieved) // _MOST_ASSUMED
+    for topics in np.split(np.arange(judgments.topics), np.flatnonzero(np.diff(part_of_topic)) + 1):
+        assumed, extended = assume_relevant(run.only(topics), judgments.only(topics))
+        table[:, topics] = score_all(metrics, JudgedRuns.of([assumed], extended))[:, 0]
+    table[np.isnan(scores)] = np.nan
+    return mean_all(metrics, table)
+
+
 def _program_of(metrics: Sequence[BoundMetric]) -> tuple[Program, Sequence[BoundSetting]]:
     return program_of([metric.formula for metric in metrics], [metric.settings for metric in metrics])
 
@@ -172,7 +191,7 @@ def _arrays_of_settings(
             by_level[number, 1:] = value
         elif kind == "gains":
             gain[number], step[number], rel[number] = LevelGains.of(value, classes)
-        else:
+        elif kind == "discount":
             weights[number], sums[number] = value.weights(deepest), value.sums(classes.deepest)
     return numbers, gain, step, rel, by_level, weights, sums
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from gainboard.metrics.catalogue import Namesake, metric
 from gainboard.metrics.cumulative import blended_ratio
 from gainboard.metrics.gains import NO_DISCOUNT, Geometric
-from gainboard.metrics.parameters import Beta, Cutoff, Decay, Persistence, Stops, StopScale
+from gainboard.metrics.parameters import (
+    Beta,
+    Continuation,
+    Cutoff,
+    Decay,
+    Expected,
+    LastRead,
+    Persistence,
+    RankGain,
+    Stops,
+    StopScale,
+)
 from gainboard.metrics.precision import recall_divisor
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings, Found, GradedFound, GradedRankings
@@ -169,3 +180,32 @@ def rank_biased_persistence(
     """
     relevant = rankings.relevant(upto=cutoff)
     return rank_biased_mean(rankings, relevant, p * relevant.discount(Geometric(p)), gamma, cutoff)
+
+
+_MOFFAT = "Moffat, Bailey, Scholer and Thomas, INST: an adaptive metric for information retrieval evaluation, ADCS 2015"
+
+
+@metric("INST", title="INST, the utility for users who adapt", reference=_MOFFAT)
+def adaptive_utility(rankings: GradedRankings, *, T: Expected = 2.0, n: LastRead = "1000") -> Value:
+    """INST is the expected gain per document read, for users who expect a gain of T in all.
+
+    A document is worth its gain divided by the highest gain of the scale. A user goes on from rank i with probability
+    ((x-1)/x)^2, where x = i + 2T - total, and total is the gain down to this rank.
+    """
+    return rankings.expected_utility("((i+2*T-total-1)/(i+2*T-total))**2", "g", T, n == "inf" and "i+2*T-total")
+
+
+@metric("INSQ", title="INSQ, the utility for users with a target", reference=_MOFFAT)
+def squared_utility(rankings: GradedRankings, *, T: Expected = 2.0, n: LastRead = "1000") -> Value:
+    """INSQ is INST for users who do not adapt to what they find: x = i + 2T."""
+    return rankings.expected_utility("((i+2*T-1)/(i+2*T))**2", "g", T, n == "inf" and "i+2*T")
+
+
+@metric("CWL", title="The utility for a user model of one's own", reference=_MOFFAT, sorted_is_best=False)
+def custom_utility(rankings: GradedRankings, *, C: Continuation, gain: RankGain, T: Expected = 2.0) -> Value:
+    """CWL is the expected gain per document read, for users who go on from rank i with probability C.
+
+    C and gain are expressions over i (the rank), g (the gain of its document, divided by the highest gain of the
+    scale), T, and total (the sum of g down to this rank): `CWL(C=0.8*(1-g),gain=g)`. Users read at most 1,000 ranks.
+    """
+    return rankings.expected_utility(C, gain, T)

@@ -7,7 +7,7 @@ The type of the first parameter of a metric's function is its view: `BinaryRanki
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from gainboard.metrics.gains import Discount, Geometric
 from gainboard.metrics.parameters import Rank
@@ -93,6 +93,11 @@ class GradedRankings(BinaryRankings):
     def relevant(self, *, upto: Number | None = None) -> GradedFound:
         """Return the relevant documents retrieved at ranks <= `upto`; all that are retrieved if it is None."""
         return GradedFound(self, self._rows(upto))
+
+    def expected_utility(self, go_on: str, gain: str, expected: float, rest: str | Literal[False] = False) -> Value:
+        """Return EU of a user model: see `UserModel`. With `rest`, users read on without end."""
+        model = ("user_model", go_on, gain, expected, rest or "", self.rel, self.condensed)
+        return value("expected_utility", Space.RANKING, open=(model,))
 
 
 class ScoredRankings(GradedRankings):

@@ -233,6 +233,22 @@ class ScoringOptions(MetricParameters[Parameter], VersionQuery, total=False):
             option="the tool whose names -m uses: each means what that tool computes (default: gainboard)",
         ),
     ]
+    bounds: Annotated[
+        bool | None,
+        Said(
+            description="Adds, as JSON, the means if every unjudged document retrieved were nonrelevant, and if it "
+            "were of the highest level, in the ideal, too. Only principals who may see the judgments get them",
+            default=False,
+        ),
+    ]
+    cwl: Annotated[
+        bool | None,
+        Said(
+            description="Adds, as JSON, the mean numbers of the users (C/W/L) of RBP, ERR, P@k, RR, INST, INSQ and "
+            "CWL. Only principals who may see the judgments get them",
+            default=False,
+        ),
+    ]
 
 
 class ScoresOptions(ScoringOptions, total=False):

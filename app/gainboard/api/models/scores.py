@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from pydantic import Field
 
@@ -39,6 +40,14 @@ class TiesAnswer(Model):
     standard_error: TiedScoresAnswer | None = None
 
 
+NUMBERS: Any = Field(
+    {},
+    description="By label, with `bounds=`: the means if every unjudged document retrieved were nonrelevant, and if it "
+    "were of the highest level, in the ideal ranking, too. With `cwl=`: the numbers of users, `EU` to `EI`. Uploaded "
+    "scores have none",
+)
+
+
 class ScoredRun(Model):
     """A run's scores by label; null if a score is undefined."""
 
@@ -52,6 +61,7 @@ class ScoredRun(Model):
     mean: dict[str, float | None]
     topics: dict[str, dict[str, float | None]] | None = None
     ties: TiesAnswer | None = Field(None, description="Only with `ties=`")
+    numbers: dict[str, dict[str, float]] = NUMBERS
 
 
 class ScoresAnswer(Model):
@@ -166,6 +176,7 @@ class LeaderboardRow(Model):
     replicates: list[ReplicateOfRow] | None = Field(
         None, description="The replicates of a system: on each topic, its score is the mean of theirs"
     )
+    numbers: dict[str, dict[str, float]] = NUMBERS
 
 
 class GroupsTest(Model):

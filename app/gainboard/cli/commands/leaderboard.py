@@ -18,6 +18,7 @@ from gainboard.cli.printing import (
     mark_best,
     print_json,
     print_rows,
+    table_beside,
     tell_of_topics,
     tell_of_version,
 )
@@ -142,8 +143,10 @@ def _print_board(board: Leaderboard, format: str, *, are_files: bool) -> None:
         tell_of_topics([board.topic_group, *board.by_group])
         for line in _remarks_on(board):
             print(line, file=sys.stderr)
-        table = _table(board, is_of_files=are_files)
-        print(format_table(table, weights=has_colours(sys.stdout)), end="")
+        tables = [_table(board, is_of_files=are_files)]
+        if any(row.numbers for row in board.rows):
+            tables.append(table_beside([row.name for row in board.rows], [row.numbers for row in board.rows]))
+        print("\n".join(format_table(table, weights=has_colours(sys.stdout)) for table in tables), end="")
 
 
 def _rank_scores(at: CorrectableCampaign, metrics: Sequence[str], query: LeaderboardOptions) -> Leaderboard:

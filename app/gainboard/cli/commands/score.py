@@ -23,6 +23,8 @@ from gainboard.vocabulary import TiesAsked
     Example("gainboard score qrels.txt runs/* -m 'nDCG@10 P@5 RR' -f json > scores.json"),
     Example("gainboard score qrels.txt runs/* -f latex > scores.tex", "a table for a paper"),
     Example("gainboard score qrels.txt runs/* -m AP --ties range", "what equal retrieval scores decide"),
+    Example("gainboard score qrels.txt runs/* -m AP --bounds", "what unjudged documents may change"),
+    Example("gainboard score qrels.txt runs/* -m 'RBP INST CWL(C=0.9-g/2)' --cwl", "what users find (C/W/L)"),
     Example("gainboard score intents.txt runs/* --intents -m alpha-nDCG@20 -m ERR-IA@20", "subtopic qrels of TREC"),
     Example("gainboard score intents.txt runs/* --iprob iprob.txt -m 'D#-nDCG@10'", "Dqrels and Iprob of NTCIR"),
     Example(
@@ -37,6 +39,8 @@ def score(
         TiesAsked | None,
         "also the scores under other orders of tied documents: the worst and the best one, or their mean",
     ] = None,
+    bounds: Annotated[bool, "also the means if every unjudged document retrieved were of the highest level"] = False,
+    cwl: Annotated[bool, "the five numbers of users (C/W/L): RBP, ERR, P@k, RR, INST, INSQ and CWL"] = False,
     sort: Annotated[
         str | None, Option("sort the runs by their means under this metric, best first", metavar="METRIC")
     ] = None,
@@ -47,9 +51,11 @@ def score(
     Topics left out of a mean, and warnings about a file, are printed on standard error. A faulty run is reported with
     its faults and the other runs are scored; then the exit code is 1.
     """
-    if ties and format in ("csv", "trec_eval"):
-        raise BadSetting(f"The format {format} has no place for ties. Use table, json or latex: -f json.")
-    scored = score_files(files, expand_folders(files.runs, files.qrels), ties)
+    asked = {"ties": ties, "bounds": bounds, "cwl": cwl}
+    for what in asked if format in ("csv", "trec_eval") else ():
+        if asked[what]:
+            raise BadSetting(f"The format {format} has no place for {what}. Use table, json or latex: -f json.")
+    scored = score_files(files, expand_folders(files.runs, files.qrels), **asked)
     if scored is None:
         return 1
     if sort:

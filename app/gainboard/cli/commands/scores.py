@@ -15,6 +15,7 @@ from gainboard.cli.printing import (
     mark_best,
     print_json,
     printable,
+    table_beside,
     tell_of_topics,
     tell_of_version,
 )
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     __doc__,
     Example("gainboard scores -c web -m Q -m nDCG@10", "all runs that you may see"),
     Example("gainboard scores -c web -m 'Q(beta=10)' --gains 10:5:1 --run tag -q -f csv", "each topic of one run"),
+    Example("gainboard scores -c web -m AP --bounds", "what unjudged documents may change"),
     Example("gainboard scores -c web -m map -m P_10 -q -f trec_eval", "in the format of trec_eval -q"),
 )
 def scores(
@@ -80,6 +82,8 @@ def scores(
 
 
 def _table(answer: Scores, declared: Sequence[str] | None) -> Table:
+    if any(run.numbers for run in answer.runs):
+        return table_beside([run.name for run in answer.runs], [run.numbers for run in answer.runs])
     digits = DIGITS if answer.decimals is None else answer.decimals
     is_by_topic = any(run.topics for run in answer.runs)
     texts = [Column("run", align="left"), *([Column("topic", align="left")] if is_by_topic else [])]

@@ -103,6 +103,12 @@ class Row:
         return sorted(topics, key=lambda topic: topic.median)
 
     @property
+    def beside(self) -> Mapping[str, Mapping[str, float]]:
+        """The numbers that are asked for beside the means, by label: see `score_beside`."""
+        beside = self.board.scores.beside
+        return beside[self.column] if beside else {}
+
+    @property
     def uncorrected(self) -> list[float]:
         """The means under the cheap judgments alone; nothing if the board is not corrected."""
         corrected = self.board.corrected
@@ -294,7 +300,7 @@ def leaderboard(
         # Scores of a board about one group lack the topics of the others. The whole ones may be in memory.
         whole = scores
         if scores.chosen is not None:
-            whole = score(workspace, sender, name, replace(question, topics=None))
+            whole = score(workspace, sender, name, replace(question, topics=None, bounds=False, cwl=False))
             whole = standardise(whole, standard)[0] if standard else whole
         by_groups = _group_means(whole, groups, scores.runs)
     return Board(

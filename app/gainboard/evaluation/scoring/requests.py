@@ -25,6 +25,7 @@ from gainboard.evaluation.runs.join import JudgedTopics
 from gainboard.evaluation.scoring.binding import (
     DEFAULT_METRICS,
     NO_CUSTOM,
+    CustomMetric,
     CustomMetrics,
     bind_all,
     custom_metrics,
@@ -37,8 +38,8 @@ from gainboard.evaluation.scoring.binding import (
     scale_of,
     undefined,
 )
-from gainboard.evaluation.scoring.scorer import SCORE_SECONDS, kept_scores, mean_scores
-from gainboard.evaluation.scoring.scores import ScoreTable
+from gainboard.evaluation.scoring.scorer import READING_SECONDS, SCORE_SECONDS, judged_runs, kept_scores, mean_scores
+from gainboard.evaluation.scoring.scores import ScoreTable, score_beside
 from gainboard.evaluation.scoring.selection import systems_of, visible_runs
 from gainboard.evaluation.workspace import Workspace, spend
 from gainboard.metrics import BoundMetric, Names, expand, resolve
@@ -90,6 +91,9 @@ class Question:
     """What intervals and tests draw of systems, whose scores are means of replicates. None: each replicate is a run."""
     names: Names = "gainboard"
     """The tool whose names `metrics` and `also` use."""
+    bounds: bool = False
+    """True to add the means if unjudged documents were relevant, and `cwl` the numbers of users: see `score_beside`."""
+    cwl: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,8 @@ class StoredScores(ScoreTable):
     """The score matrices that the request may name."""
     members: Sequence[Run] = ()
     """The runs, each replicate by itself: those of the rows of `arrays`, where `runs` are systems."""
+    beside: Sequence[Mapping[str, Mapping[str, float]]] = ()
+    """The answer of `score_beside` for each run, if the request asks for anything of it."""
 
     def replicates_of(self, system: int, metric: int) -> list[dict[str, Any]]:
         """Return what is said of the replicates of a system: none if its run is the only one, and is named like it.
@@ -165,6 +171,8 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     """
     with open_for_reading(workspace, sender, name, question.qrels) as (tx, view, stored):
         view.require_scores()
+        if question.bounds or question.cwl:
+            view.require_judgments()  # both tell more of them than scores do
         if question.topics is not None:
             view.require_free_scores()  # before anything is said of metrics, versions or groups
         question.admit(view)
@@ -204,7 +212,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         arrays = replace(
             arrays, by_topic=shown(arrays.by_topic), means=shown(arrays.means), rows=None, row_means=row_means
         )
-    return StoredScores(
+    table = StoredScores(
         metrics=bound,
         label_by_expression=label_by_expression,
         names=[run.name for run in systems],
@@ -219,6 +227,34 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         custom=custom,
         members=chosen,
     )
+    return _score_beside(workspace, table, question) if question.bounds or question.cwl else table
+
+
+BESIDE_SECONDS = 3e-7
+"""The approximate time for a document and a metric, if all documents of a run are scored as judged ones."""
+
+
+def _score_beside(workspace: Workspace, table: StoredScores, question: Question) -> StoredScores:
+    """Return the table with what is asked for beside scores. Uploaded ones, runs without a ranking and means of
+    replicates have nothing.
+    """
+    rows = [row for row, metric in enumerate(table.metrics) if not isinstance(metric, CustomMetric)]
+    metrics = [table.metrics[row] for row in rows]
+    is_one_run = [run.has_ranking and not (run.system and table.arrays.groups is not None) for run in table.runs]
+    ranked = [run for run, is_one in zip(table.runs, is_one_run, strict=True) if is_one and rows]
+    may_take_long()
+    seconds = BESIDE_SECONDS * sum(run.retrieved for run in ranked) * question.bounds
+    spend(len(rows) * (seconds + READING_SECONDS * len(ranked) * len(table.topics) * question.cwl))
+    exact = any(metric.needs_retrieval_scores for metric in metrics)
+    judged = judged_runs(workspace, table.collection, JudgedVersion(table.qrels, table.judged), ranked, exact)
+    asked = {"bounds": question.bounds, "cwl": question.cwl}
+    beside = [
+        score_beside(metrics, next(judged), table.judged.judgments, table.by_topic[rows, column], **asked)
+        if is_one and rows
+        else {}
+        for column, is_one in enumerate(is_one_run)
+    ]
+    return replace(table, beside=beside)
 
 
 def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
@@ -282,6 +318,8 @@ def origin_of(scores: StoredScores) -> Origin | None:
     official = list(official_metrics(scores.collection))
     if scores.qrels.judgments != OFFICIAL or customs_of(scores.metrics) or names_custom(official):
         return None
+    if scores.beside:
+        return None  # not everyone who sees scores sees what is beside them
     return Origin(scores.collection)
 
 

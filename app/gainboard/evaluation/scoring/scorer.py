@@ -199,6 +199,8 @@ SCORED_RUNS: WorkspaceCache[tuple[int, bytes], ScoreArrays] = WorkspaceCache(
 
 There is room for 1,000 runs with five metrics on 250 topics, or for 13 requests with 43 metrics of 45 runs on 50.
 """
+READING_SECONDS = 5e-5
+"""The approximate time for the users of a metric in one ranking."""
 _RUNS_AT_ONCE = 8
 """The runs whose scores are made at once where only means are wanted: 2,000 metrics on 6,980 topics are 900 MB."""
 
@@ -228,6 +230,8 @@ def kept_scores(
     if (arrays := kept.find(key)) is None:
         uploaded = len(customs_of(bound))
         seconds = (len(bound) - uploaded) * SCORE_SECONDS + uploaded * UPLOADED_SECONDS
+        # Users read all ranks, and the time grows with their expressions.
+        seconds += READING_SECONDS * sum(len(metric.label) / 40 for metric in bound if "T" in metric.parameters)
         # Uploaded scores are a few metrics without parameters, so nobody can ask for ever new ones.
         is_dear = is_chosen and uploaded < len(bound)
         spend(seconds * len(chosen) * len(topics.topics), is_chosen=is_dear)

@@ -12,7 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.exhibits import csv_line
-from gainboard.metrics import BoundMetric, Scale, mean_all, notes_on_names, trec_eval_name
+from gainboard.metrics import (
+    NUMBERS,
+    BoundMetric,
+    JudgedRun,
+    JudgedRuns,
+    Judgments,
+    Scale,
+    five_numbers,
+    mean_all,
+    mean_if_relevant,
+    notes_on_names,
+    trec_eval_name,
+)
 from gainboard.notation.texts import why_left_out
 from gainboard.vocabulary import round_score
 
@@ -192,6 +204,31 @@ class ScoreTable:
             for name, mean in zip(names, self.means[:, run].tolist(), strict=True):
                 if not math.isnan(mean):
                     yield f"{name:<22s}\tall\t{mean:6.4f}\n"
+
+
+def score_beside(
+    metrics: Sequence[BoundMetric], run: JudgedRun, judgments: Judgments, scores: Floats, *, bounds: bool, cwl: bool
+) -> dict[str, dict[str, float]]:
+    """Return what is asked for beside the mean scores of a run, by label; metrics without a mean have nothing.
+
+    `bounds` are the means if every unjudged document retrieved were nonrelevant, as scores have it, and if it were of
+    the highest level. `cwl` are the means of the `NUMBERS` of users. `scores` are float64 [metrics, topics].
+    """
+    runs, means = JudgedRuns.of([run], judgments), mean_all(metrics, scores)
+    highest = mean_if_relevant(metrics, run, judgments, scores) if bounds else means
+    beside: dict[str, dict[str, float]] = {}
+    for metric, of_metric, *ends in zip(metrics, scores, means.tolist(), highest.tolist(), strict=True):
+        numbers: dict[str, float] = {}
+        if math.isnan(ends[0]):
+            continue
+        if bounds:
+            numbers |= zip(("unjudged_nonrelevant", "unjudged_relevant"), ends, strict=True)
+        if cwl and metric.user_model is not None:
+            of_users = five_numbers(metric.user_model, runs, np.arange(1))[:, 0, ~np.isnan(of_metric)]
+            numbers |= zip(NUMBERS, of_users.mean(axis=1).tolist(), strict=True)
+        if numbers:
+            beside[metric.label] = numbers
+    return beside
 
 
 def rank_by_mean(names: Sequence[str], means: Floats) -> list[tuple[int, int]]:
