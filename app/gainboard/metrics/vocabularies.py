@@ -79,14 +79,6 @@ class Vocabulary:
         values = {**word.values, **(word.cut if match["cutoff"] else {}), **numbered, **arguments}
         return f"{word.ours}({','.join(f'{key}={value}' for key, value in values.items())}){cutoff}"
 
-    def distinct_words(self) -> dict[str, Word]:
-        """Return the words without other names for the same, such as `MAP` of ir_measures beside `AP`."""
-        distinct: dict[str, Word] = {}
-        for name, word in self.words.items():
-            if word not in distinct.values():
-                distinct[name] = word
-        return distinct
-
     def _read_arguments(self, expression: str, word: Word, arguments: str | None) -> dict[str, str]:
         values: dict[str, str] = {}
         for argument in arguments.split(",") if arguments else ():
@@ -334,6 +326,4 @@ def translate(expression: str, names: Names) -> str:
     return expression if names == "gainboard" else VOCABULARIES[names].translate(expression)
 
 
-VOCABULARIES: Final[Mapping[Names | None, Vocabulary]] = {
-    vocabulary.tool: vocabulary for vocabulary in (IR_MEASURES, TREC_EVAL, NTCIREVAL, NDEVAL)
-}
+VOCABULARIES: Final = {vocabulary.tool: vocabulary for vocabulary in (IR_MEASURES, TREC_EVAL, NTCIREVAL, NDEVAL)}
