@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.errors import BadExpression, BadInput
+from gainboard.errors import BadInput
 from gainboard.evaluation.runs.join import QrelsIndex, judge
 from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Judgments, Scale, mean_all, resolve, score_all
 from gainboard.metrics.names import name_here
@@ -42,7 +41,7 @@ RULES: Final[Mapping[TopicRule, str]] = {
     "run": "the mean over all topics of the run, judged or not",
 }
 _NEAREST, _SHOWN, _SLACK = 3, 20, 10.0**-DECIMALS
-_NUMBER: Final = re.compile(r"-?[0-9]{0,15}(?:[.,]([0-9]{1,17}))? ?%?(?<=[0-9%])")
+_NUMBER: Final = re.compile(r"(-?[0-9]{0,15}(?:[.,]([0-9]{1,17}))?)(?<=[0-9]) ?%?")
 _CUTOFF: Final = re.compile("[@_]([0-9]+)$")
 
 
@@ -68,13 +67,14 @@ def judge_in_orders(
             faults = Faults(len(lines.documents) + 1)
             if made := make_ranking(lines, order_by, depth, faults, ignore_identical_ids, ties):
                 ordered[order].append(made[0])
+    if not judged:
+        raise BadInput("No topic of the run is judged. Check the topics' names.")
     # A file whose ranks repeat, or are no integers, has no order of ranks.
     joined = {order: judge(some, index).run for order, some in ordered.items() if len(some) == judged}
     return OrderedRun(joined, rankings.topics - judged)
 
 
-@dataclass(frozen=True)
-class Numbers:
+class Numbers(NamedTuple):
     """Numbers as they were printed, one for each run or an empty text, and the name of their metric if it is known."""
 
     texts: Sequence[str]
@@ -85,23 +85,26 @@ class Numbers:
         values, units = np.full((2, len(self.texts)), np.nan)
         for place, text in enumerate(self.texts):
             if match := _NUMBER.fullmatch(text.strip()):
-                values[place], units[place] = (
-                    float(match[0].strip("% ").replace(",", ".")),
-                    10.0 ** -len(match[1] or ""),
-                )
-            elif text.strip():
+                values[place], units[place] = float(match[1].replace(",", ".")), 10.0 ** -len(match[2] or "")
+            elif text.strip() or not any(map(str.strip, self.texts)):
                 raise BadInput(f"{text[:40]!r} is not a number. Write it as it was printed, such as 0.3842.")
-        if np.isnan(values).all():
-            raise BadInput(f"There is no number{self.metric and f' of {self.metric}'}. Give one, such as 0.3842.")
         return values, units
+
+
+def pair_with_metrics(numbers: Sequence[str], metrics: Sequence[str]) -> list[Numbers]:
+    """Return numbers of one run, each with its metric, or all with the one that is named. Raise BadInput."""
+    if len(metrics) not in (0, 1, len(numbers)):
+        raise BadInput(f"{len(numbers)} numbers and {len(metrics)} metrics. Name one metric, or one for each number.")
+    names = [*metrics] * (len(numbers) if len(metrics) == 1 else 1) or [""] * len(numbers)
+    return [Numbers([number], name) for number, name in zip(numbers, names, strict=True)]
 
 
 class Variant(NamedTuple):
     """A metric as a tool prints it but for `departures`, which gives a number of the request.
 
-    `difference` is how far the mean is from the number, of several runs the furthest. If `is_given` is false, no
-    variant gives the number, and this is one of the nearest. `jointly` tells that the same tool, order, topics and
-    rounding give all other numbers, too.
+    `difference` is how far the mean is from the number, of several runs the furthest. Unless `is_given`, no variant
+    gives the number, and this is one of the nearest. `jointly` tells that the same tool, order, topics and rounding
+    give all other numbers, too.
     """
 
     number: str
@@ -118,22 +121,21 @@ class Variant(NamedTuple):
 
     @property
     def way(self) -> tuple[str, ...]:
-        """What numbers of one table have in common."""
+        """What the numbers of one table have in common."""
         return self.tool, self.order, self.topics, self.rounding
 
 
 def in_words(variants: Iterable[Variant]) -> list[str]:
-    """Return a sentence for each metric, with the tools that print the number."""
-    groups = defaultdict[tuple[str, ...], list[str]](list)
+    """Return a sentence for each number and metric, with the tools that print it."""
+    groups = defaultdict[str, defaultdict[str, list[str]]](lambda: defaultdict(list))
     for variant in variants:
         what = f"{variant.number} is {variant.expression}"
         if not variant.is_given:
             what = f"Nothing gives {variant.number}. {variant.expression} is {variant.difference:.2g} away"
-        apart = [] if variant.jointly else ["not together with the other numbers"]
-        groups[what, *variant.departures, *apart].append(f"{variant.name} of {variant.tool}")
+        but = [*variant.departures, *([] if variant.jointly else ["not together with the other numbers"])]
+        groups[what][f" but with {', '.join(but)}" if but else ""].append(f"{variant.name} of {variant.tool}")
     return [
-        f"{what}: {', '.join(names)}{', but with ' if but else ''}{'; '.join(but)}."
-        for (what, *but), names in groups.items()
+        f"{what}: {'; '.join(', '.join(names) + but for but, names in some.items())}." for what, some in groups.items()
     ]
 
 
@@ -144,98 +146,89 @@ def identify(
 
     Raise BadInput for what is no number, and BadExpression for a metric without a meaning here.
     """
-    meant = [_meanings(numbers.metric, scale) for numbers in asked]
-    cutoffs = [set(_CUTOFF.findall(numbers.metric)) for numbers in asked]
-    named = (Name(TOOLS[0], metric.label, metric) for metrics in meant for metric in metrics)
-    names = defaultdict[str, dict[str, Name]](dict)
-    for name in (*named, *every_name(scale, gains, [*set().union(*cutoffs)] if all(cutoffs) else ())):
-        of_label = names[name.metric.label]
-        if of_label.setdefault(name.tool.name, name).option and not name.option:
-            of_label[name.tool.name] = name
-    metrics = [next(iter(of_label.values())).metric for of_label in names.values()]
+    called = dict.fromkeys(numbers.metric for numbers in asked)
+    meant = {name: [resolve(ours, scale) for ours in name and (name_here(name) or [name])] for name in called}
+    cutoffs = {name: _CUTOFF.findall(name) for name in meant}
+    names = {
+        (metric.label, TOOLS[0]): Name(TOOLS[0], metric.label, metric) for some in meant.values() for metric in some
+    }
+    for name in every_name(scale, gains, [*chain(*cutoffs.values())] if all(cutoffs.values()) else ()):
+        if names.setdefault(place := (name.metric.label, name.tool), name).option and not name.option:
+            names[place] = name
+    metrics = {name.metric.label: name.metric for name in names.values()}
     orders = [order for order in ORDERS if all(order in run.joined for run in runs)]
-    means, found = _means(metrics, runs, orders, judgments), []
-    for numbers, wanted, ends in zip(asked, meant, cutoffs, strict=True):
-        families = {metric.metric for metric in wanted} or {metric.metric for metric in metrics}
-        are_meant = [metric.metric in families and (not ends or str(metric.cutoff) in ends) for metric in metrics]
-        means_here = np.where(np.array(are_meant)[:, np.newaxis, np.newaxis, np.newaxis], means, np.nan)
-        found.append(_find(numbers, [*names.values()], orders, means_here))
+    means = dict(zip(metrics, _means([*metrics.values()], runs, orders, judgments), strict=True))
+    found = []
+    for numbers in asked:
+        families, ends = {metric.metric for metric in meant[numbers.metric]}, cutoffs[numbers.metric]
+        wanted = [
+            name
+            for name in names.values()
+            if not families or (name.metric.metric in families and (not ends or str(name.metric.cutoff) in ends))
+        ]
+        found.append(_find(numbers, wanted, orders, np.stack([means[name.metric.label] for name in wanted])))
     ways = [{variant.way for variant in some} for some in found if some[0].is_given]
     jointly = set.intersection(*ways) if ways else set()
-    shown = []
-    for some in found:
-        least = dict[str, tuple[float, bool, int]]()
-        costs = [
-            (v.difference * (not v.is_given), v.way not in jointly and len(found) > 1, len(v.departures)) for v in some
-        ]
-        for place in sorted(range(len(some)), key=costs.__getitem__):
-            if least.setdefault(some[place].expression, costs[place]) == costs[place] and len(least) <= _SHOWN:
-                shown.append(some[place]._replace(jointly=not costs[place][1]))
-    return shown
+    return [variant for some in found for variant in _most_plausible(some, jointly)]
 
 
-def _find(
-    numbers: Numbers, names: Sequence[Mapping[str, Name]], orders: Sequence[DocumentOrder], means: Floats
-) -> list[Variant]:
-    """Return all variants that give the numbers, or those of the nearest metrics."""
+def _find(numbers: Numbers, names: Sequence[Name], orders: Sequence[DocumentOrder], means: Floats) -> list[Variant]:
+    """Return the variants that give the numbers, or the nearest ones. `means` are float64 [names, runs, orders, rules]."""
     values, units = numbers.read()
     given = ~np.isnan(values)
     value, unit = (column[given][:, np.newaxis, np.newaxis] for column in (values, units))
-    in_percent = [(value > 1).any() and next(iter(of.values())).metric.is_bounded for of in names]
-    error = means[:, given] * np.where(in_percent, 100, 1)[:, np.newaxis, np.newaxis, np.newaxis] - value
+    percent = np.where([name.metric.is_bounded and (value > 1).any() for name in names], 100, 1)
+    error = means[:, given] * percent[:, np.newaxis, np.newaxis, np.newaxis] - value
     hits = np.stack([(abs(error) <= unit / 2 + _SLACK).all(1), ((error >= -_SLACK) & (error < unit)).all(1)])
     away = np.nan_to_num(abs(error).max(axis=1), nan=np.inf)
     if not (is_given := bool(hits.any())):
-        nearest = away.min(axis=(1, 2))
-        few = np.argsort(nearest, kind="stable")[:_NEAREST]
-        hits[0, few] = away[few] <= nearest[few, np.newaxis, np.newaxis] + _SLACK
-    text = next(text for text in numbers.texts if text.strip())
-    what = f"{numbers.metric or 'a column'} of {given.sum()} runs" if given.sum() > 1 else text.strip()
+        hits[0] = away <= np.unique(away.round(DECIMALS))[:_NEAREST][-1] + _SLACK
+    texts = [text.strip() for text in numbers.texts if text.strip()]
+    what = texts[0] if len(texts) == 1 else f"{numbers.metric or 'a column'} of {len(texts)} runs"
     variants = []
-    for cut, row, place, rule in np.argwhere(hits).tolist():
-        order, topics = orders[place], [*RULES][rule]
-        for label, tool, name in ((name.metric.label, name.tool, name) for name in names[row].values()):
-            departures = [name.option] if name.option else []
-            departures += [ORDERS[order][2]] if order != tool.order else []
-            departures += [RULES[topics]] if topics != tool.topics else []
-            departures += ["decimals that are cut off"] if cut else []
-            way = (departures, order, topics, ("rounded", "cut off")[cut], float(away[row, place, rule]), is_given)
-            variants.append(Variant(what, label, tool.name, name.name, *way))
+    for cut, place, order_place, rule in np.argwhere(hits).tolist():
+        (tool, called, metric, option), order, topics = names[place], orders[order_place], [*RULES][rule]
+        departures = [
+            *([option] if option else []),
+            *([ORDERS[order][2]] if order != tool.order else []),
+            *([RULES[topics]] if topics != tool.topics else []),
+            *(["decimals that are cut off"] if cut else []),
+        ]
+        way = (departures, order, topics, ("rounded", "cut off")[cut], float(away[place, order_place, rule]), is_given)
+        variants.append(Variant(what, metric.label, tool.name, called, *way))
     return variants
 
 
-def _meanings(name: str, scale: Scale) -> list[BoundMetric]:
-    """Return the metrics that tools and papers call by a name; none for an empty one. Raise BadExpression."""
-    found = []
-    for ours in (name, *name_here(name)) if name else ():
-        with suppress(BadExpression):
-            found.append(resolve(ours, scale))
-    return found or ([resolve(name, scale)] if name else [])
+def _most_plausible(variants: Sequence[Variant], jointly: Set[tuple[str, ...]]) -> Iterator[Variant]:
+    """Yield the variants of each metric with the fewest departures, those that go with the other numbers first."""
+    least = dict[str, tuple[float, bool, int]]()
+
+    def cost(variant: Variant) -> tuple[float, bool, int]:
+        return 0.0 if variant.is_given else variant.difference, variant.way not in jointly, len(variant.departures)
+
+    for variant in sorted(variants, key=cost):
+        if least.setdefault(variant.expression, cost(variant)) == cost(variant) and len(least) <= _SHOWN:
+            yield variant._replace(jointly=variant.way in jointly or not variant.is_given)
 
 
 def _means(
     metrics: Sequence[BoundMetric], runs: Sequence[OrderedRun], orders: Sequence[DocumentOrder], judgments: Judgments
 ) -> Floats:
     """Return the means of runs, float64 [metrics, runs, orders, rules]."""
-    kept, by_order = dict[bytes, Floats](), []
+    kept, by_order = dict[tuple[bytes, ...], Floats](), []
     unjudged = np.array([run.unjudged for run in runs])[:, np.newaxis]
     for order in orders:
-        joined = JudgedRuns.of([run.joined[order] for run in runs], judgments)
+        joined = [run.joined[order] for run in runs]
         # Few runs have ties that matter. Without them, all orders have the same scores.
-        same = joined.first.tobytes() + joined.rank.tobytes() + joined.level.tobytes()
+        same = tuple(np.array(part).tobytes() for run in joined for part in (run.rank, run.level, run.document))
         if same not in kept:
-            scores = score_all(metrics, joined)
+            ranked = JudgedRuns.of(joined, judgments)
+            scores = score_all(metrics, ranked)
             zeros = np.where(np.isnan(scores), 0.0, scores)
-            both = np.where(joined.missing, np.nan, zeros)
-            nothing = np.where(np.arange(unjudged.max()) < unjudged, 0.0, np.nan)
-            beyond = np.broadcast_to(nothing, (len(metrics), *nothing.shape))
-            by_rule: Mapping[TopicRule, Floats] = {
-                "relevant": scores,
-                "both": both,
-                "qrels": zeros,
-                "both relevant": np.where(joined.missing, np.nan, scores),
-                "run": np.concatenate((both, beyond), axis=-1),
-            }
-            kept[same] = np.stack([mean_all(metrics, by_rule[rule]) for rule in RULES], axis=-1)
+            both = np.where(ranked.missing, np.nan, zeros)
+            beyond = np.where(np.arange(unjudged.max()) < unjudged, 0.0, np.nan)
+            every = np.concatenate((both, np.broadcast_to(beyond, (len(metrics), *beyond.shape))), axis=-1)
+            by_rule = (scores, both, zeros, np.where(ranked.missing, np.nan, scores), every)
+            kept[same] = np.stack([mean_all(metrics, table) for table in by_rule], axis=-1)
         by_order.append(kept[same])
     return np.stack(by_order, axis=2)
