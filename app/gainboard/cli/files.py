@@ -133,7 +133,7 @@ class FileReader:
 
     @contextmanager
     def opened(self, name: str, count: Count) -> Iterator[Chunks]:
-        """Open a run file, whose content can be read several times. Raise BadSetting."""
+        """Yield what reads the file from its start. Raise BadSetting."""
         with open_counted(name, count) as file:
 
             def chunks() -> Iterator[bytes]:

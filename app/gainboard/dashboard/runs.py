@@ -23,7 +23,7 @@ from gainboard.dashboard.board import DIGITS, shown_digits
 from gainboard.dashboard.figures import FigureOnPage
 from gainboard.dashboard.rendering import PrintedRequest, lead_to, page_of, pages, query_of
 from gainboard.dashboard.sessions import FormDep, Place, PlaceDep, UploaderDep, VisitorDep
-from gainboard.errors import JudgmentsHidden, NoQrels, NotFound, Refused
+from gainboard.errors import BadInput, JudgmentsHidden, NoQrels, NotFound, Refused
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.access.teams import list_teams, runs_left
 from gainboard.evaluation.access.visibility import View, require_participation
@@ -33,11 +33,12 @@ from gainboard.evaluation.judgments import qrels
 from gainboard.evaluation.judgments.impact import shown_scores_changed_at
 from gainboard.evaluation.runs import run_properties, runs
 from gainboard.evaluation.runs.receipts import receipt_of_run
-from gainboard.evaluation.runs.run_properties import score_ties
+from gainboard.evaluation.runs.run_properties import identify_numbers, score_ties
 from gainboard.evaluation.runs.runs import RunDetails, SeenRun
+from gainboard.evaluation.scoring.identification import Numbers, in_words
 from gainboard.evaluation.scoring.requests import Question, score
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
-from gainboard.notation.queries import MetricsQuery, RankingOptions, RunUploadQuery
+from gainboard.notation.queries import MetricsQuery, RankingOptions, RunUploadQuery, Said
 from gainboard.notation.types import INTEGER
 from gainboard.statistics.means import competition_ranks
 from gainboard.vocabulary import OFFICIAL
@@ -46,7 +47,10 @@ router = pages()
 
 
 class RunPageQuery(MetricsQuery, RankingOptions, total=False):
-    """The query of the page: that of the API's leaderboard, which has the scores of all runs."""
+    """The query of the page: that of the API's leaderboard, which has the scores of all runs, and of `/identify`."""
+
+    number: Annotated[str, Said(longest=40)]
+    called: Annotated[str, Said(longest=100)]
 
 
 @router.get("/c/{collection}/runs/{run}")
@@ -74,7 +78,15 @@ def show_run(
     by_topic = row if row and place.view.sees_free_scores and row.topics else None
     figures = [_topics_figure(by_topic)] if by_topic else []
     figures += [_figure(profile)] if profile else []
-    query = query_of({"run": run} | {name: value for name, value in asked.items() if name != "by"})
+    explained: Sequence[str] = ()
+    if is_judged and place.view.sees_judgments and (number := asked.get("number")):
+        try:
+            numbers = [Numbers([number], asked.get("called", ""))]
+            explained = in_words(identify_numbers(workspace, principal, collection, run, numbers, version_of(asked))[1])
+        except BadInput as error:
+            explained = [error.message]
+    of_form = ("by", "number", "called")
+    query = query_of({"run": run} | {name: value for name, value in asked.items() if name not in of_form})
     return page_of(
         place,
         "run.html",
@@ -95,6 +107,8 @@ def show_run(
         board=board,
         weakest=_weakest(by_topic) if by_topic else [],
         figures=[FigureOnPage.of(figure) for figure in figures],
+        explained=explained,
+        asked=asked,
         numbers=query,
         asking=PrintedRequest.of(place, "scores", query),
     )

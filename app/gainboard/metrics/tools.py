@@ -8,37 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from gainboard.errors import BadExpression, BadGains, NeedsIntents
 from gainboard.metrics.catalogue import every_metric
 from gainboard.metrics.expressions import BoundMetric, resolve
 from gainboard.metrics.judgments import Scale
 from gainboard.metrics.vocabularies import VOCABULARIES
-from gainboard.vocabulary import Names
-
-DocumentOrder = Literal["descending ids", "single precision", "ascending ids", "order of the file", "rank column"]
-TopicRule = Literal["relevant", "both", "qrels", "both relevant", "run"]
+from gainboard.vocabulary import DocumentOrder, MeanTopics, Names
 
 
 class Tool(NamedTuple):
-    """A program: the order of its documents, the topics of its means, and its vocabulary here, if it has one."""
+    """A program and its conventions. `names` is its vocabulary here, if it has one."""
 
     name: str
     order: DocumentOrder
-    topics: TopicRule
+    topics: MeanTopics
     names: Names | None = None
 
 
 TOOLS: Final = (
-    Tool("Gainboard", "descending ids", "relevant", "gainboard"),
-    Tool("trec_eval 9", "single precision", "both", "trec_eval"),
-    Tool("trec_eval 10", "descending ids", "both", "trec_eval"),
-    Tool("ir_measures", "single precision", "qrels", "ir_measures"),
-    Tool("NTCIREVAL", "rank column", "qrels", "ntcireval"),
-    Tool("ndeval", "descending ids", "both", "ndeval"),
-    Tool("ranx", "order of the file", "qrels"),
-    Tool("trectools", "descending ids", "both"),
+    Tool("Gainboard", "descending ids", "with relevant documents", "gainboard"),
+    Tool("trec_eval 9", "descending ids in single precision", "of qrels and run", "trec_eval"),
+    Tool("trec_eval 10", "descending ids", "of qrels and run", "trec_eval"),
+    Tool("ir_measures", "descending ids in single precision", "of the qrels", "ir_measures"),
+    Tool("NTCIREVAL", "rank column", "of the qrels", "ntcireval"),
+    Tool("ndeval", "descending ids", "of qrels and run", "ndeval"),
+    Tool("ranx", "file order", "of the qrels"),
+    Tool("trectools", "descending ids", "of qrels and run"),
 )
 ELSEWHERE: Final = (
     # A tool, its name, our expression. `{}` is a cut-off in both.
@@ -83,12 +80,10 @@ class Name(NamedTuple):
 
 def names_of(tool: Tool, cutoffs: Sequence[str] = _CUTOFFS) -> Iterator[tuple[str, str]]:
     """Yield the names of a tool, with these cut-offs, and our expressions for them."""
-    if tool.names == "gainboard":
-        for metric in every_metric():
-            for end in ("", *(f"@{cutoff}" for cutoff in cutoffs)) if metric.takes_cutoff else ("",):
-                yield metric.name + end, metric.name + end
-    elif tool.names is not None:
-        vocabulary = VOCABULARIES[tool.names]
+    for metric in every_metric() if tool.names == "gainboard" else ():
+        for end in ("", *(f"@{cutoff}" for cutoff in cutoffs)) if metric.takes_cutoff else ("",):
+            yield metric.name + end, metric.name + end
+    if vocabulary := VOCABULARIES.get(tool.names):
         for word, meaning in vocabulary.words.items():
             name = f"{word}({meaning.needs}=1)" if meaning.needs else word
             ends = [f"{tenth / 10:.2f}" for tenth in range(11)] if meaning.number else cutoffs
@@ -101,12 +96,12 @@ def names_of(tool: Tool, cutoffs: Sequence[str] = _CUTOFFS) -> Iterator[tuple[st
 
 
 def every_name(scale: Scale, gains: str, cutoffs: Sequence[str] = ()) -> Iterator[Name]:
-    """Yield the names of all tools, and metrics that differ in one option; `gains` are the collection's.
+    """Yield the names of all tools, with these or usual cut-offs, and metrics that differ from each in one option.
 
-    They have these cut-offs, or else usual ones.
+    `gains` are the collection's.
     """
-    options = {**_OPTIONS, "rel": [str(level) for level in range(2, scale.highest_level + 1)]}
-    options["gains"] = [*dict.fromkeys((*_OPTIONS["gains"], gains))]
+    levels = [str(level) for level in range(2, scale.highest_level + 1)]
+    options = {**_OPTIONS, "rel": levels, "gains": [*dict.fromkeys((*_OPTIONS["gains"], gains))]}
     for tool in TOOLS:
         for name, ours in names_of(tool, cutoffs or _CUTOFFS):
             with suppress(BadExpression, NeedsIntents):

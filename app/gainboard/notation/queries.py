@@ -432,6 +432,21 @@ class RunProfileQuery(VersionQuery, total=False):
     depth: Annotated[int | None, DEEPEST]
 
 
+class IdentifyOptions(VersionQuery, total=False):
+    """The options of a request for what gives a number, besides the number."""
+
+    metric: Annotated[str | None, Said(description="What the metric is called; any by default", longest=100)]
+
+
+class IdentifyQuery(IdentifyOptions, total=False):
+    """The query of a request for what gives a number."""
+
+    number: Annotated[
+        Sequence[str],
+        Said(description="Mean scores as they were printed", longest=40, most_items=20, is_required=True),
+    ]
+
+
 class ImpactOptions(MetricParameters[Parameter], total=False):
     """The options of a request for the impact of a version, besides its metrics and runs."""
 
