@@ -97,19 +97,11 @@ Standardisation = Literal["normal", "linear", "empirical"]
 """The forms of standardised scores (`statistics/means.py`)."""
 TiesAsked = Literal["range", "expected"]
 """Scores of tied runs: from the worst to the best order, or expected over all orders."""
-DocumentOrder = Literal[
-    "descending ids", "descending ids in single precision", "ascending ids", "file order", "rank column"
-]
-"""How a tool orders documents with equal retrieval scores, or by which column it orders all."""
-MeanTopics = Literal[
-    "with relevant documents", "of qrels and run", "of the qrels", "of the run", "of both and relevant"
-]
-"""The topics of a tool's mean. A topic without a score counts 0."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A metric as a tool prints it but for departures, and the number that it gives.
+    """A metric that gives a number as a tool prints it, but for departures from the tool.
 
     `difference` is how far the mean is away, of several runs the furthest. Unless `is_given`, nothing gives the number,
     and this is nearest. `jointly`: the tool gives all numbers of the request in the same order, topics and rounding.
@@ -120,9 +112,9 @@ class Variant:
     tool: str
     name: str
     departures: list[str]
-    order: DocumentOrder
-    topics: MeanTopics
-    rounding: Literal["rounded", "cut off"]
+    order: str
+    topics: str
+    rounding: str
     difference: float
     is_given: bool
     jointly: bool = True

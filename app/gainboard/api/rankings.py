@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
@@ -115,19 +114,10 @@ def identify_numbers(
     """Return which metric, order of ties, topics and rounding give a number of a run, and which tool prints it
     (principals who may see the judgments).
     """
-    numbers = [Numbers([number], asked.get("metric") or "") for number in asked["number"]]
-    named = (workspace, principal, collection, run)
-    version, variants = run_properties.identify_numbers(*named, numbers, version_of(asked))
-    return answer(
-        {
-            "collection": collection,
-            "qrels_version": version.version,
-            "judgment_set": version.judgments,
-            "name": run,
-            "sentences": in_words(variants),
-            "variants": [asdict(variant) for variant in variants],
-        }
-    )
+    numbers, versioned = [Numbers([number], asked.get("called", "")) for number in asked["number"]], version_of(asked)
+    version, variants = run_properties.identify_numbers(workspace, principal, collection, run, numbers, versioned)
+    named = {"qrels_version": version.version, "judgment_set": version.judgments, "name": run}
+    return answer({"collection": collection, **named, "sentences": in_words(variants), "variants": variants})
 
 
 @router.get(

@@ -33,7 +33,7 @@ from gainboard.client.requests import (
 )
 from gainboard.notation.queries import (
     CompareOptions,
-    IdentifyOptions,
+    IdentifyQuery,
     LeaderboardOptions,
     RunProfileQuery,
     RunsQuery,
@@ -241,12 +241,9 @@ class ScoreCalls:
         return read_model(RunProfileAnswer, Request("GET", of_collection(collection, "runs", run, "profile"), query))
 
     @call
-    def identify(
-        self, collection: str, run: str, numbers: OneOrMore, **query: Unpack[IdentifyOptions]
-    ) -> Call[IdentifyAnswer]:
-        """Return which metric and which tool give numbers of a run, as texts: `"0.3842"`."""
-        asked = {"number": numbers, **query}
-        return read_model(IdentifyAnswer, Request("GET", of_collection(collection, "runs", run, "identify"), asked))
+    def identify(self, collection: str, run: str, **query: Unpack[IdentifyQuery]) -> Call[IdentifyAnswer]:
+        """Return which metric and which tool give numbers of a run: `number=["0.3842"]`."""
+        return read_model(IdentifyAnswer, Request("GET", of_collection(collection, "runs", run, "identify"), query))
 
     @call
     def judged_shares(self, collection: str, **query: Unpack[VersionQuery]) -> Call[JudgedSharesAnswer]:

@@ -23,7 +23,7 @@ from gainboard.dashboard.board import DIGITS, shown_digits
 from gainboard.dashboard.figures import FigureOnPage
 from gainboard.dashboard.rendering import PrintedRequest, lead_to, page_of, pages, query_of
 from gainboard.dashboard.sessions import FormDep, Place, PlaceDep, UploaderDep, VisitorDep
-from gainboard.errors import BadInput, JudgmentsHidden, NoQrels, NotFound, Refused
+from gainboard.errors import JudgmentsHidden, NoQrels, NotFound, Refused
 from gainboard.evaluation.access import score_budget
 from gainboard.evaluation.access.teams import list_teams, runs_left
 from gainboard.evaluation.access.visibility import View, require_participation
@@ -80,13 +80,10 @@ def show_run(
     figures += [_figure(profile)] if profile else []
     explained: Sequence[str] = ()
     if is_judged and place.view.sees_judgments and (number := asked.get("number")):
-        try:
-            numbers = [Numbers([number], asked.get("called", ""))]
-            explained = in_words(identify_numbers(workspace, principal, collection, run, numbers, version_of(asked))[1])
-        except BadInput as error:
-            explained = [error.message]
-    of_form = ("by", "number", "called")
-    query = query_of({"run": run} | {name: value for name, value in asked.items() if name not in of_form})
+        numbers = [Numbers([number], asked.get("called", ""))]
+        explained = in_words(identify_numbers(workspace, principal, collection, run, numbers, version_of(asked))[1])
+    of_others = ("by", "number", "called")
+    query = query_of({"run": run} | {name: value for name, value in asked.items() if name not in of_others})
     return page_of(
         place,
         "run.html",

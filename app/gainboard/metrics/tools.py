@@ -15,27 +15,33 @@ from gainboard.metrics.catalogue import every_metric
 from gainboard.metrics.expressions import BoundMetric, resolve
 from gainboard.metrics.judgments import Scale
 from gainboard.metrics.vocabularies import VOCABULARIES
-from gainboard.vocabulary import DocumentOrder, MeanTopics, Names
+from gainboard.vocabulary import Names
 
 
 class Tool(NamedTuple):
-    """A program and its conventions. `names` is its vocabulary here, if it has one."""
+    """A program, how it orders documents, and the topics of its means. `names` is its vocabulary, if it has one here.
+
+    A rule about equal retrieval scores is an order. A topic of the mean that has no score counts 0.
+    """
 
     name: str
-    order: DocumentOrder
-    topics: MeanTopics
+    order: str
+    topics: str
     names: Names | None = None
 
 
+IDS, SINGLE, ASCENDING = "descending ids", "descending ids, scores in single precision", "ascending ids"
+FILE, RANKS = "the order of the file", "the rank column"
+RELEVANT, BOTH, QRELS = "topics with relevant documents", "topics of both qrels and run", "topics of the qrels"
 TOOLS: Final = (
-    Tool("Gainboard", "descending ids", "with relevant documents", "gainboard"),
-    Tool("trec_eval 9", "descending ids in single precision", "of qrels and run", "trec_eval"),
-    Tool("trec_eval 10", "descending ids", "of qrels and run", "trec_eval"),
-    Tool("ir_measures", "descending ids in single precision", "of the qrels", "ir_measures"),
-    Tool("NTCIREVAL", "rank column", "of the qrels", "ntcireval"),
-    Tool("ndeval", "descending ids", "of qrels and run", "ndeval"),
-    Tool("ranx", "file order", "of the qrels"),
-    Tool("trectools", "descending ids", "of qrels and run"),
+    Tool("Gainboard", IDS, RELEVANT, "gainboard"),
+    Tool("trec_eval 9", SINGLE, BOTH, "trec_eval"),
+    Tool("trec_eval 10", IDS, BOTH, "trec_eval"),
+    Tool("ir_measures", SINGLE, QRELS, "ir_measures"),
+    Tool("NTCIREVAL", RANKS, QRELS, "ntcireval"),
+    Tool("ndeval", IDS, BOTH, "ndeval"),
+    Tool("ranx", FILE, QRELS),
+    Tool("trectools", IDS, BOTH),
 )
 ELSEWHERE: Final = (
     # A tool, its name, our expression. `{}` is a cut-off in both.
