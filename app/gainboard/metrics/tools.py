@@ -45,6 +45,8 @@ TOOLS: Final = (
 )
 ELSEWHERE: Final = (
     # A tool, its name, our expression. `{}` is a cut-off in both.
+    ("trec_eval 9", "gm_map", "AP(mean=geometric)"),
+    ("trec_eval 9", "iprec_at_recall_0.20", "IPrec(recall=0.2,rounding=trec_eval9)"),
     ("ranx", "map@{}", "AP@{}"),
     ("ranx", "mrr@{}", "RR@{}"),
     ("ranx", "ndcg", "MSnDCG(gains=linear)@1000000000"),
