@@ -110,8 +110,9 @@ def identify(
     means = dict(zip(metrics, _means([*metrics.values()], runs, orders, judgments), strict=True))
     found = []
     for numbers, some, ends in zip(asked, meant, cutoffs, strict=True):
-        families = {metric.metric for metric in some}
-        wanted = [name for name in names.values() if not some or name.metric.metric in families]
+        meaning = [*some, *(name.metric for name in names.values() if name.name == numbers.metric)]
+        families = {metric.metric for metric in meaning or metrics.values()}
+        wanted = [name for name in names.values() if name.metric.metric in families]
         wanted = [name for name in wanted if not ends or str(name.metric.cutoff) in ends]
         found.append(_find(numbers, wanted, orders, np.stack([means[name.metric.label] for name in wanted])))
     ways = [set(map(_WAY, variants)) for variants in found if variants[0].is_given]
@@ -121,7 +122,8 @@ def identify(
         apart = [_WAY(each) not in jointly if each.is_given else each.difference for each in variants]
         costs = [(round(cost, DECIMALS), len(each.departures)) for cost, each in zip(apart, variants, strict=True)]
         for cost, variant in sorted(zip(costs, variants, strict=True), key=itemgetter(0)):
-            if least.setdefault(variant.expression, cost) == cost and len(least) <= _SHOWN:
+            is_shown = variant.expression in least or len(least) < _SHOWN
+            if is_shown and least.setdefault(variant.expression, cost) == cost:
                 shown.append(replace(variant, jointly=not variant.is_given or not cost[0]))
     return shown
 
