@@ -49,7 +49,8 @@ def identify(
             lines = Path(table).read_text(encoding="utf-8-sig").splitlines() or [""]
         rows = csv.reader(lines, delimiter=separator_of(lines[0].encode()))
         (_, *names), *columns = zip_longest(*rows, fillvalue="")
-        by_name = dict(zip(short_names(files), files, strict=True))
+        named = zip(short_names(files), files, strict=True)
+        by_name = {alias: file for name, file in named for alias in (Path(name).stem, name)}
         if missing := set(names) - by_name.keys():
             raise BadSetting(f"{table} has the run {min(missing)!r}, but {run} has no file of this name.")
         files = [by_name[name] for name in names]
