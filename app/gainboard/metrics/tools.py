@@ -6,7 +6,7 @@ vocabulary, and lines of `ELSEWHERE`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -103,22 +103,26 @@ def names_of(tool: Tool, cutoffs: Sequence[str] = _CUTOFFS) -> Iterator[tuple[st
             yield theirs.format(cutoff), ours.format(cutoff)
 
 
-def every_name(scale: Scale, gains: str, cutoffs: Sequence[str] = ()) -> Iterator[Name]:
-    """Yield the names of all tools, with these or usual cut-offs, and metrics that differ from each in one option.
+def every_name(scale: Scale, gains: str, cutoffs: Sequence[str], also: Iterable[BoundMetric]) -> list[Name]:
+    """Return the names of all tools, with these or usual cut-offs, and metrics that differ from each in one option.
 
-    `gains` are the collection's.
+    Each metric has one name of a tool, without an option if there is one. `gains` are the collection's, and `also` are
+    further metrics of ours.
     """
     levels = [str(level) for level in range(2, scale.highest_level + 1)]
     options = {**_OPTIONS, "rel": levels, "gains": [*dict.fromkeys((*_OPTIONS["gains"], gains))]}
+    names = [Name(TOOLS[0], metric.label, metric) for metric in also]
     for tool in TOOLS:
         for name, ours in names_of(tool, cutoffs or _CUTOFFS):
             with suppress(BadExpression, NeedsIntents):
                 metric = resolve(ours, scale)
-                yield Name(tool, name, metric)
+                names.append(Name(tool, name, metric))
                 # With options at each usual cut-off, there would be 5,000 metrics.
                 for parameter in metric.metric.parameters if cutoffs or metric.cutoff in (None, 10, 100) else ():
                     for text in options.get(parameter.name, ()):
                         with suppress(BadExpression, BadGains):
                             changed = {**metric.parameters, parameter.name: parameter.read(text, scale)}
                             option = BoundMetric(metric.metric, changed, metric.cutoff, scale)
-                            yield Name(tool, name, option, f"{parameter.name}={text}")
+                            names.append(Name(tool, name, option, f"{parameter.name}={text}"))
+    names.sort(key=lambda name: bool(name.option))
+    return [*{(name.metric.label, name.tool): name for name in reversed(names)}.values()][::-1]

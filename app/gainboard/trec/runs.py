@@ -64,8 +64,7 @@ def make_ranking(
     the rank column must then hold distinct integers.
 
     A rank column that holds anything but integers is not compared. `ignore_identical_ids` leaves out the document that
-    is named like the topic, once its line was checked. Other tools order `ties` by ascending ids, or leave them in the
-    order of the file.
+    is named like the topic, once its line was checked. Other tools order `ties` in other ways.
     """
     scores, ranks = decimals(lines.scores), integers(lines.ranks)
     ranked = order_by == "rank"

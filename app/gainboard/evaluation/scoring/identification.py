@@ -21,7 +21,7 @@ from gainboard.errors import BadInput
 from gainboard.evaluation.runs.join import QrelsIndex, judge
 from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Judgments, Scale, mean_all, resolve, score_all
 from gainboard.metrics.names import name_here
-from gainboard.metrics.tools import ASCENDING, BOTH, FILE, IDS, QRELS, RANKS, RELEVANT, SINGLE, TOOLS, Name, every_name
+from gainboard.metrics.tools import ASCENDING, BOTH, FILE, IDS, QRELS, RANKS, RELEVANT, SINGLE, Name, every_name
 from gainboard.trec import Ranking, RunReader
 from gainboard.trec.findings import Faults
 from gainboard.trec.runs import TieOrder, make_ranking
@@ -101,18 +101,15 @@ def identify(
     cutoffs = [re.findall("[@_]([0-9]+)$", numbers.metric) for numbers in asked]
     called = [numbers.metric and (name_here(numbers.metric) or [numbers.metric]) for numbers in asked]
     meant = [[resolve(ours, scale) for ours in expressions] for expressions in called]
-    names = {(metric.label, TOOLS[0].name): Name(TOOLS[0], metric.label, metric) for metric in chain(*meant)}
-    for name in every_name(scale, gains, [*chain(*cutoffs)] if all(cutoffs) else ()):
-        if names.setdefault(place := (name.metric.label, name.tool.name), name).option and not name.option:
-            names[place] = name
-    metrics = {name.metric.label: name.metric for name in names.values()}
+    names = every_name(scale, gains, [*chain(*cutoffs)] if all(cutoffs) else (), chain(*meant))
+    metrics = {name.metric.label: name.metric for name in names}
     orders = [order for order in _ORDERS if all(order in run for run in runs)]
     means = dict(zip(metrics, _means([*metrics.values()], runs, orders, judgments), strict=True))
     found = []
     for numbers, some, ends in zip(asked, meant, cutoffs, strict=True):
-        meaning = [*some, *(name.metric for name in names.values() if name.name == numbers.metric)]
+        meaning = [*some, *(name.metric for name in names if name.name == numbers.metric)]
         families = {metric.metric for metric in meaning or metrics.values()}
-        wanted = [name for name in names.values() if name.metric.metric in families]
+        wanted = [name for name in names if name.metric.metric in families]
         wanted = [name for name in wanted if not ends or str(name.metric.cutoff) in ends]
         found.append(_find(numbers, wanted, orders, np.stack([means[name.metric.label] for name in wanted])))
     ways = [set(map(_WAY, variants)) for variants in found if variants[0].is_given]
