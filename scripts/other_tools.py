@@ -7,18 +7,24 @@ come into the page by themselves. `OPTIONS` are examples of options, whose label
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gainboard.metrics import Scale, resolve
 from gainboard.metrics.tools import BOTH, ELSEWHERE, IDS, QRELS, RELEVANT, SINGLE, TOOLS
-from gainboard.metrics.vocabularies import VOCABULARIES
+from gainboard.metrics.vocabularies import VOCABULARIES, Word
+from gainboard.vocabulary import Names
 
 PAGE = Path(__file__).parents[1] / "docs" / "other-tools.md"
 SCALE = Scale(3, intents=True)
-PRINTED = {"ir_measures": "ir_measures", "trec_eval": "trec_eval", "ntcireval": "NTCIREVAL", "ndeval": "ndeval"}
+PRINTED: Mapping[Names, str] = {
+    "ir_measures": "ir_measures",
+    "trec_eval": "trec_eval",
+    "ntcireval": "NTCIREVAL",
+    "ndeval": "ndeval",
+}
 """The tools with a vocabulary, as the page calls them."""
-OPTIONS = {
+OPTIONS: Mapping[Names, Sequence[str]] = {
     "ir_measures": ("AP(judged_only=True)", "RBP(rel=2,p=0.5)", "SetF(beta=0.5)"),
     "trec_eval": ("set_F_0.5",),
     "ntcireval": ("AP(j=true)", "Q-measure(beta=10)@0010", "nDCG(logb=5)@10", "RBP(rbp=0.5)"),
@@ -29,9 +35,9 @@ IN_C = ("bpref", "NCUrb,IE", "nRBP", "EBR", "nEBR", "iRBU", "niRBU", "I-rec", "D
 COMPARED = ("Gainboard", "trec_eval 9", "trec_eval 10", "ir_measures", "ranx", "trectools")
 
 
-def named(names: str) -> Iterator[tuple[str, str, str]]:
+def named(names: Names) -> Iterator[tuple[str, str, str]]:
     """Yield each name of a vocabulary once, with the cut-off 10 if it takes one: the word, the name and our label."""
-    vocabulary, seen = VOCABULARIES[names], []
+    vocabulary, seen = VOCABULARIES[names], list[Word]()
     for name, word in vocabulary.words.items():
         if word not in seen:
             seen.append(word)
@@ -44,7 +50,7 @@ def named(names: str) -> Iterator[tuple[str, str, str]]:
         yield re.split("[(@]", written)[0], written, label(names, written)
 
 
-def label(names: str, written: str) -> str:
+def label(names: Names, written: str) -> str:
     """Return our label for a name of a vocabulary."""
     return resolve(VOCABULARIES[names].translate(written), SCALE).label
 
@@ -88,10 +94,8 @@ TABLES = {"tools": spelled_otherwise, "ntcireval in C": only_in_c, "same": elsew
 def with_tables(text: str) -> str:
     """Return the page with the rows of its tables as the code has them. The heads of the tables stay."""
     for mark, rows in TABLES.items():
-        lines = "".join(f"| {' | '.join(row)} |\n" for row in rows())
-        text, count = re.subn(
-            rf"(<!-- {mark} -->\n\|.*\n\| ---.*\n)(?:\|.*\n)*", lambda found, lines=lines: found[1] + lines, text
-        )
+        lines = "".join(f"| {' | '.join(row)} |\n" for row in rows()).replace("\\", r"\\")
+        text, count = re.subn(rf"(<!-- {mark} -->\n\|.*\n\| ---.*\n)(?:\|.*\n)*", rf"\g<1>{lines}", text)
         if count != 1:
             raise SystemExit(f"{PAGE.name} has {count} tables with the mark <!-- {mark} -->, and needs one.")
     return text

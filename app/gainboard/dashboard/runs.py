@@ -78,10 +78,6 @@ def show_run(
     by_topic = row if row and place.view.sees_free_scores and row.topics else None
     figures = [_topics_figure(by_topic)] if by_topic else []
     figures += [_figure(profile)] if profile else []
-    explained: Sequence[str] = ()
-    if is_judged and place.view.sees_judgments and (number := asked.get("number")):
-        numbers = [Numbers([number], asked.get("called", ""))]
-        explained = in_words(identify_numbers(workspace, principal, collection, run, numbers, version_of(asked))[1])
     of_others = ("by", "number", "called")
     query = query_of({"run": run} | {name: value for name, value in asked.items() if name not in of_others})
     return page_of(
@@ -104,7 +100,7 @@ def show_run(
         board=board,
         weakest=_weakest(by_topic) if by_topic else [],
         figures=[FigureOnPage.of(figure) for figure in figures],
-        explained=explained,
+        explained=_explained(place, run, asked) if is_judged and place.view.sees_judgments else [],
         asked=asked,
         numbers=query,
         asking=PrintedRequest.of(place, "scores", query),
@@ -116,6 +112,14 @@ def download(collection: CollectionName, run: RunName, visitor: VisitorDep) -> R
     """Return the file of a run, as it was uploaded."""
     seen = runs.find_run(visitor.workspace, visitor.principal, collection, run, for_file=True)
     return uploaded_file(runs.read_file(visitor.workspace, seen.run), seen.run.sha256, run)
+
+
+def _explained(place: Place, run: str, asked: RunPageQuery) -> list[str]:
+    """Return what gives the number that the visitor sent, if there is one."""
+    if not (number := asked.get("number")):
+        return []
+    numbers = [Numbers([number], asked.get("called", ""))]
+    return in_words(identify_numbers(place.workspace, place.principal, place.name, run, numbers, version_of(asked))[1])
 
 
 def _described(place: Place, run: str) -> Sequence[tuple[str, str, Any]]:
