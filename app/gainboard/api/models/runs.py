@@ -12,7 +12,7 @@ from gainboard.api.models.common import Model, ReceiptAnswer, WarningAnswer
 from gainboard.notation.queries import MOST_PRIORITY
 from gainboard.notation.texts import SLUG_PATTERN
 from gainboard.notation.types import JsonBody
-from gainboard.vocabulary import Direction
+from gainboard.vocabulary import Direction, Variant
 
 _of_replicate = partial(Field, None, exclude_if=lambda value: value is None)
 
@@ -98,6 +98,17 @@ class RunProfileAnswer(Model):
         description="Mean interpolated precision at each recall, over the topics with relevant documents"
     )
     topics_scored: int = Field(description="Number of topics with relevant documents")
+
+
+class IdentifyAnswer(Model):
+    """What gives numbers of a run."""
+
+    collection: str
+    qrels_version: int
+    judgment_set: str = Field("official", description="The judgment set of the version")
+    name: str
+    sentences: list[str] = Field(description="The variants in words")
+    variants: list[Variant] = Field(description="By number, the most plausible first")
 
 
 class JudgedSharesOfRun(Model):
