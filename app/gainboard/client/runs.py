@@ -185,12 +185,17 @@ class ScoreCalls:
         /,
         metrics: OneOrMore = (),
         *,
-        format: Literal["csv", "latex", "markdown"],
+        format: Literal["csv", "latex", "markdown", "bibtex", "csl", "sentence"],
+        runs: OneOrMore = (),
         **query: Unpack[LeaderboardOptions],
     ) -> Call[str]:
-        """Return the board as text: CSV, or a table for print. `query` has the other arguments of `leaderboard`."""
-        path = of_collection(collection, "leaderboard")
-        return read_text(Request("GET", path, {"metric": metrics, "format": format, **query}, accept=_ACCEPT[format]))
+        """Return the board, or that of these runs alone, as text: CSV, a table for print, or how to cite it.
+
+        `query` has the other arguments of `leaderboard`.
+        """
+        asked = {"metric": metrics, "format": format, "run": runs, **query}
+        accept = _ACCEPT.get(format, "text/plain")
+        return read_text(Request("GET", of_collection(collection, "leaderboard"), asked, accept=accept))
 
     @call
     def compare(
