@@ -99,10 +99,9 @@ def cite_board(board: Board, url: str) -> dict[str, str]:
     version += f", corrected by {board.corrected.by}" if board.corrected else ""
     version += f", standardised ({board.standard.form})" if board.standard else ""
     version += ", the best run of each team" if board.best_per_team else ""
-    group = f" (group {scores.chosen.name})" if scores.chosen else ""
-    topics = f"{(board.topics_scored() or {})[by]} topics{group}"
-    said = describe_scores(by, scores.qrels.order_by, topics, board.tested is not None)
-    said = f"{alone.run.name} has a mean of {alone.means[board.place]:.{DIGITS}f}: {said}" if alone else said
+    topics = f"{(board.topics_scored() or {})[by]} topics{f' of {scores.chosen.name}' if scores.chosen else ''}"
+    said = f"{alone.run.name} has a mean of {alone.means[board.place]:.{DIGITS}f}: " if alone else ""
+    said += describe_scores(by, scores.qrels.order_by, topics, board.tested is not None)
     name, subject = scores.collection.name, f"{alone.run.name if alone else 'Runs'} by {by}"
     at = max(run.created_at for run in scores.runs).isoformat()
     key, title = "-".join([name, *re.findall(r"\w+", subject)]), f"{scores.collection.title or name}: {subject}"
@@ -259,6 +258,10 @@ def columns_of(asked: BoardOptions) -> dict[str, Any]:
 def _show(board: Board, top: int | None) -> dict[str, Any]:
     """Return a `LeaderboardAnswer` as plain values: to validate a model of each row takes as long as the scores."""
     scores, labels, missing = board.scores, board.scores.labels, board.scores.topics_missing
+    standardised = None
+    if (standard := board.standard) is not None:
+        named = {"form": standard.form, "reference": list(standard.reference)}
+        standardised = StandardOfBoard(**named, topics_left_out=dict(board.alike))
     return {
         "collection": scores.collection.name,
         "sample_of": scores.collection.sample_shown,
@@ -294,20 +297,13 @@ def _show(board: Board, top: int | None) -> dict[str, Any]:
         "rows_total": len(board.rows),
         "decimals": scores.decimals,
         "topics_scored": board.topics_scored(),
-        "standardised": _show_standard(board),
+        "standardised": standardised,
         "corrected": _show_correction(board),
         "best_per_team": board.best_per_team,
         "withheld": scores.withheld,
         "groups_test": GroupsTest(**board.tested.described()) if board.tested else None,
         "no_groups_because": board.groups if isinstance(board.groups, str) else None,
     }
-
-
-def _show_standard(board: Board) -> StandardOfBoard | None:
-    if board.standard is None:
-        return None
-    form, reference = board.standard.form, list(board.standard.reference)
-    return StandardOfBoard(form=form, reference=reference, topics_left_out=dict(board.alike))
 
 
 def _show_correction(board: Board) -> CorrectionOfBoard | None:

@@ -80,15 +80,11 @@ def list_all_releases(
 
 @router.get("/{number}", response_model=WholeRelease, responses=documented(JudgmentsHidden))
 def read_release(
-    collection: CollectionName,
-    number: ReleaseNumber,
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
+    collection: CollectionName, number: ReleaseNumber, asked: Request, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> Response:
     """Return a release with all that was frozen, and how to cite it."""
     here, release = find_release(workspace, principal, collection, number)
     # The document is as it was frozen, maybe by an older version.
     document = read_document(workspace, release)
-    cited = cite_release(document, release.sha256, server_address(request))
+    cited = cite_release(document, release.sha256, server_address(asked))
     return answer(show(here, release).model_dump() | {"content": document, "cite": cited})

@@ -189,13 +189,10 @@ class ScoreCalls:
         runs: OneOrMore = (),
         **query: Unpack[LeaderboardOptions],
     ) -> Call[str]:
-        """Return the board, or that of these runs alone, as text: CSV, a table for print, or how to cite it.
-
-        `query` has the other arguments of `leaderboard`.
-        """
+        """Return the board, or that of some runs, as text: CSV, for print or to cite. `query` is that of the board."""
         asked = {"metric": metrics, "format": format, "run": runs, **query}
-        accept = _ACCEPT.get(format, "text/plain")
-        return read_text(Request("GET", of_collection(collection, "leaderboard"), asked, accept=accept))
+        path = of_collection(collection, "leaderboard")
+        return read_text(Request("GET", path, asked, accept=_ACCEPT.get(format, "text/plain")))
 
     @call
     def compare(

@@ -285,9 +285,9 @@ def links_of_board(place: Place, asked: Mapping[str, Any], board: Board) -> dict
     if place.view.collection.public and place.is_released:
         source = escape(f"{server_address(place.request)}/embed{place.path}?{numbers}&refresh={SECONDS}")
         embed_code = f'<iframe src="{source}" title="{escape(place.title)}" width="100%" height="600"></iframe>'
-    is_cited = place.view.sees_judgments and bool(board.rows)
+    page = f"{server_address(place.request)}{place.path}?{numbers}"
     return {
-        "cited": cite_board(board, f"{server_address(place.request)}{place.path}?{numbers}") if is_cited else None,
+        "cited": cite_board(board, page) if place.view.sees_judgments and board.rows else None,
         "forms": FORMS,
         "embed_code": embed_code,
         "sorted_by": {label: here(metric=first(label), by=None) for label in by_label},

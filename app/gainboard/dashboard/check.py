@@ -6,8 +6,8 @@ Any Python from 3.8 on runs this file alone, which shares no code with Gainboard
 1. compares the SHA-256 of each file with SHA256SUMS, and of judgments, runs and results with data/release.json;
 2. computes the scores of the boards again from judgments and runs, by plain loops over the definitions;
 3. compares scores, means and ranks with data/release.json, data/scores.csv and data/boards.csv.
-Of letters, intervals, pages and results of jobs, only the hashes are checked. Whoever wrote the folder could write its
-hashes, too: compare the SHA-256 that is printed with the one by which the release is cited.
+Of letters, intervals, pages and results, only hashes are checked. Whoever wrote the folder could write its hashes, too:
+compare the SHA-256 that is printed with the one by which the release is cited.
 The exit code is 0 if all that was compared agrees, 1 if something differs, and 2 if the folder cannot be read.
 """
 
@@ -50,9 +50,9 @@ class Metric:
     def gain(self, level: int) -> float:
         """Return the gain of a level above 0, without adjustment. A ratio has the highest level first."""
         setting = self.options.get("gains", "flat")
-        if setting in ("linear", "exp", "flat"):
-            return {"linear": float(level), "exp": 2.0**level - 1, "flat": 1.0}[setting]
-        return float(setting.replace("adjust(", "").rstrip(")").split(":")[-level])
+        rules = {"linear": float(level), "exp": 2.0**level - 1, "flat": 1.0}
+        ratio = setting.replace("adjust(", "").rstrip(")").split(":")
+        return rules[setting] if setting in rules else float(ratio[-level])
 
     def score(self, judged: list[int], ranking: list[int | None]) -> float | None:
         """Return the score of a ranking from the levels of judged documents and of its own, None if unjudged."""
@@ -136,8 +136,7 @@ class Check:
             return
         self.compared += 1
         are_numbers = isinstance(stored, (int, float)) and isinstance(computed, (int, float))
-        is_close = are_numbers and abs(stored - computed) <= CLOSE * max(1.0, abs(computed))
-        if not is_close and (are_numbers or stored != computed):
+        if not (math.isclose(stored, computed, rel_tol=CLOSE, abs_tol=CLOSE) if are_numbers else stored == computed):
             self.differences.append(f"{place}: {stored} is stored, and {computed} was computed")
 
     def check_hashes(self) -> None:
@@ -162,11 +161,11 @@ class Check:
         topic, document, level = (at.index(name) if name in at else -1 for name in ("topic", "document", "level"))
         names = {b"C": 0, b"D": 0, **{b"L%d" % number: number for number in range(self.settings["highest_level"] + 1)}}
         names.update({name.encode(): number for number, name in enumerate(self.settings["level_names"] or (), 1)})
+        names = {} if version["columns"] == "trec" else names
         judged: dict[bytes, dict[bytes, int]] = {}
         for row in rows_of(self.folder / "data/qrels/{judgments}-{version}.txt".format(**version)):
             text = row[level] if level >= 0 else b"1"
-            is_name = text in names and version["columns"] != "trec"
-            judged.setdefault(row[topic], {})[row[document]] = max(names[text] if is_name else int(text), 0)
+            judged.setdefault(row[topic], {})[row[document]] = max(names[text] if text in names else int(text), 0)
         return judged
 
     def read_run(self, path: Path, judged: dict[bytes, Any], version: dict[str, Any]) -> dict[bytes, Any]:
@@ -175,9 +174,8 @@ class Check:
         for row in rows_of(path):
             topic, document, rank, score = (row[0], row[1], row[2], row[2]) if len(row) == 3 else (row[0], *row[2:5])
             if topic in judged and not (version["ignore_identical_ids"] and topic == document):
-                key = -int(rank) if version["order_by"] == "rank" else float(score)
-                # Of single precision, as trec_eval 9 has them, or of double.
-                key = array("f", [key])[0] if version["order_by"] == "score32" else key
+                precision = "f" if version["order_by"] == "score32" else "d"
+                key = -int(rank) if version["order_by"] == "rank" else array(precision, [float(score)])[0]
                 lines.setdefault(topic, []).append((key, document))
         # The highest score comes first, and equal scores stand by descending bytes of their ids.
         best = {topic: sorted(its, reverse=True)[: self.settings["depth"]] for topic, its in lines.items()}
@@ -236,7 +234,6 @@ class Check:
                 rows = [[re.sub("^'(?=[=+@\\-\t\r])", "", cell) for cell in row] for row in csv.reader(table)][1:]
             cells = dict(enumerate((row[: len(expected[0])] for row in rows), 2))
             self.compare(f"{name}, line", cells, dict(enumerate(lines, 2)))
-        print(f"Boards by {', '.join(board['by'] for board in self.document['boards'])}: means, ranks, and both tables")
 
 
 def mean(label: str, scores: list[float | None]) -> float | None:

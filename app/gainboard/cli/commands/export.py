@@ -40,7 +40,8 @@ def export(
 
     if pseudonyms is not None and output.resolve() in pseudonyms.resolve().parents:
         raise BadSetting(f"{pseudonyms} is in the folder {output}. The map must be kept apart from it.")
-    if output.exists() and not (output.is_dir() and all(map(_is_left, output.iterdir()))):
+    # A killed export may have left hidden folders.
+    if output.exists() and not (output.is_dir() and all(it.match(f".*{PARTIAL}") for it in output.iterdir())):
         raise BadSetting(f"{output} is there already. Name a folder that is new or empty.")
     with at.connect() as gainboard, tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
         number = release or find_release(gainboard, at.collection)
@@ -51,11 +52,6 @@ def export(
             packed = write_under_pseudonyms(named, Path(temporary) / "again.tar", pseudonyms)
         _unpack(packed, output)
     print(output / "index.html")
-
-
-def _is_left(path: Path) -> bool:
-    """Return whether a killed export has left this."""
-    return path.name.startswith(".") and path.suffix == PARTIAL
 
 
 def _unpack(packed: Path, folder: Path) -> None:

@@ -16,13 +16,13 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import View, changing, organising, reading_judgments
 from gainboard.evaluation.judgments.versions import known_topics
-from gainboard.evaluation.releases.releases import held_matrix
+from gainboard.evaluation.releases.releases import require_not_held
 from gainboard.evaluation.runs.intake import Body, Intake, read_by
 from gainboard.evaluation.scoring.systems import follow_matrices, name_systems, require_names
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import csv_line
 from gainboard.notation.texts import is_slug, read_number
-from gainboard.store import collections, runs, score_matrices
+from gainboard.store import collections, releases, runs, score_matrices
 from gainboard.store.database import Transaction
 from gainboard.store.records import ScoreMatrix
 from gainboard.trec.score_matrices import Expected, Missing, read_score_matrix
@@ -158,7 +158,8 @@ def delete_matrix(workspace: Workspace, principal: Principal, name: str, matrix:
     """Delete all versions of a matrix (organisers). Jobs about them keep their results."""
     with changing(workspace, principal, name) as (tx, view):
         versions = _require(tx, view, matrix)
-        held = held_matrix(tx, principal, view.collection, matrix)
+        holding = releases.holding_matrix(tx, view.collection.id, matrix)
+        held = require_not_held(principal, view.collection, f"The score matrix {matrix!r}", holding)
         score_matrices.delete(tx, versions, workspace.now())
         if view.collection.has_scores_alone:
             follow_matrices(tx, view.collection, {}, workspace.now())
