@@ -199,8 +199,7 @@ class Check:
         if version is None or not there or not metrics:
             return
         judged, topics = self.read_judgments(version), self.document["topics"]
-        declared = [topic.encode() for topic in self.settings["topics"] or ()] or judged
-        self.compare("the topics", sorted(map(str.encode, topics)), sorted(set(declared) & set(judged)))
+        self.compare("the topics", sorted(map(str.encode, topics)), sorted(judged))
         levels = {topic: list(judged.get(topic.encode(), {}).values()) for topic in topics}
         for name in there:
             rankings = self.read_run(paths[name], judged, version)
