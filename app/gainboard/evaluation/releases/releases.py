@@ -108,11 +108,12 @@ _ORDERS: Final = {"score": "trec_eval's order", "score32": "trec_eval 9's order"
 def describe_scores(label: str, order_by: str, topics: str, is_tested: bool) -> str:
     """Return how a paper says which scores these are: the metric, its parameters, the topics and the test."""
     name, options, cutoff = re.findall(r"^([^(@]+)(?:\((.*)\))?(@.*)?$", label)[0]
-    said = sorted(filter(None, options.split(",")), key=lambda option: not option.startswith("gains"))
+    words = options.replace("=", " ").replace("_", " ").split(",")
+    said = sorted(filter(None, words), key=lambda option: not option.startswith("gains"))
     # Scores from elsewhere have no order of documents.
     said += [] if ":" in name else [_ORDERS[order_by]]
     test = "; significance by bootstrap range, 5 %" if is_tested else ""
-    return f"{name}{cutoff} with {', '.join(said).replace('=', ' ').replace('_', ' ')}; {topics}{test}."
+    return f"{name}{cutoff} with {', '.join(said)}; {topics}{test}."
 
 
 def cite(
