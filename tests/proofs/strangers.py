@@ -41,7 +41,8 @@ CLOSE = 1e-9
 SHOWN = 5
 NOTHING, LACKING = "a topic without relevant documents is left out here", "a topic that the run lacks is 0 here"
 TIES, NEAR = "it orders equal scores in another way", "it tells scores apart that are equal in single precision"
-NEGATIVE, HUGE = (
+NEGATIVE = "levels below 0 have another meaning there"
+HUGE = "it tells scores apart that are infinite in single precision"
     "levels below 0 have another meaning there",
     "it tells scores apart that are infinite in single precision",
 )
