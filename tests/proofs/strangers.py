@@ -43,9 +43,6 @@ NOTHING, LACKING = "a topic without relevant documents is left out here", "a top
 TIES, NEAR = "it orders equal scores in another way", "it tells scores apart that are equal in single precision"
 NEGATIVE = "levels below 0 have another meaning there"
 HUGE = "it tells scores apart that are infinite in single precision"
-    "levels below 0 have another meaning there",
-    "it tells scores apart that are infinite in single precision",
-)
 
 
 def facts_of(levels, retrieved):
