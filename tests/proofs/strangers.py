@@ -108,6 +108,7 @@ PROGRAMS = {
             **{"map": "AP", "mrr": "RR", "precision@10": "P@10", "recall@100": "Recall@100", "r-precision": "Rprec"},
             **{"ndcg@10": "MSnDCG@10", "ndcg_burges@10": "MSnDCG(gains=exp)@10", "hit_rate@5": "Success@5"},
         },
+        reasons=(NOTHING, LACKING, TIES),
     ),
     "ir_measures": Program(
         ("ir_measures==0.4.3", "pytrec_eval-terrier==0.5.11"),

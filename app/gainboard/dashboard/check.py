@@ -118,7 +118,7 @@ def rows_of(path: Path) -> Iterator[list[bytes]]:
 
 
 class Check:
-    """What was compared in a folder, and what differs."""
+    """A check compares a folder, and keeps what differs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.document = folder, json.loads((folder / DOCUMENT).read_text("utf-8"))
