@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from gainboard.api.answers import answer
+from gainboard.api.answers import answer, server_address
 from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
 from gainboard.api.models.collections import ChosenGroup
 from gainboard.api.models.scores import (
@@ -26,8 +28,10 @@ from gainboard.api.queries import asked_by, question_of
 from gainboard.api.response_cache import note_origin
 from gainboard.api.routes import KeptRoute, quick_or_in_thread
 from gainboard.api.scores import ON_SCORING
+from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.boards.adjusted_boards import ASSUMED, standard_of
 from gainboard.evaluation.boards.leaderboard import ALPHA, Board, Row, changed_at, leaderboard
+from gainboard.evaluation.releases.releases import cite, describe_scores
 from gainboard.evaluation.scoring.requests import origin_of
 from gainboard.evaluation.workspace import spend
 from gainboard.exhibits import Cell, Column, Table, csv_line, mark_best_of_column
@@ -50,6 +54,7 @@ MEDIA_TYPES: Final[Mapping[TableForm | ImageForm, str]] = {
 }
 DRAWING_SECONDS = 1.5
 """Roughly the time that it takes to draw a figure of 50 runs: above what an anonymous visitor may ask for at will."""
+CITED: Final = ("bibtex", "csl", "sentence")
 DIGITS = 4
 MOST_DRAWN = 60
 """The most runs of a board that are drawn: more names cannot be read."""
@@ -83,6 +88,24 @@ def board_table(board: Board, top: int | None = None) -> Table:
         mark="the best mean under a metric" if len(rows) > 1 else "",
         notes=_notes(board, labels, short),
     )
+
+
+def cite_board(board: Board, url: str) -> dict[str, str]:
+    """Return how to cite a board, or the score of its only run."""
+    scores, by, alone = board.scores, board.by, board.rows[0] if len(board.rows) == 1 else None
+    # Scores from elsewhere come from a matrix, not from judgments.
+    source: Any = getattr(board.metric, "matrix", scores.qrels)
+    version = f"Version {source.version} of {getattr(source, 'name', f'the {scores.qrels.judgments} judgments')}"
+    version += f", corrected by {board.corrected.by}" if board.corrected else ""
+    version += f", standardised ({board.standard.form})" if board.standard else ""
+    version += ", the best run of each team" if board.best_per_team else ""
+    topics = f"{(board.topics_scored() or {})[by]} topics{f' of {scores.chosen.name}' if scores.chosen else ''}"
+    said = f"{alone.run.name} has a mean of {alone.means[board.place]:.{DIGITS}f}: " if alone else ""
+    said += describe_scores(by, scores.qrels.order_by, topics, board.tested is not None)
+    name, subject = scores.collection.name, f"{alone.run.name if alone else 'Runs'} by {by}"
+    at = max(run.created_at for run in scores.runs).isoformat()
+    key, title = "-".join([name, *re.findall(r"\w+", subject)]), f"{scores.collection.title or name}: {subject}"
+    return cite(key, title, at, version, source.sha256, url, said)
 
 
 def _columns(
@@ -187,8 +210,9 @@ ACCEPTED: Mapping[Literal["csv", "latex", "markdown"], str] = {
 FORMS: dict[int, dict[str, Any]] = {
     200: {
         "description": "JSON; or CSV with a row for each run and metric, whose rank and groups are those under `by`; "
-        "or a table for print with rank, team and groups, as LaTeX (booktabs) that compiles as it is, or as Markdown",
-        "content": {media_type: {"schema": {"type": "string"}} for media_type in ACCEPTED.values()},
+        "or a table for print with rank, team and groups, as LaTeX (booktabs) that compiles as it is, or as Markdown; "
+        "or how to cite the board, as BibTeX, CSL-JSON or a sentence, for those who may see the judgments",
+        "content": {media_type: {"schema": {"type": "string"}} for media_type in (*ACCEPTED.values(), "text/plain")},
     }
 }
 
@@ -204,10 +228,15 @@ def read_leaderboard(
 ) -> Response:
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
     top = asked.get("top")
-    board = leaderboard(workspace, sender, collection, question_of(asked), **columns_of(asked))
+    form = asked.get("format") or next((each for each, kind in ACCEPTED.items() if accepts(request, kind)), None)
+    admit = View.require_judgments if form in CITED else View.require_scores
+    question = replace(question_of(asked), admit=admit)
+    board = leaderboard(workspace, sender, collection, question, **columns_of(asked))
     # Another judgment set has its own release, so such answers are not kept for others.
     note_origin(request, None if board.corrected else origin_of(board.scores))
-    form = asked.get("format") or next((each for each, kind in ACCEPTED.items() if accepts(request, kind)), None)
+    if form in CITED:
+        query = request.url.remove_query_params(["format", "run"]).query
+        return PlainTextResponse(cite_board(board, f"{server_address(request)}/c/{collection}?{query}")[form])
     if form == "csv":
         return PlainTextResponse("".join(_csv(board, top)), media_type=ACCEPTED[form])
     if form in ("latex", "markdown"):
@@ -233,6 +262,10 @@ def columns_of(asked: BoardOptions) -> dict[str, Any]:
 def _show(board: Board, top: int | None) -> dict[str, Any]:
     """Return a `LeaderboardAnswer` as plain values: to validate a model of each row takes as long as the scores."""
     scores, labels, missing = board.scores, board.scores.labels, board.scores.topics_missing
+    standardised = None
+    if (standard := board.standard) is not None:
+        named = {"form": standard.form, "reference": list(standard.reference)}
+        standardised = StandardOfBoard(**named, topics_left_out=dict(board.alike))
     return {
         "collection": scores.collection.name,
         "sample_of": scores.collection.sample_shown,
@@ -270,20 +303,13 @@ def _show(board: Board, top: int | None) -> dict[str, Any]:
         "rows_total": len(board.rows),
         "decimals": scores.decimals,
         "topics_scored": board.topics_scored(),
-        "standardised": _show_standard(board),
+        "standardised": standardised,
         "corrected": _show_correction(board),
         "best_per_team": board.best_per_team,
         "withheld": scores.withheld,
         "groups_test": GroupsTest(**board.tested.described()) if board.tested else None,
         "no_groups_because": board.groups if isinstance(board.groups, str) else None,
     }
-
-
-def _show_standard(board: Board) -> StandardOfBoard | None:
-    if board.standard is None:
-        return None
-    form, reference = board.standard.form, list(board.standard.reference)
-    return StandardOfBoard(form=form, reference=reference, topics_left_out=dict(board.alike))
 
 
 def _show_correction(board: Board) -> CorrectionOfBoard | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Request, Response
 
-from gainboard.api.answers import address, answer
+from gainboard.api.answers import address, answer, server_address
 from gainboard.api.dependencies import CollectionName, PrincipalDep, SenderDep, WorkspaceDep
 from gainboard.api.idempotency import KeyedDep
 from gainboard.api.models.common import Page
@@ -17,7 +17,7 @@ from gainboard.api.problems import documented
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.scores import ON_SCORING
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, KeyInUse, KeyReused, UnsupportedMediaType
-from gainboard.evaluation.releases.releases import find_release, list_releases, name_of, read_document
+from gainboard.evaluation.releases.releases import cite_release, find_release, list_releases, name_of, read_document
 from gainboard.jobs.freezing import Wanted, freeze, require_freezer
 from gainboard.notation.types import INTEGER
 from gainboard.store.records import Collection, Release
@@ -80,9 +80,11 @@ def list_all_releases(
 
 @router.get("/{number}", response_model=WholeRelease, responses=documented(JudgmentsHidden))
 def read_release(
-    collection: CollectionName, number: ReleaseNumber, workspace: WorkspaceDep, principal: PrincipalDep
+    collection: CollectionName, number: ReleaseNumber, asked: Request, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> Response:
-    """Return a release with all that was frozen."""
+    """Return a release with all that was frozen, and how to cite it."""
     here, release = find_release(workspace, principal, collection, number)
     # The document is as it was frozen, maybe by an older version.
-    return answer(show(here, release).model_dump() | {"content": read_document(workspace, release)})
+    document = read_document(workspace, release)
+    cited = cite_release(document, release.sha256, server_address(asked))
+    return answer(show(here, release).model_dump() | {"content": document, "cite": cited})

@@ -23,7 +23,7 @@ from gainboard.errors import BadInput, BadSetting, Refused
 
 LISTING: Final = ("index.html", "ro-crate-metadata.json")
 """The files that list others."""
-SHOWN: Final = (".html", ".css", ".js", "schema.json", "ro-crate-metadata.json")
+SHOWN: Final = (".html", ".css", ".js", "check.py", "schema.json", "ro-crate-metadata.json")
 """The ends of files of which another version of Gainboard may write others for the same numbers."""
 MOST_SHOWN: Final = 80
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)")

@@ -189,12 +189,14 @@ class ScoreCalls:
         /,
         metrics: OneOrMore = (),
         *,
-        format: Literal["csv", "latex", "markdown"],
+        format: Literal["csv", "latex", "markdown", "bibtex", "csl", "sentence"],
+        runs: OneOrMore = (),
         **query: Unpack[LeaderboardOptions],
     ) -> Call[str]:
-        """Return the board as text: CSV, or a table for print. `query` has the other arguments of `leaderboard`."""
+        """Return the board, or that of some runs, as text: CSV, for print or to cite. `query` is that of the board."""
+        asked = {"metric": metrics, "format": format, "run": runs, **query}
         path = of_collection(collection, "leaderboard")
-        return read_text(Request("GET", path, {"metric": metrics, "format": format, **query}, accept=_ACCEPT[format]))
+        return read_text(Request("GET", path, asked, accept=_ACCEPT.get(format, "text/plain")))
 
     @call
     def compare(

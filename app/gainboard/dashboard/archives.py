@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Annotated, Any, Final, NamedTuple
 
@@ -158,6 +159,7 @@ class Archive:
         """Yield all files but the metadata and the checksums."""
         document, database = self._document, self._workspace.database
         yield ArchivedFile(DOCUMENT, blobs.get(database, self._release.sha256))
+        yield ArchivedFile("check.py", [Path(__file__).with_name("check.py").read_bytes()])
         yield ArchivedFile("data/release.schema.json", [to_json(Archived.model_json_schema(), indent=1)])
         for version in document["judgments"]:
             yield ArchivedFile(qrels_path(version), blobs.get(database, version["sha256"]))

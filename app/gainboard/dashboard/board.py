@@ -18,7 +18,7 @@ from markupsafe import escape
 
 from gainboard.api.answers import address, server_address
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.api.leaderboard import board_figure, columns_of, image_answer, read_leaderboard
+from gainboard.api.leaderboard import board_figure, cite_board, columns_of, image_answer, read_leaderboard
 from gainboard.api.queries import asked_by, parameters_of, question_of
 from gainboard.dashboard.figures import ChartScale
 from gainboard.dashboard.rendering import (
@@ -304,7 +304,9 @@ def links_of_board(place: Place, asked: Mapping[str, Any], board: Board) -> dict
     if place.view.collection.public and place.is_released:
         source = escape(f"{server_address(place.request)}/embed{place.path}?{numbers}&refresh={SECONDS}")
         embed_code = f'<iframe src="{source}" title="{escape(place.title)}" width="100%" height="600"></iframe>'
+    page = f"{server_address(place.request)}{place.path}?{numbers}"
     return {
+        "cited": cite_board(board, page) if place.view.sees_judgments and board.rows else None,
         "forms": FORMS,
         "embed_code": embed_code,
         "sorted_by": {label: here(metric=first(label), by=None) for label in by_label},

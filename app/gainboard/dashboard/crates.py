@@ -38,6 +38,7 @@ DESCRIBED: Final[Sequence[tuple[str, str]]] = (
     (r"data/results/(.{12}).*/exhibits\.json", "The names and captions of the tables and figures of the result {1}."),
     (r"data/results/(.{12}).*\.svg", "A figure of the result {1}."),
     (r"data/results/(.{12}).*", "A table or list of the result {1}."),
+    (r"check\.py", "A program that checks the folder by Python's standard library alone: `python3 check.py`."),
     (r"index\.html", "The page of the release: boards, judgments, runs, and links to everything else."),
     (r"topics\.html", "The scores by topic, as a page."),
     (r"compare\.html", "A page that compares any two runs."),

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from fastapi import Response
 
+from gainboard.api.answers import server_address
 from gainboard.dashboard.figures import ChartScale
 from gainboard.dashboard.rendering import page_of, pages
 from gainboard.dashboard.sessions import VisitorDep, enter
 from gainboard.errors import NotFound
-from gainboard.evaluation.releases.releases import find_release, list_releases, read_document
+from gainboard.evaluation.releases.releases import cite_release, find_release, list_releases, read_document
 
 router = pages()
 
@@ -51,5 +52,6 @@ def show_release(release: str, visitor: VisitorDep) -> Response:
         document=document,
         sha256=frozen.sha256,
         boards=boards_of(document),
+        cited=cite_release(document, frozen.sha256, server_address(place.request)),
         newest=newest if newest > frozen.number else None,
     )

@@ -16,12 +16,12 @@ from gainboard.evaluation.access import visibility
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.collection_settings import OF_COLLECTION, OF_JUDGED, TIMES, Policy, Quotas
 from gainboard.evaluation.judgments.versions import judged_topics, select
-from gainboard.evaluation.releases.releases import held_collection
+from gainboard.evaluation.releases.releases import require_not_held
 from gainboard.evaluation.scoring.binding import is_custom, matrix_of
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.notation.texts import is_slug
-from gainboard.store import collections, jobs, qrels, runs
+from gainboard.store import collections, jobs, qrels, releases, runs
 from gainboard.store.database import Transaction
 from gainboard.store.records import FIXED_BY_DATA, NEWEST, Collection, Qrels
 from gainboard.trec import FileWarning
@@ -164,7 +164,8 @@ def delete(workspace: Workspace, principal: Principal, name: str) -> None:
         # To delete a collection is one of the two ways out if its settings cannot be read.
         view = visibility.open_locked(tx, principal, name, even_damaged=True)
         view.require_organiser()
-        held = held_collection(tx, principal, view.collection)
+        holding = releases.page(tx, view.collection.id)[::-1]
+        held = require_not_held(principal, view.collection, f"The collection {name!r}", holding)
         collections.change(tx, view.collection.id, deleted_at=workspace.now())
         jobs.cancel_all(tx, view.collection.id, workspace.now())
         audit.record(tx, principal, "collection-deleted", name, view.collection, **held)

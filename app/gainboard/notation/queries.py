@@ -381,7 +381,8 @@ class LeaderboardOptions(BoardOptions, total=False):
 class LeaderboardQuery(MetricsQuery, LeaderboardOptions, total=False):
     """The query of a request for a leaderboard in a format."""
 
-    format: Annotated[Literal["json", "csv", "latex", "markdown"] | None, FORMAT]
+    format: Annotated[Literal["json", "csv", "latex", "markdown", "bibtex", "csl", "sentence"] | None, FORMAT]
+    run: Annotated[Sequence[str] | None, CHOSEN_RUNS]
 
 
 class CompareOptions(MetricParameters[Parameter], VersionQuery, total=False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -65,3 +65,4 @@ class WholeRelease(ReleaseAnswer):
     """A release with all that was frozen."""
 
     content: Archived
+    cite: dict[Literal["bibtex", "csl", "sentence"], str] = Field({}, description="How a paper cites it")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from gainboard.cli.command import Example, Option, command
-from gainboard.cli.connecting import NamedCollection
+from gainboard.cli.connecting import NamedCollection, find_release
 from gainboard.cli.folders import SUMS
 from gainboard.errors import BadSetting
 
@@ -40,12 +40,11 @@ def export(
 
     if pseudonyms is not None and output.resolve() in pseudonyms.resolve().parents:
         raise BadSetting(f"{pseudonyms} is in the folder {output}. The map must be kept apart from it.")
-    if output.exists() and not (output.is_dir() and all(map(_is_left, output.iterdir()))):
+    # A killed export may have left hidden folders.
+    if output.exists() and not (output.is_dir() and all(it.match(f".*{PARTIAL}") for it in output.iterdir())):
         raise BadSetting(f"{output} is there already. Name a folder that is new or empty.")
     with at.connect() as gainboard, tempfile.TemporaryDirectory(prefix="gainboard-") as temporary:
-        number = release or next((frozen.number for frozen in gainboard.releases(at.collection)), None)
-        if number is None:
-            raise BadSetting(f"{at.collection} has no release yet. Make one: gainboard freeze {at.collection}")
+        number = release or find_release(gainboard, at.collection)
         packed = gainboard.save_archive(at.collection, number, Path(temporary) / "release.tar")
         if pseudonyms is not None:
             named = Path(temporary) / "named"
@@ -53,11 +52,6 @@ def export(
             packed = write_under_pseudonyms(named, Path(temporary) / "again.tar", pseudonyms)
         _unpack(packed, output)
     print(output / "index.html")
-
-
-def _is_left(path: Path) -> bool:
-    """Return whether a killed export has left this."""
-    return path.name.startswith(".") and path.suffix == PARTIAL
 
 
 def _unpack(packed: Path, folder: Path) -> None:

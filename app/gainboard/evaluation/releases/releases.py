@@ -6,10 +6,12 @@ The history of a release is what the audit log says about what the release holds
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
+from urllib.parse import quote
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -84,11 +86,6 @@ def require_not_held(
     return {"held_by": names}
 
 
-def held_run(tx: Transaction, principal: Principal, collection: Collection, run_id: int, run: str) -> Mapping[str, Any]:
-    """Return the details for the audit log if releases hold a run. Raise as `require_not_held`."""
-    return require_not_held(principal, collection, f"The run {run!r}", releases.holding_run(tx, run_id))
-
-
 def refuse_held_run(tx: Transaction, collection: Collection, run: Run) -> None:
     """Raise HeldByRelease if releases hold a run, whatever its principal: what they say of it does not change."""
     if holding := releases.holding_run(tx, run.id):
@@ -103,16 +100,45 @@ def held_set(tx: Transaction, principal: Principal, collection: Collection, judg
     return require_not_held(principal, collection, f"The judgments {judgments!r}", holding)
 
 
-def held_matrix(tx: Transaction, principal: Principal, collection: Collection, matrix: str) -> Mapping[str, Any]:
-    """Return the details for the audit log if releases hold a score matrix. Raise as `require_not_held`."""
-    holding = releases.holding_matrix(tx, collection.id, matrix)
-    return require_not_held(principal, collection, f"The score matrix {matrix!r}", holding)
+# BibTeX counts each brace, also one behind a backslash. Letters beyond ASCII stay, for the sake of reference managers.
+_BRACES: Final = {"{": r"{\char123}", "}": r"{\char125}", "\\": r"{\char92}", "~": r"{\char126}", "^": r"{\char94}"}
+_TEX: Final = str.maketrans(_BRACES | {sign: f"\\{sign}" for sign in "$&#_%"})
+_ORDERS: Final = {"score": "trec_eval's order", "score32": "trec_eval 9's order", "rank": "the order of the ranks"}
 
 
-def held_collection(tx: Transaction, principal: Principal, collection: Collection) -> Mapping[str, Any]:
-    """Return the details for the audit log if a collection has releases. Raise as `require_not_held`."""
-    holding = releases.page(tx, collection.id)[::-1]
-    return require_not_held(principal, collection, f"The collection {collection.name!r}", holding)
+def describe_scores(label: str, order_by: str, topics: str, is_tested: bool) -> str:
+    """Return how a paper says which scores these are: the metric, its parameters, the topics and the test."""
+    name, options, cutoff = re.findall(r"^([^(@]+)(?:\((.*)\))?(@.*)?$", label)[0]
+    words = options.replace("=", " ").replace("_", " ").split(",")
+    said = sorted(filter(None, words), key=lambda option: not option.startswith("gains"))
+    # Scores from elsewhere have no order of documents.
+    said += [] if ":" in name else [_ORDERS[order_by]]
+    test = "; significance by bootstrap range, 5 %" if is_tested else ""
+    return f"{name}{cutoff} with {', '.join(said)}; {topics}{test}."
+
+
+def cite(
+    key: str, title: str, at: str, version: str, sha256: str, url: str, said: str, by: Sequence[str] = (), doi: str = ""
+) -> dict[str, str]:
+    """Return how a paper cites a release, a board or a score: its `sentence`, `bibtex`, and CSL-JSON as `csl`."""
+    note = f"{version}, SHA-256 {sha256}. {said}"
+    csl = {"id": key, "type": "dataset", "title": title, "version": version, "URL": url, "DOI": doi, "note": note}
+    csl |= {"author": [{"literal": name} for name in by], "issued": {"date-parts": [[*map(int, at[:10].split("-"))]]}}
+    # Braces keep the capitals of a title, and an "and" within a name.
+    names = " and ".join(f"{{{name.translate(_TEX)}}}" for name in by)
+    fields = {"author": names, "title": f"{{{title.translate(_TEX)}}}", "year": at[:4], "url": url}
+    fields |= {"version": version.translate(_TEX), "note": note.translate(_TEX), "doi": quote(doi, "/:;()<>")}
+    entry = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items() if value)
+    item = {name: value for name, value in csl.items() if value}
+    return {"sentence": said, "bibtex": f"@misc{{{key},\n{entry}}}", "csl": json.dumps([item], ensure_ascii=False)}
+
+
+def cite_release(document: Mapping[str, Any], sha256: str, server: str) -> dict[str, str]:
+    """Return how to cite a release and its boards."""
+    release, order, boards = document["release"], document["settings"]["order_by"], document["boards"]
+    said = (describe_scores(it["by"], order, f"{it['topics']} topics", bool(it["test"])) for it in boards)
+    named = release["name"], release["title"], release["created_at"], f"Release {release['number']}", sha256
+    return cite(*named, f"{server}/r/{release['name']}", " ".join(said), release["creators"], release["doi"] or "")
 
 
 MOST_ENTRIES: Final = 100

@@ -12,13 +12,13 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.access import score_budget, teams, visibility
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.judgments.versions import index_of, judged_topics
-from gainboard.evaluation.releases.releases import held_run
+from gainboard.evaluation.releases.releases import require_not_held
 from gainboard.evaluation.runs import run_files, upload_quota
 from gainboard.evaluation.runs.intake import Body, Intake
 from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.texts import is_slug, name_from_tag
-from gainboard.store import blobs, collections, qrels, runs
+from gainboard.store import blobs, collections, qrels, releases, runs
 from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.blobs import Content
 from gainboard.store.database import Transaction, machine_of
@@ -392,7 +392,8 @@ def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: st
                 f"{run_name!r}.",
                 released_at=release.isoformat(),
             )
-        held = held_run(tx, principal, view.collection, run.id, run.name)
+        holding = releases.holding_run(tx, run.id)
+        held = require_not_held(principal, view.collection, f"The run {run.name!r}", holding)
         runs.withdraw(tx, run.id, now)
         collections.touch(tx, view.collection.id)
         details = {"of_team": run.team, "sha256": run.sha256, **held}

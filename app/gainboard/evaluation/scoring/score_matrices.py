@@ -17,13 +17,13 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import View, changing, organising, reading_judgments
 from gainboard.evaluation.judgments.versions import known_topics
-from gainboard.evaluation.releases.releases import held_matrix
+from gainboard.evaluation.releases.releases import require_not_held
 from gainboard.evaluation.runs.intake import Body, Intake, read_by
 from gainboard.evaluation.scoring.systems import describe_runs, follow_matrices, require_names, rows_of_runs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import csv_line
 from gainboard.notation.texts import is_slug, read_number
-from gainboard.store import collections, runs, score_matrices
+from gainboard.store import collections, releases, runs, score_matrices
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, ScoreMatrix
 from gainboard.trec.score_matrices import Expected, Missing, read_score_matrix
@@ -170,7 +170,10 @@ def delete_matrices(
     subject: str,
 ) -> None:
     """Delete all versions of some matrices. Raise HeldByRelease if a release has any of them."""
-    held = {key: value for name in matrices for key, value in held_matrix(tx, principal, collection, name).items()}
+    held: dict[str, Any] = {}
+    for name in matrices:
+        holding = releases.holding_matrix(tx, collection.id, name)
+        held |= require_not_held(principal, collection, f"The score matrix {name!r}", holding)
     versions = [version for name in matrices for version in score_matrices.list_versions(tx, collection.id, name)]
     score_matrices.delete(tx, versions, now)
     if collection.has_scores_alone:
