@@ -167,7 +167,7 @@ class FrozenNuggets(Frozen):
 
 
 class FrozenVerdicts(Frozen):
-    """What a judge says of answers, by run and topic: a digit for each of the topic's nuggets, or the digits of the
+    """The verdicts of a judge on answers, by run and topic: a digit for each nugget of the topic, or the digits of the
     citations of each sentence (0 not, 1 partly, 2 fully, 3 another label, - no verdict); empty without an answer.
     """
 
