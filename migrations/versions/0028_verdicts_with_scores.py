@@ -1,4 +1,4 @@
-"""What judges say of answers stands with the scores that follow from it, so that each version keeps its own.
+"""The verdicts of judges on answers stand with the scores that follow, so that each version keeps its own.
 
 Revision ID: 0028
 """

@@ -165,6 +165,8 @@ def test_what_a_job_shows_is_what_may_be_asked_of_its_kind(shelf, name, monkeypa
     asked = {"metrics": ["Q", "nDCG@10"]} if "metrics" in kind.params_model.model_fields else {}
     if name == "leave-one-team-out":
         asked["pool_depth"] = 5  # the first documents of some runs are not judged
+    if name == "answer-agreement":
+        asked["metrics"] = ["nuggets:vital_strict", "nuggets:vital_strict(judge=model)"]
     if name == "judge-agreement":
         asked["sets"] = [{"qrels": 1}]
     if name == "judge-validity":

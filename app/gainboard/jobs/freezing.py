@@ -19,7 +19,7 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.access import visibility
 from gainboard.evaluation.access.principals import Principal, Sender
 from gainboard.evaluation.boards.leaderboard import ALPHA, BOARDS_VERSION, Board, leaderboard
-from gainboard.evaluation.releases.document import FORM, MOST, Archived
+from gainboard.evaluation.releases.document import FORM, MOST, Archived, FrozenJudgments, FrozenNuggets, FrozenRun
 from gainboard.evaluation.releases.releases import history, name_of
 from gainboard.evaluation.scoring import binding
 from gainboard.evaluation.scoring.requests import Question
@@ -47,15 +47,6 @@ from gainboard.vocabulary import OFFICIAL
 SETTINGS = (
     *("title", "level_names", "highest_level", "gains", "depth", "order_by", "ignore_identical_ids", "intents"),
     *("topics", "metrics", "public", "policy", "opens_at", "closes_at", "releases_at", "released_at", "created_at"),
-)
-OF_VERSION = (
-    *("judgments", "version", "sha256", "columns", "topics", "judged", "relevant", "per_level", "order_by"),
-    *("ignore_identical_ids", "created_at", "published_at"),
-)
-OF_NUGGETS = ("version", "sha256", "topics", "nuggets", "strays", "created_at", "published_at")
-OF_RUN = (
-    *("name", "team", "tag", "description", "type", "pooled", "priority", "sha256", "topic_count", "retrieved"),
-    *("created_at", "family"),
 )
 
 
@@ -210,17 +201,24 @@ def _describe_rows(tx: Transaction, collection: records.Collection, held: Held) 
     beside = runs.metadata_hashes(tx, collection.id)
     rare = {"queries": collections.find_queries(tx, collection.id), "sample_of": collection.sample_of}
     rare["kind"] = "scores" if collection.has_scores_alone else None
-    of_answers = nuggets.page(tx, collection.id, drafts=False, limit=MOST)
-    published = [{name: getattr(version, name) for name in OF_NUGGETS} for version in of_answers]
+    published = [
+        {name: getattr(version, name) for name in FrozenNuggets.model_fields}
+        for version in nuggets.page(tx, collection.id, drafts=False, limit=MOST)
+    ]
+    rarely = ("family", "system", "replicate")
     # Left out where they say nothing, so that earlier versions can import what they know.
     settings = {name: getattr(collection, name) for name in SETTINGS} | {k: v for k, v in rare.items() if v}
     return {
         "settings": settings,
-        "judgments": [{name: getattr(version, name) for name in OF_VERSION} for version in held.qrels],
+        "judgments": [{name: getattr(row, name) for name in FrozenJudgments.model_fields} for row in held.qrels],
         "runs": [
-            {name: getattr(run, name) for name in OF_RUN}
+            {
+                name: getattr(run, name)
+                for name in FrozenRun.model_fields
+                if name not in ("late", "metadata_sha256", *rarely)
+            }
             | {"late": collection.is_late(run), "metadata_sha256": beside.get(run.id)}
-            | ({"system": run.system, "replicate": run.replicate} if run.system else {})
+            | {name: value for name in rarely if (value := getattr(run, name))}
             for run in held.runs
         ],
         "score_matrices": [matrix_as_json(tx, matrix) for matrix in held.matrices],

@@ -41,7 +41,7 @@ Nuggets = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What a judge says of the answers of runs: of the nuggets that they have, or, without `nuggets`, of citations.
+    """The verdicts of a judge on the answers of runs: on their nuggets or, without `nuggets`, on their citations.
 
     `runs` has by run and topic a digit for each of the topic's nuggets, in their order, or the digits of the citations
     of each sentence. It is empty where the run has no answer. Nothing is said of other topics, but that all runs that

@@ -72,7 +72,8 @@ def verify(
             return 1
         release = around(file)
         data = release / "data" if release else None
-        run_files = [*(find_files(runs, temporary) if runs else ()), *_files_in(data, "runs")]
+        (nothing := temporary / "no-ranking").touch()  # the file of runs that have answers alone
+        run_files = [nothing, *(find_files(runs, temporary) if runs else ()), *_files_in(data, "runs")]
         matrices = [*scores, *file.parent.glob("score-matrix-*.csv"), *_files_in(data, "score-matrices")]
         files = {
             "qrels": _by_hash([*qrels, *_files_in(data, "qrels")]),

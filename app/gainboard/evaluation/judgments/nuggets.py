@@ -149,7 +149,7 @@ def nuggets_of(tx: Transaction, nuggets_id: int) -> Nuggets:
 
 @dataclass(frozen=True)
 class JudgedAnswers:
-    """What a judge has judged, and of the file that came last its new runs and strays."""
+    """A judge: what it has judged, and of the file that came last the new runs and strays."""
 
     judge: str
     runs: int

@@ -149,12 +149,12 @@ class FrozenRun(Frozen):
     retrieved: Count
     created_at: Stamp
     late: bool
-    system: Slug | None = None
-    replicate: Slug | None = None
     metadata_sha256: Hash | None = Field(
         None, description="SHA-256 of the file of ir_metadata beside it, if there is one"
     )
     family: Slug | None = None
+    system: Slug | None = None
+    replicate: Slug | None = None
 
 
 class FrozenNuggets(Frozen):
@@ -170,7 +170,7 @@ class FrozenNuggets(Frozen):
 
 
 class FrozenVerdicts(Frozen):
-    """What a judge says of answers, by run and topic: a digit for each of the topic's nuggets, or the digits of the
+    """The verdicts of a judge on answers, by run and topic: a digit for each nugget of the topic, or the digits of the
     citations of each sentence (0 not, 1 partly, 2 fully, 3 another label, - no verdict); empty without an answer.
     """
 
