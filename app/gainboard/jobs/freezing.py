@@ -206,6 +206,7 @@ def _describe_rows(tx: Transaction, collection: records.Collection, held: Held) 
         for version in nuggets.page(tx, collection.id, drafts=False, limit=MOST)
     ]
     rarely = ("family", "system", "replicate")
+    of_run = [name for name in FrozenRun.model_fields if name not in ("late", "metadata_sha256", *rarely)]
     # Left out where they say nothing, so that earlier versions can import what they know.
     settings = {name: getattr(collection, name) for name in SETTINGS} | {k: v for k, v in rare.items() if v}
     return {

@@ -284,7 +284,7 @@ class Run:
     system: str | None
     """The system of which it is a replicate, such as one seed; None if it is the only run of its system."""
     replicate: str | None
-    """What tells it from the system's other replicates, such as a seed."""
+    """The name that tells it from the system's other replicates, such as a seed."""
     family: str | None
     """The family of models that it was built with, which a judge of the same family may favour."""
     sha256: str
