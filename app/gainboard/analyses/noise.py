@@ -109,11 +109,9 @@ class Noise(Analysis[NoiseParams, NoiseResult]):
         metrics = []
         for label, found in zip(self.params.metrics, findings, strict=True):
             shares = topic_sets.variance_shares(estimates := found["components"])
-            columns = (topic_sets.SOURCES, np.maximum(estimates[:4], 0.0).tolist(), found["intervals"].tolist())
-            rows = [
-                {"source": source, "variance": variance, "interval": interval, "share": shares.get(source)}
-                for source, variance, interval in zip(*columns, strict=True)
-            ]
+            variances, sources = np.maximum(estimates[:4], 0.0).tolist(), topic_sets.SOURCES
+            columns: Any = (sources, variances, found["intervals"].tolist(), map(shares.get, sources))
+            rows = [dict(zip(NoiseComponent.model_fields, row, strict=True)) for row in zip(*columns, strict=True)]
             mean, difference = topic_sets.replicated_widths(estimates, self.topics.count)
             metrics.append({"metric": label, "components": rows, "mean": mean, "difference": difference})
         drawn = {"seed": self.params.seed, "resamples": self.params.resamples}
