@@ -157,8 +157,8 @@ class ScoreFiles:
             gainboard.create_collection(collection, kind="scores")
             for name, table in zip(names, file.scores.values(), strict=True):
                 lines = [csv_line(("system", "replicate", *file.topics))]
-                for name, row in zip(file.systems, table.tolist(), strict=True):
-                    lines.append(csv_line((*file.replicates.get(name, (name, "")), *row)))
+                for system, row in zip(file.systems, table.tolist(), strict=True):
+                    lines.append(csv_line((*file.replicates.get(system, (system, "")), *row)))
                 text = "".join(lines).encode()
                 gainboard.put_score_matrix(collection, name, text, direction=self.direction, missing=missing)
             yield gainboard

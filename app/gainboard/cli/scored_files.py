@@ -75,7 +75,7 @@ class ScoredFile(NamedTuple):
     ties: tuple[RunTies, TiedScores] | None = None
     """The ties, and scores under other orders of them, if these are asked for."""
     lacks: NDArray[np.bool_] | None = None
-    """Whether it lacks a topic: [topics]."""
+    """True for each topic that it lacks: [topics]."""
 
 
 class RefusedFile(NamedTuple):

@@ -301,7 +301,7 @@ class Run:
     system: str | None
     """The system of which it is a replicate, such as one seed; None if it is the only run of its system."""
     replicate: str | None
-    """What tells it from the system's other replicates, such as a seed."""
+    """The name that tells it from the system's other replicates, such as a seed."""
     sha256: str
     topic_count: int
     retrieved: int

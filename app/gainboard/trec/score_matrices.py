@@ -172,7 +172,7 @@ class MatrixFile:
     filled: int
     dropped: list[str]
     replicates: Mapping[str, tuple[str, str]]
-    """As in `ScoresFile`, of rows."""
+    """The same as in `ScoresFile`, by row."""
 
 
 def read_score_matrix(

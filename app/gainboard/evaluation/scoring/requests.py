@@ -85,7 +85,7 @@ class Question:
     """True to leave out the runs that exceed the team's budget. If false, the whole request is refused."""
     late: LateShown = "include"
     by_system: Literal["topics", "topics+replicates"] | None = None
-    """What intervals and tests draw of systems, whose scores are means of replicates. None: each replicate is a run."""
+    """The clusters that intervals of systems draw, whose scores are means of replicates; None if each is a run."""
     names: Names = "gainboard"
     """The tool whose names `metrics` and `also` use."""
 
