@@ -19,7 +19,6 @@ from gainboard.statistics import topic_sets
 from gainboard.statistics.draws import Draws, resample_counts
 
 SECONDS_A_SCORE = 2e-8
-COMPONENT = ("source", "variance", "interval", "share")
 AS_NOW = ("now", "twice the topics", "twice the replicates")
 
 
@@ -109,13 +108,11 @@ class Noise(Analysis[NoiseParams, NoiseResult]):
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         metrics = []
         for label, found in zip(self.params.metrics, findings, strict=True):
-            variances, shares = (
-                np.maximum(found["components"][:4], 0.0),
-                topic_sets.variance_shares(found["components"]),
-            )
-            columns = (shares, variances.tolist(), found["intervals"].tolist(), shares.values())
-            rows = [dict(zip(COMPONENT, row, strict=True)) for row in zip(*columns, strict=True)]
-            mean, difference = topic_sets.replicated_widths(found["components"], self.topics.count)
+            shares = topic_sets.variance_shares(estimates := found["components"])
+            variances, sources = np.maximum(estimates[:4], 0.0).tolist(), topic_sets.SOURCES
+            columns: Any = (sources, variances, found["intervals"].tolist(), map(shares.get, sources))
+            rows = [dict(zip(NoiseComponent.model_fields, row, strict=True)) for row in zip(*columns, strict=True)]
+            mean, difference = topic_sets.replicated_widths(estimates, self.topics.count)
             metrics.append({"metric": label, "components": rows, "mean": mean, "difference": difference})
         drawn = {"seed": self.params.seed, "resamples": self.params.resamples}
         return self.topics.described() | drawn | {"metrics": metrics}

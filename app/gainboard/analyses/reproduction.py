@@ -106,8 +106,7 @@ class ReproductionResult(JobResult):
 
     def tables(self) -> Sequence[Table]:
         """Return what is left of each run."""
-        about = "What is left of scores and improvements. An ER of 1 and a delta RI of 0 are perfect."
-        return (table(ReproducedRun, "reproduced", about, self.reproduced),)
+        return (table(ReproducedRun, "reproduced", "What is left of scores and improvements.", self.reproduced),)
 
 
 @enter

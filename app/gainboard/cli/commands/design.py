@@ -53,8 +53,7 @@ class Compared:
         float | None, Option("the variance of the differences of two runs by topic", metavar="V", either=True)
     ] = None
     noise: Annotated[
-        float | None,
-        Option("the variance of replicates and their number, which adds to it", metavar="V/N", read=_read_noise),
+        float | None, Option("the variance of replicates / their number, to add", metavar="V/N", read=_read_noise)
     ] = None
     alpha: Alpha = 0.05
     format: Format = "table"

@@ -143,8 +143,8 @@ def design_topics(question: DesignQuestion) -> NeededTopics:
     if design is None:
         message = f"More than {MOST_TOPICS:,} topics are needed for this {name}. Choose a larger {name}."
         raise _refuse(name, "too-small", message)
-    reached = (None, design.reached) if question.method == "interval" else (design.reached, None)
-    return NeededTopics(design.topics, *reached, variance, is_doubled)
+    width = design.reached if question.method == "interval" else None
+    return NeededTopics(design.topics, design.reached if width is None else None, width, variance, is_doubled)
 
 
 def _with_cheap_judge(question: DesignQuestion, correlation: float, variance: float) -> NeededTopics:

@@ -205,10 +205,9 @@ class Board:
         is_scored = ~np.isnan(self.scores.by_topic[self.place]).any(axis=0)
         if self.scores.is_rationed or rows is None or groups is None or is_scored.sum() < LEAST_TOPICS:
             return None
-        rows = rows[self.place][:, is_scored]
-        return topic_sets.variance_shares(
-            topic_sets.replicate_components(rows, groups, np.ones((rows.shape[1], 1)))[:, 0]
-        )
+        counts = np.ones((np.count_nonzero(is_scored), 1))
+        components = topic_sets.replicate_components(rows[self.place][:, is_scored], groups, counts)
+        return topic_sets.variance_shares(components[:, 0])
 
     @property
     def tested(self) -> BoardGroups | None:
