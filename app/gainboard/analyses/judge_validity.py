@@ -39,7 +39,6 @@ Judge = Annotated[
     BeforeValidator(lambda judge: {"judgments": judge} if isinstance(judge, str) and not is_custom(judge) else judge),
 ]
 Finding = tuple[str, str, Panel | HeatMap]
-"""A name, a sentence, and the picture that shows it."""
 
 
 class JudgeValidityParams(Params):
@@ -181,7 +180,6 @@ class JudgeValidityResult(JobResult):
         return " ".join(sentence for name, sentence, _ in found if name in ("boards", "families"))
 
     def tables(self) -> Sequence[Table]:
-        """Return boards, runs, families, levels, topics and flips."""
         of = [(judge.judge, judge) for judge in self.judges]
         levels = [(judge.judge, judge.levels) for judge in self.judges if judge.levels is not None]
         about = f"The trusted judge is {self.trusted}. Intervals are over {self.resamples:,} resamples of the topics."
@@ -224,23 +222,22 @@ class JudgeValidityResult(JobResult):
             yield "families", sentence, _panel("families", shifts, "shift of the mean")
         if judge.tau_reranked is not None:
             known = _named(run.run for run in runs if run.suspicious)
-            tau = _in_words(judge.tau_reranked)
-            sentence = f"In the order of {of}, tau is {tau}; {known} look as if they had used the judge."
+            sentence = (
+                f"Reordered by {of}, tau is {_in_words(judge.tau_reranked)}; {known} seem to have used the judge."
+            )
             yield "circle", sentence, self._scatter("near the order of", of, "near_trusted", "near_judge", runs)
 
     def _findings_of_levels(self, judge: ComparedJudge) -> Iterator[Finding]:
         if (levels := judge.levels) is None:
             return
-        topics = sorted(levels.by_topic, key=lambda topic: (topic.bias.value or 0.0, topic.at))
-        first, last = (f"{topic.at} ({said(topic.bias.value, 2)})" for topic in (topics[0], topics[-1]))
+        topics = sorted((topic.bias.value or 0.0, topic.at) for topic in levels.by_topic)
+        first, last = (f"topic {topic} ({bias:.2f})" for bias, topic in (topics[0], topics[-1]))
         bias, flips = _in_words(levels.bias, 3), levels.flips[0]
-        sentence = (
-            f"{judge.judge} gives {bias} levels more than {self.trusted}: least on topic {first}, most on {last}."
-        )
+        sentence = f"{judge.judge} gives {bias} levels more than {self.trusted}: least on {first}, most on {last}."
         yield "leniency", sentence, _panel("trusted level", {of.at: of.bias for of in levels.by_level}, "bias")
         sentence = (
             f"{judge.judge} gives {flips.up:,} documents a higher and {flips.down:,} a lower level than {self.trusted} "
-            f"(McNemar, exact: {flips.asl:.4f}; Bowker, chi-square: {levels.symmetry_asl:.4f})."
+            f"(McNemar, exact: {flips.asl:.2g}; Bowker, chi-square: {levels.symmetry_asl:.2g})."
         )
         shares = [[count / (sum(row) or 1) for count in row] for row in levels.confusion]
         scale = Axis("share of the trusted level", limits=(0, 1))
@@ -252,7 +249,10 @@ class JudgeValidityResult(JobResult):
             for label, known in (("run", False), ("run that seems to know the judge", True))
             if (of := [run for run in runs if bool(run.suspicious) is known])
         ]
-        return Panel(Axis(f"{title} {self.trusted}"), Axis(f"{title} {judge}"), series, has_diagonal=True)
+        values = [getattr(run, name) or 0.0 for run in runs for name in (x, y)]
+        limits = min(values), max(values) + 1e-6
+        axes = (Axis(f"{title} {of}", limits=limits) for of in (self.trusted, judge))
+        return Panel(*axes, series, has_diagonal=True)
 
 
 def _moves(of: RunUnderJudge | FamilyUnderJudge) -> int:
@@ -278,11 +278,11 @@ def _panel(title: str, estimates: Mapping[str, Estimate], of: str) -> Panel:
     ordered = sorted(estimates.items(), key=lambda item: item[1].value or 0.0) if of != "bias" else estimates.items()
     # None ends the line of an interval, so that one series has all of them.
     ends = [end for _, estimate in ordered for end in (*(estimate.interval or (None, None)), None)]
-    values = [estimate.value for _, estimate in ordered]
-    places = [place for number in range(len(values)) for place in (number, number, None)]
-    series = [Series(of, range(len(values)), values, "points"), Series("95 % interval", places, ends, "intervals")]
-    axis = Axis(title, categories=[name for name, _ in ordered])
-    return Panel(axis, Axis(of), series, [Reference(0, "no difference")])
+    numbers = list(range(len(ordered)))
+    places = [place for number in numbers for place in (number, number, None)]
+    values = Series(of, numbers, [estimate.value for _, estimate in ordered], "points")
+    axis, intervals = Axis(title, categories=[name for name, _ in ordered]), Series("95 %", places, ends, "intervals")
+    return Panel(axis, Axis(of), [values, intervals], [Reference(0, "no difference")])
 
 
 @enter
@@ -318,8 +318,8 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
 
     def parts(self) -> list[float]:
         judged = sum(of_set.qrels.judged for of_set in self._judges if isinstance(of_set, Matrices))
-        runs, draws = self.matrices.run_count, self.params.resamples
-        board = SECONDS_A_RUN * runs + draws * (SECONDS_A_DRAW + SECONDS_A_PAIR * pair_count(runs))
+        draw = SECONDS_A_DRAW + SECONDS_A_PAIR * pair_count(self.matrices.run_count)
+        board = SECONDS_A_RUN * self.matrices.run_count + self.params.resamples * draw
         return [board + judged * SECONDS_A_JUDGMENT] * (len(self._judges) - 1)
 
     def work(self, part: int) -> Arrays:
@@ -371,8 +371,7 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         sets = [judge if isinstance(judge, str) else judge.qrels for judge in self._judges]
         trusted, *names = [of if isinstance(of, str) else f"{of.judgments}/{of.version}" for of in sets]
-        collection = self.matrices.collection
-        levels = [collection.level_name(level) for level in range(collection.highest_level + 1)]
+        levels = list(map(self.matrices.collection.level_name, range(self.matrices.collection.highest_level + 1)))
         judges = zip(names, self._judges[1:], findings, strict=True)
         return {
             "runs": [run.name for run in self.matrices.runs],
