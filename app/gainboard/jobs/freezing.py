@@ -213,11 +213,7 @@ def _describe_rows(tx: Transaction, collection: records.Collection, held: Held) 
         "settings": settings,
         "judgments": [{name: getattr(row, name) for name in FrozenJudgments.model_fields} for row in held.qrels],
         "runs": [
-            {
-                name: getattr(run, name)
-                for name in FrozenRun.model_fields
-                if name not in ("late", "metadata_sha256", *rarely)
-            }
+            {name: getattr(run, name) for name in of_run}
             | {"late": collection.is_late(run), "metadata_sha256": beside.get(run.id)}
             | {name: value for name in rarely if (value := getattr(run, name))}
             for run in held.runs
