@@ -201,10 +201,8 @@ def _describe_rows(tx: Transaction, collection: records.Collection, held: Held) 
     beside = runs.metadata_hashes(tx, collection.id)
     rare = {"queries": collections.find_queries(tx, collection.id), "sample_of": collection.sample_of}
     rare["kind"] = "scores" if collection.has_scores_alone else None
-    published = [
-        {name: getattr(version, name) for name in FrozenNuggets.model_fields}
-        for version in nuggets.page(tx, collection.id, drafts=False, limit=MOST)
-    ]
+    of_answers = nuggets.page(tx, collection.id, drafts=False, limit=MOST)
+    published = [{name: getattr(row, name) for name in FrozenNuggets.model_fields} for row in of_answers]
     rarely = ("family", "system", "replicate")
     of_run = [name for name in FrozenRun.model_fields if name not in ("late", "metadata_sha256", *rarely)]
     # Left out where they say nothing, so that earlier versions can import what they know.

@@ -332,11 +332,8 @@ class Importing:
                 evidence_sha256=contents[1].sha256,
                 created_at=folder_results.time_of(frozen.created_at),
             )
-            details = {
-                "sha256": release.sha256,
-                "uuid": frozen.uuid,
-                "left_out": [result.id for result in self.left_out],
-            }
+            left_out = [result.id for result in self.left_out]
+            details = {"sha256": release.sha256, "uuid": frozen.uuid, "left_out": left_out}
             audit.record(tx, self.principal, "collection-imported", frozen.name, changed, **details)
         return changed, release
 
