@@ -22,7 +22,7 @@ from gainboard.cli.printing import fault_lines, list_faults, printable
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.submissions import NO_DETAILS, is_table, read_table
 from gainboard.errors import BadInput, BadSetting, FaultyFile, TooLarge
-from gainboard.notation.sources import NamedRun, Source, as_qrels, name_runs, run_name, split_replicate
+from gainboard.notation.sources import NamedRun, Source, as_qrels, name_runs, run_name
 from gainboard.notation.texts import read_number, without_signs
 from gainboard.vocabulary import OFFICIAL, Direction, Stray
 
@@ -237,7 +237,7 @@ def loaded(
     with tempfile.TemporaryDirectory(prefix="gainboard-") as unpacked:
         named = _find_runs(runs, Path(unpacked))
         for number, run in enumerate(named):
-            system, replicate = split_replicate(run_name(Path(str(run.table))), by)
+            system, replicate = run.split(by)
             team = system if run.team == run.name else run.team
             named[number] = replace(run, team=team, system=system, replicate=replicate) if replicate else run
         judgments = as_qrels(qrels)  # a dataset's are read once

@@ -51,6 +51,10 @@ class NamedRun:
     system: str | None = None
     replicate: str | None = None
 
+    def split(self, sign: str | None) -> tuple[str, str | None]:
+        """Return system and replicate, by the name of the file: a name that the service takes has no @."""
+        return split_replicate(run_name(self.table) if isinstance(self.table, Path) else self.name, sign)
+
 
 def name_runs(sources: Iterable[Any]) -> list[NamedRun]:
     """Return runs with distinct names: those of files and of members of mappings, else `run-1` and so on.

@@ -28,7 +28,7 @@ from gainboard.metrics import (
     score_all,
 )
 from gainboard.notation.frames import optional_package
-from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, name_runs, split_replicate
+from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, name_runs
 from gainboard.notation.texts import warning_lines
 from gainboard.statistics.means import group_rows
 from gainboard.trec import FileWarning, decompress_body
@@ -208,7 +208,7 @@ def score(
     missing = np.count_nonzero(runs_of_topics.missing, axis=1)
     means, none = mean_all(bound, by_topic), undefined(bound, topics)
     arrays = ScoreArrays(by_topic, means, none, missing, runs_of_topics.missing)
-    systems = [split_replicate(name, replicates)[0] for name in judged]
+    systems = [run.split(replicates)[0] for run in tables] if replicates else list(judged)
     if replicates is not None:
         arrays = arrays.collapsed(bound, group_rows(systems))
     scores = ScoreTable(bound, label_by_expression, list(dict.fromkeys(systems)), topics.topics, arrays)
