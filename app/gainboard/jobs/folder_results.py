@@ -139,7 +139,7 @@ class Folder:
             names = [row[0] for row in rows]
             # A score may be missing where the matrix says so.
             has_gaps = frozen.missing == LEAVE_OUT or any(run.system for run in self.document.runs)
-            gap = {"": math.nan} if has_gaps else {}
+            gap = {"": math.nan} if has_gaps else {}  # replicates may be fewer on a topic
             scores = np.array([[gap.get(cell) or read_number(cell) for cell in row[1:]] for row in rows], np.float64)
         except (ValueError, csv.Error, IndexError) as error:
             raise unusable(f"{path} is no score matrix: {error}") from error

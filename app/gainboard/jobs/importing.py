@@ -204,12 +204,7 @@ class Importing:
         systems = {run.name: SystemName(run.tag, run.system, run.replicate) for run in self.document.runs}
         if collection.has_scores_alone:
             with self.workspace.database.writing() as tx:
-                add_systems(
-                    tx,
-                    collection,
-                    systems,
-                    self.workspace.now(),
-                )
+                add_systems(tx, collection, systems, self.workspace.now())
             self._put_groups(collection)
             return
         with self.workspace.database.writing() as tx:
@@ -219,13 +214,7 @@ class Importing:
             self.require_client()
             if run.sha256 == records.NO_RANKING:  # it has answers alone, whose scores are in matrices
                 with self.workspace.database.writing() as tx:
-                    add_systems(
-                        tx,
-                        collection,
-                        {run.name: systems[run.name]},
-                        self.workspace.now(),
-                        run.team,
-                    )
+                    add_systems(tx, collection, {run.name: systems[run.name]}, self.workspace.now(), run.team)
                 continue
             details = RunDetails(**{field.name: getattr(run, field.name) for field in fields(RunDetails)})
             path, beside = f"data/runs/{run.name}.txt", f"data/runs/{run.name}.ir_metadata.yml"

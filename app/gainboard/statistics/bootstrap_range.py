@@ -112,7 +112,7 @@ def _ranges(scores: Floats, parts: Sequence[int], resamples: int, seed: int, noi
             sums *= lengthened / np.maximum(weights @ drawn.astype(np.float32), 1)
         for run, variance in enumerate(noise.tolist() if noise is not None else ()):
             signs = Draws(seed, f"replicates of {run}", part).signs(sums.shape[1], 64)
-            sums[run] += signs.sum(axis=1) / 8 * math.sqrt(variance) * topics
+            sums[run] += signs.sum(axis=1) / 8 * math.sqrt(variance) * topics  # 64 signs have the deviation 8
         ranges_of_parts.append(sums.max(axis=0) - sums.min(axis=0))
     ranges = np.concatenate(ranges_of_parts)
     ranges *= math.sqrt(topics / (topics - 1)) / topics

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final, Literal, TypeAlias
@@ -204,11 +204,7 @@ def read_score_matrix(
             line = grid.line_of(first or "", int(rows[row]), int(columns[column]))
             problem = f"the score {value!r} is not in the range from {low!r} to {high!r}: run {quoted(run)}, topic "
             faults.add("out-of-range", problem + quoted(topic), line, topic=topic.encode())
-    is_missing, of_system = np.isnan(scores), dict[str, list[int]]()
-    for place, row in enumerate(rows.tolist()):
-        of_system.setdefault(grid.replicates.get(runs[row], (runs[row], ""))[0], []).append(place)
-    for places in of_system.values() if grid.replicates else ():
-        is_missing[places] &= is_missing[places].all(axis=0)  # a system may have fewer replicates on some topics
+    is_missing = _without_replicates(scores, [grid.replicates.get(runs[row], (runs[row], ""))[0] for row in rows])
     if is_missing.all() and not faults:
         faults.add("empty-file", "The file has no scores")
     for row, column in np.argwhere(is_missing).tolist() if expected.missing is None else ():
@@ -234,3 +230,13 @@ def read_score_matrix(
         left[is_dropped].tolist(),
         grid.replicates,
     )
+
+
+def _without_replicates(scores: NDArray[np.float64], systems: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which scores are missing, unless another row of the system has one: replicates may be fewer on a topic."""
+    is_missing, places = np.isnan(scores), dict[str, list[int]]()
+    for place, system in enumerate(systems):
+        places.setdefault(system, []).append(place)
+    for some in places.values() if len(places) < len(systems) else ():
+        is_missing[some] &= is_missing[some].all(axis=0)
+    return is_missing

@@ -206,7 +206,7 @@ def _store(
     if (newest and newest.id) != (upload.newest and upload.newest.id) or collection.order != upload.order:
         return None
     name = details.name or name_from_tag(upload.file.tag)
-    for system in {name, details.system or name}:
+    for system in {name, details.system or name}:  # a run without a system is one that is named like it
         if runs.is_of_another_team(tx, collection.id, system, team):
             raise runs.taken(system)
     blobs.put(tx, content)

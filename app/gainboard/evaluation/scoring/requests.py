@@ -195,11 +195,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     arrays = arrays.collapsed(bound, groups, redraws=question.by_system == "topics+replicates")
     if disclosure is not None:
         # From here on, nothing of the answer has more decimals than may be shown.
-        shown = disclosure.shown
-        row_means = None if arrays.row_means is None else shown(arrays.row_means)
-        arrays = replace(
-            arrays, by_topic=shown(arrays.by_topic), means=shown(arrays.means), rows=None, row_means=row_means
-        )
+        arrays = arrays.rounded(disclosure.shown)
     return StoredScores(
         metrics=bound,
         label_by_expression=label_by_expression,

@@ -272,7 +272,7 @@ def score_runs(
             scores[:, part.positions] = score_all(bound, part.runs, part.places)
         of_part = part.runs.missing[part.places]
         missing[part.positions] = of_part.sum(axis=1)
-        if lacks is not None:
+        if lacks is not None:  # a topic that others of the system have does not score 0
             lacks[part.positions] = of_part
     if without := [place for place, run in enumerate(chosen) if not run.has_ranking]:
         # A run with answers alone retrieves nothing, but it has not failed to: it has no score, and not 0.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -66,6 +66,11 @@ class ScoreArrays:
         means, row_means = mean_all(metrics, by_topic), mean_all(metrics, rows)
         noise = noise_of_replicates(rows, groups) if redraws else None
         return ScoreArrays(by_topic, means, self.undefined, missing, None, rows, row_means, groups, noise)
+
+    def rounded(self, shown: Callable[[Floats], Floats]) -> ScoreArrays:
+        """Return the numbers as they may be shown. Of single replicates, these are means alone."""
+        means, row_means = shown(self.means), None if self.row_means is None else shown(self.row_means)
+        return replace(self, by_topic=shown(self.by_topic), means=means, rows=None, row_means=row_means)
 
     @property
     def nbytes(self) -> int:
