@@ -95,8 +95,9 @@ def _load_replicates(gainboard: LocalGainboard, made: demo.Campaign) -> None:
     for team, name, text in made.runs():
         for seed in "123":
             lines = [line for line in text.splitlines(keepends=True) if crc32(f"{seed}{line}".encode()) % 10]
-            told = {"system": name, "replicate": seed}
-            gainboard.submit(SEEDS, "".join(lines).encode(), team=team, name=f"{name}-{seed}", **told)
+            gainboard.submit(
+                SEEDS, "".join(lines).encode(), team=team, name=f"{name}-{seed}", system=name, replicate=seed
+            )
 
 
 def _load_large(gainboard: LocalGainboard, folder: Path) -> None:

@@ -23,9 +23,9 @@ AS_NOW = ("now", "twice the topics", "twice the replicates")
 
 
 class NoiseParams(MetricsParams):
-    """Where the variance of scores comes from, if systems have replicates: seeds, verdicts of a judge, variants of a
-    query, generations of an answer. Variances are by the method of moments from means of replicates, without bias for
-    any numbers of them. A negative one counts as 0. Intervals are at 95 %, by Student's t of logarithms and a bootstrap
+    """This splits the variance of scores, if systems have replicates: seeds, verdicts of a judge, variants of a query,
+    generations of an answer. Variances are by the method of moments from means of replicates, without bias for any
+    numbers of them. A negative one counts as 0. Intervals are at 95 %, by Student's t of logarithms and a bootstrap
     over topics with all their replicates. Systems have none, because topics are no sample of systems. `mean` and
     `difference` are expected widths of the 95 % intervals of a system's mean and of the difference of two. What
     replicates of a system share on a topic is averaged out by more topics alone.

@@ -73,7 +73,7 @@ class ReproductionParams(MetricsParams):
 
 
 class ReproducedRun(ResultModel):
-    """What is left of one run's scores and of its improvement."""
+    """A run, and what is left of its scores and of its improvement."""
 
     metric: Annotated[str, Shown()]
     original: Annotated[str, Shown()]
@@ -89,7 +89,7 @@ class ReproducedRun(ResultModel):
 
 
 class ReproductionResult(JobResult):
-    """What is left of each run."""
+    """Each run, and what is left of it."""
 
     kind: Literal["reproduction"]
     reproduced_under: SetVersion = Field(description="The judgments of the reproduced runs")
