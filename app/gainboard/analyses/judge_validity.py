@@ -251,8 +251,8 @@ class JudgeValidityResult(JobResult):
         ]
         values = [getattr(run, name) or 0.0 for run in runs for name in (x, y)]
         limits = min(values), max(values) + 1e-6
-        axes = (Axis(f"{title} {of}", limits=limits) for of in (self.trusted, judge))
-        return Panel(*axes, series, has_diagonal=True)
+        first, second = (Axis(f"{title} {of}", limits=limits) for of in (self.trusted, judge))
+        return Panel(first, second, series, has_diagonal=True)
 
 
 def _moves(of: RunUnderJudge | FamilyUnderJudge) -> int:
@@ -327,14 +327,26 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
         if isinstance(trusted, str) or isinstance(judge, str):
             labels = [of if isinstance(of, str) else on_version(metric, of.qrels.named) for of in (trusted, judge)]
             return self._compare_boards(*map(MixedMatrices(self.matrices, labels).scores, labels))
-        pairs, levels = CommonPairs(trusted, judge), self.matrices.collection.highest_level + 1
+        pairs, levels, tables = CommonPairs(trusted, judge), self.matrices.collection.highest_level + 1, []
         again = self._compare_boards(*pairs.scores(metric, reranked=True))
         orders = [[validity.order_agreement(run.starts, run.level, levels) for run in both] for both in pairs.runs]
+        for of_topic in judged_pairs((trusted, judge)):
+            both = of_topic.levels[(of_topic.levels != judging.UNJUDGED).all(axis=1)].astype(np.intp)
+            tables.append(np.bincount(both @ [levels, 1], minlength=levels**2).reshape(levels, levels))
+        by_topic = np.array(tables, np.float64)
+        # Topics without a common document would be drawn for nothing.
+        by_topic = by_topic[by_topic.any(axis=(1, 2))]
+        # The first row is about all levels together.
+        whole, over = (
+            np.vstack((judging.label_agreement(each, 1)["bias"], judging.bias_by_level(each).T))
+            for each in (by_topic.sum(axis=0)[np.newaxis], resampled(by_topic, self._count_draws(len(by_topic))))
+        )
         return {
             **self._compare_boards(*pairs.scores(metric)),
             **validity.compare_orders(*np.array(orders).transpose(1, 0, 2)),
             **{f"{name}_reranked": again[name] for name in ("tau", "rank_trusted", "rank")},
-            **self._compare_levels(trusted, judge),
+            "tables": by_topic,
+            "bias": np.column_stack((whole, [judging.percentile_interval(row) for row in over])),
         }
 
     def _compare_boards(self, trusted: Floats, judged: Floats) -> Arrays:
@@ -352,46 +364,27 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
         drawn = Draws(self.params.seed, "judge-validity").resamples(self.params.resamples, topics)
         return resample_counts(drawn, topics)
 
-    def _compare_levels(self, trusted: Matrices, judge: Matrices) -> Arrays:
-        levels, tables = self.matrices.collection.highest_level + 1, []
-        for pairs in judged_pairs((trusted, judge)):
-            both = pairs.levels[(pairs.levels != judging.UNJUDGED).all(axis=1)].astype(np.intp)
-            tables.append(np.bincount(both @ [levels, 1], minlength=levels**2).reshape(levels, levels))
-        by_topic = np.array(tables, np.float64)
-        by_topic = by_topic[by_topic.any(axis=(1, 2))]
-        drawn = resampled(by_topic, self._count_draws(len(by_topic)))
-        # The first row is about all levels together.
-        whole, over = (
-            np.vstack((judging.label_agreement(each, 1)["bias"], judging.bias_by_level(each).T))
-            for each in (by_topic.sum(axis=0)[np.newaxis], drawn)
-        )
-        ends = [judging.percentile_interval(row) for row in over]
-        return {"tables": by_topic, "bias": np.column_stack((whole, ends))}
-
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         sets = [judge if isinstance(judge, str) else judge.qrels for judge in self._judges]
         trusted, *names = [of if isinstance(of, str) else f"{of.judgments}/{of.version}" for of in sets]
         levels = list(map(self.matrices.collection.level_name, range(self.matrices.collection.highest_level + 1)))
-        judges = zip(names, self._judges[1:], findings, strict=True)
+        judges: list[ComparedJudge] = []
+        for name, judge, found in zip(names, self._judges[1:], findings, strict=True):
+            of_groups = {key.removeprefix("group_"): values for key, values in found.items() if "group_" in key}
+            of_groups |= {"runs": np.array([mask.sum() for mask in self._families.values()])}
+            judges += _rows(ComparedJudge, [name], {key: values[np.newaxis] for key, values in found.items()})
+            judges[-1].runs = _rows(RunUnderJudge, [run.name for run in self.matrices.runs], found)
+            judges[-1].families = _rows(FamilyUnderJudge, list(self._families), of_groups)
+            first = self._judges[0]
+            if isinstance(first, Matrices) and isinstance(judge, Matrices):
+                judges[-1].levels = _describe_levels(CommonPairs(first, judge).topics, levels, found)
         return {
             "runs": [run.name for run in self.matrices.runs],
             "trusted": trusted,
             **{name: getattr(self.params, name) for name in ("metric", "resamples", "seed")},
             "level_names": levels,
-            "judges": [self._describe(name, judge, levels, found) for name, judge, found in judges],
+            "judges": judges,
         }
-
-    def _describe(self, name: str, judge: Matrices | str, levels: Sequence[str], found: Arrays) -> ComparedJudge:
-        of_groups = {key.removeprefix("group_"): values for key, values in found.items() if "group_" in key}
-        of_groups |= {"runs": np.array([mask.sum() for mask in self._families.values()])}
-        compared: ComparedJudge
-        (compared,) = _rows(ComparedJudge, [name], {key: values[np.newaxis] for key, values in found.items()})
-        compared.runs = _rows(RunUnderJudge, [run.name for run in self.matrices.runs], found)
-        compared.families = _rows(FamilyUnderJudge, list(self._families), of_groups)
-        trusted = self._judges[0]
-        if isinstance(trusted, Matrices) and isinstance(judge, Matrices):
-            compared.levels = _describe_levels(CommonPairs(trusted, judge).topics, levels, found)
-        return compared
 
 
 def _rows(model: type[Any], names: Sequence[str], found: Arrays) -> list[Any]:

@@ -258,7 +258,7 @@ class CommonPairs:
 
         With `reranked`, they are those of each run in the order of the other set's levels.
         """
-        pairs = [_rerank(*pair) for pair in self.runs] if reranked else self.runs
+        pairs = [rerank(*pair) for pair in self.runs] if reranked else self.runs
         counts = np.array([self._counts[topic] for topic in self.topics], np.int64)
         counts = counts.reshape(-1, 2, self.reference.collection.highest_level + 1)
         judgments = [Judgments(counts[:, side], np.zeros(len(self.topics), np.int64)) for side in (0, 1)]
@@ -322,7 +322,7 @@ def _common_rows(
     )
 
 
-def _rerank(first: JudgedRun, second: JudgedRun) -> tuple[JudgedRun, JudgedRun]:
+def rerank(first: JudgedRun, second: JudgedRun) -> tuple[JudgedRun, JudgedRun]:
     """Return a run under two sets in the order of the levels of the second, equal ones in the run's own order.
 
     Documents that are not judged, whose rows are absent, stand among those of level 0.
