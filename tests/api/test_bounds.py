@@ -67,3 +67,15 @@ def test_while_judgments_are_hidden_both_are_for_organisers(campaign, path, what
 def test_only_json_has_a_place_for_them(campaign):
     for query in ({"bounds": "true", "format": "csv"}, {"cwl": "true", "format": "trec_eval", "run": "partly"}):
         assert codes(campaign.get("/scores", metric="RR", **query)) == ["json-only"]
+
+
+def test_pages_show_both_to_whoever_sees_the_judgments(campaign):
+    def page(path, **query):
+        return campaign.organiser.get(f"/c/{campaign.name}{path}", params=query).text
+
+    # A line and two ends for each of two runs.
+    assert page("", metric="AP", bounds="true").count('<line class="whisker"') == 6
+    assert "whisker" not in page("", metric="AP")
+    assert "EI, documents read" in (shown := page("/runs/partly", metric="RR", cwl="true"))
+    assert shown.count('<td class="num">1.5000</td>') == 2
+    assert "cwl=true" in page("/runs/partly", metric="RR")

@@ -175,8 +175,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     version, is_chosen = JudgedVersion(qrels, topics), bool(question.metrics or question.also or question.defaults)
     arrays = kept_scores(workspace, view.collection, version, chosen, bound, is_chosen=is_chosen)
     if disclosure is not None:
-        # From here on, nothing of the answer has more decimals than may be shown.
-        shown = disclosure.shown
+        shown = disclosure.shown  # from here on, nothing of the answer has more decimals than may be shown
         arrays = replace(arrays, by_topic=shown(arrays.by_topic), means=shown(arrays.means))
     table = StoredScores(
         metrics=bound,
