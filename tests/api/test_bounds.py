@@ -3,6 +3,7 @@
 import pytest
 
 from tests.world.campaigns import codes, judged, refused
+from tests.world.people import Person
 
 QRELS = "1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n3 0 z 0\n"
 PARTLY = "".join(f"1 Q0 {doc} {rank} {9 - rank} partly\n" for rank, doc in enumerate("uabc", 1)) + "2 Q0 a 1 1 partly\n"
@@ -67,3 +68,18 @@ def test_while_judgments_are_hidden_both_are_for_organisers(campaign, path, what
 def test_only_json_has_a_place_for_them(campaign):
     for query in ({"bounds": "true", "format": "csv"}, {"cwl": "true", "format": "trec_eval", "run": "partly"}):
         assert codes(campaign.get("/scores", metric="RR", **query)) == ["json-only"]
+
+
+def test_pages_show_both_to_whoever_sees_the_judgments(campaign):
+    organiser = Person(campaign.service, campaign.token("organiser"))
+
+    def page(query):
+        return organiser.get(f"/c/{campaign.name}{query}").text
+
+    # A line and two ends for each of two runs.
+    assert page("?metric=AP&bounds=true").count('<line class="whisker"') == 6
+    assert "whisker" not in page("?metric=AP")
+    shown = page("/runs/partly?metric=RR&cwl=true")
+    assert "EI, documents read" in shown
+    assert shown.count('<td class="num">1.5000</td>') == 2
+    assert "cwl=true" in page("/runs/partly?metric=RR")
