@@ -206,7 +206,8 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     systems, groups = systems_of(chosen) if question.by_system else (chosen, None)
     arrays = arrays.collapsed(bound, groups, redraws=question.by_system == "topics+replicates")
     if disclosure is not None:
-        arrays = arrays.rounded(disclosure.shown)  # from here on, nothing of the answer has more decimals than may be shown
+        # From here on, nothing of the answer has more decimals than may be shown.
+        arrays = arrays.rounded(disclosure.shown)
     table = StoredScores(
         metrics=bound,
         label_by_expression=label_by_expression,
