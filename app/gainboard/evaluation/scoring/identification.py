@@ -1,4 +1,4 @@
-"""Which metric, order of ties, topics and rounding give a number, and which tool prints it.
+"""This finds which metric, order of ties, topics and rounding give a number, and which tool prints it.
 
 Every name of `metrics/tools.py` is a metric, computed for each order of the run's documents. Means over other topics
 follow from its scores by topic. A variant departs from a tool in an option, the order, the topics or the rounding.
