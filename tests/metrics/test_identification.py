@@ -178,6 +178,8 @@ def test_a_column_of_a_table_is_explained_for_all_its_runs(tmp_path):
 def test_a_metric_is_known_by_the_names_of_papers_and_with_its_parameters(tmp_path):
     number = f"{by_trec_eval_9('map', QRELS, RUN):.4f}"
     assert ("trec_eval 9", "map") in tools_of(one(tmp_path, number, metric="MAP"))
+    (first, *_) = one(tmp_path, f"{by_trec_eval_9('P_5', QRELS, RUN):.4f}", metric="P@0005")
+    assert first.expression == "P@5"
     (mean,) = gainboard.score(QRELS, {"run": RUN}, ["Q(beta=7)"]).to_dict()["run"].values()
     assert one(tmp_path, f"{mean:.6f}", metric="Q(beta=7)")[0].expression == "Q(beta=7,gains=linear)"
     with pytest.raises(BadExpression, match="there is no metric 'nothing'"):

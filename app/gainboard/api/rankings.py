@@ -14,7 +14,15 @@ from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by, version_of
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.runs import RunName
-from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
+from gainboard.errors import (
+    BadExpression,
+    BadGains,
+    BadInput,
+    JudgmentsHidden,
+    NeedsIntents,
+    NoQrels,
+    TooManyDearRequests,
+)
 from gainboard.evaluation.boards.rankings import RunProfile, TopicRankings, run_profile, topic_rankings
 from gainboard.evaluation.judgments.judged_shares import judged_shares
 from gainboard.evaluation.runs import run_properties
@@ -102,7 +110,7 @@ def read_run_profile(
 @router.get(
     "/runs/{run}/identify",
     response_model=IdentifyAnswer,
-    responses=documented(BadExpression, JudgmentsHidden, NoQrels, TooManyDearRequests),
+    responses=documented(BadInput, BadExpression, NeedsIntents, JudgmentsHidden, NoQrels, TooManyDearRequests),
 )
 def identify_numbers(
     collection: CollectionName,

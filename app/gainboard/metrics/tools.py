@@ -78,7 +78,7 @@ _OPTIONS: Final[Mapping[str, Sequence[str]]] = {
 
 
 class Name(NamedTuple):
-    """What a tool calls a metric, or another one that differs in an `option` such as `rel=2`."""
+    """A tool's name for a metric, or for one that differs from it in an `option` such as `rel=2`."""
 
     tool: Tool
     name: str

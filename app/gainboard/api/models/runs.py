@@ -101,7 +101,7 @@ class RunProfileAnswer(Model):
 
 
 class IdentifyAnswer(Model):
-    """What gives numbers of a run."""
+    """The variants that give numbers of a run."""
 
     collection: str
     qrels_version: int

@@ -13,7 +13,7 @@ from gainboard.cli.command import Argument, Example, Misuse, Option, command
 from gainboard.cli.files import FileReader, Reading, expand_folders, short_names
 from gainboard.cli.options import readable
 from gainboard.cli.parallel import PlainCount
-from gainboard.errors import BadSetting
+from gainboard.errors import BadSetting, GainboardError
 from gainboard.evaluation.runs.run_files import NO_LIMITS, read_run
 from gainboard.evaluation.scoring import identification
 from gainboard.evaluation.scoring.identification import Numbers, judge_in_orders
@@ -47,21 +47,26 @@ def identify(
     if table:
         with readable(table):
             lines = Path(table).read_text(encoding="utf-8-sig").splitlines() or [""]
-        rows = csv.reader(lines, delimiter=separator_of(lines[0].encode()))
+        rows = [row for row in csv.reader(lines, delimiter=separator_of(lines[0].encode())) if row] or [["run"]]
         (_, *names), *columns = zip_longest(*rows, fillvalue="")
         named = zip(short_names(files), files, strict=True)
         by_name = {alias: file for name, file in named for alias in (Path(name).stem, name)}
+        if not (names and columns):
+            raise BadSetting(f"{table} has no numbers. Write a row for each run, and a column for each metric.")
         if missing := set(names) - by_name.keys():
             raise BadSetting(f"{table} has the run {min(missing)!r}, but {run} has no file of this name.")
         files = [by_name[name] for name in names]
         asked = [Numbers(texts, name or metric) for name, *texts in columns]
     reader = FileReader.of(reading, NO_LIMITS)
-    judged = reader.qrels(qrels, PlainCount())
-    index = reader.index(judged)
-    consume = partial(judge_in_orders, index=index, depth=reader.depth, order=reader.order)
-    runs = []
-    for file in files:
-        with reader.opened(file, PlainCount()) as chunks:
-            runs.append(read_run(chunks, reader.order, reader.depth, NO_LIMITS, consume)[1])
+    runs, file = [], qrels
+    try:
+        judged = reader.qrels(qrels, PlainCount())
+        index = reader.index(judged)
+        consume = partial(judge_in_orders, index=index, depth=reader.depth, order=reader.order)
+        for file in files:
+            with reader.opened(file, PlainCount()) as chunks:
+                runs.append(read_run(chunks, reader.order, reader.depth, NO_LIMITS, consume)[1])
+    except GainboardError as error:
+        raise BadSetting(f"{file}: {error.message}") from error
     scale = Scale(reader.highest_level(judged), reader.depth, reader.intents)
     print(*identification.in_words(identification.identify(asked, runs, index.topics.judgments, scale)), sep="\n")

@@ -1,4 +1,4 @@
-"""Which metric, order of ties, topics and rounding give a number, and which tool prints it.
+"""This finds which metric, order of ties, topics and rounding give a number, and which tool prints it.
 
 Every name of `metrics/tools.py` is a metric, computed for each order of the run's documents. Means over other topics
 follow from its scores by topic. A variant departs from a tool in an option, the order, the topics or the rounding.
@@ -98,7 +98,8 @@ def identify(
 
     Raise BadInput for what is no number, and BadExpression for a metric without a meaning here.
     """
-    cutoffs = [re.findall("[@_]([0-9]+)$", numbers.metric) for numbers in asked]
+    # NTCIREVAL prints @0010.
+    cutoffs = [re.findall("[@_]0*([0-9]+)$", numbers.metric) for numbers in asked]
     called = [numbers.metric and (name_here(numbers.metric) or [numbers.metric]) for numbers in asked]
     meant = [[resolve(ours, scale) for ours in expressions] for expressions in called]
     names = every_name(scale, gains, [*chain(*cutoffs)] if all(cutoffs) else (), chain(*meant))
@@ -110,7 +111,7 @@ def identify(
         meaning = [*some, *(name.metric for name in names if name.name == numbers.metric)]
         families = {metric.metric for metric in meaning or metrics.values()}
         wanted = [name for name in names if name.metric.metric in families]
-        wanted = [name for name in wanted if not ends or str(name.metric.cutoff) in ends]
+        wanted = [name for name in wanted if str(name.metric.cutoff) in ends] or wanted
         found.append(_find(numbers, wanted, orders, np.stack([means[name.metric.label] for name in wanted])))
     ways = [set(map(_WAY, variants)) for variants in found if variants[0].is_given]
     jointly, shown = set.intersection(*ways) if ways else set(), list[Variant]()
