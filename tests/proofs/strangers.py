@@ -43,6 +43,7 @@ NOTHING, LACKING = "a topic without relevant documents is left out here", "a top
 TIES, NEAR = "it orders equal scores in another way", "it tells scores apart that are equal in single precision"
 NEGATIVE = "levels below 0 have another meaning there"
 HUGE = "it tells scores apart that are infinite in single precision"
+EMPTY = "it has no score, or not a number, where nothing relevant counts"
 
 
 def facts_of(levels, retrieved):
@@ -125,6 +126,7 @@ PROGRAMS = {
             **{"get_map": "AP", "get_precision@10": "P@10", "get_recall@100": "Recall@100", "get_ndcg@10": "MSnDCG@10"},
             **{"get_reciprocal_rank": "RR", "get_bpref": "bpref"},
         },
+        reasons=(NOTHING, LACKING, EMPTY),
         reasons_of={"get_bpref": (NEGATIVE,)},
     ),
     "repro_eval": Program(("repro_eval==0.5.0", "numpy==1.26.4", "pandas==2.3.3", "scipy==1.14.1"), {"ttest": "t"}, ()),
@@ -263,10 +265,13 @@ def compare(name, cases, answers):
             for theirs, ours in program.names.items():
                 for topic, levels in case["qrels"].items():
                     facts = facts_of(levels, case["run"].get(topic, {}))
+                    value, own = answer[theirs].get(topic), here[ours].get(topic)
+                    if own == 0 and (value is None or math.isnan(value)):
+                        facts.add(EMPTY)
                     known = (*program.reasons, *program.reasons_of.get(theirs, ()))
                     reasons = [reason for reason in known if reason in facts]
                     place = f"{theirs} of {case['name']} on {topic}"
-                    comparison.add(place, answer[theirs].get(topic), here[ours].get(topic), reasons)
+                    comparison.add(place, value, own, reasons)
         else:
             here = statistics_here(case)
             for theirs, ours in program.names.items():

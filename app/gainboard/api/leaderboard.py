@@ -264,8 +264,8 @@ def _show(board: Board, top: int | None) -> dict[str, Any]:
     scores, labels, missing = board.scores, board.scores.labels, board.scores.topics_missing
     standardised = None
     if (standard := board.standard) is not None:
-        named = {"form": standard.form, "reference": list(standard.reference)}
-        standardised = StandardOfBoard(**named, topics_left_out=dict(board.alike))
+        reference, alike = list(standard.reference), dict(board.alike)
+        standardised = StandardOfBoard(form=standard.form, reference=reference, topics_left_out=alike)
     return {
         "collection": scores.collection.name,
         "sample_of": scores.collection.sample_shown,

@@ -122,8 +122,12 @@ def cite(
 ) -> dict[str, str]:
     """Return how a paper cites a release, a board or a score: its `sentence`, `bibtex`, and CSL-JSON as `csl`."""
     note = f"{version}, SHA-256 {sha256}. {said}"
-    csl = {"id": key, "type": "dataset", "title": title, "version": version, "URL": url, "DOI": doi, "note": note}
-    csl |= {"author": [{"literal": name} for name in by], "issued": {"date-parts": [[*map(int, at[:10].split("-"))]]}}
+    csl: dict[str, Any] = {"id": key, "type": "dataset", "title": title, "version": version, "URL": url, "note": note}
+    csl |= {
+        "DOI": doi,
+        "author": [{"literal": name} for name in by],
+        "issued": {"date-parts": [[*map(int, at[:10].split("-"))]]},
+    }
     # Braces keep the capitals of a title, and an "and" within a name.
     names = " and ".join(f"{{{name.translate(_TEX)}}}" for name in by)
     fields = {"author": names, "title": f"{{{title.translate(_TEX)}}}", "year": at[:4], "url": url}
