@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 
 from gainboard.errors import InvalidRequest
+from gainboard.evaluation.access.principals import Sender
+from gainboard.evaluation.boards.design import DesignQuestion, design_topics
+from gainboard.evaluation.boards.leaderboard import leaderboard
+from gainboard.evaluation.scoring.requests import Question
 from gainboard.statistics.topic_sets import replicate_components, replicated_widths
 from tests.world.campaigns import run_text
 from tests.world.groves import made_of
+from tests.world.servers import ADMIN
 
 TOPICS = [f"{number:02d}" for number in range(1, 13)]
 REPLICATES = {"dense": 3, "sparse": 2, "alone": 1}
@@ -71,3 +76,18 @@ def test_a_replicate_is_reproduced_by_another_one_but_not_by_its_own_system(repe
     assert whole["runs"] == ["dense", "sparse"]
     with pytest.raises(InvalidRequest, match="'dense-1' is a replicate of a system that is named, too"):
         repeated.launch("reproduction", metrics=["AP"], pairs=[{"original": "dense", "reproduced": "dense-1"}])
+
+
+def test_a_board_shows_the_shares_of_the_job(repeated):
+    question = Question(metrics=("AP",))
+    board = leaderboard(repeated.workspace, Sender.of(ADMIN), repeated.name, question, None)
+    (metric,) = repeated.answer("noise", metrics=["AP"])["metrics"]
+    assert board.variance_shares == pytest.approx({part["source"]: part["share"] for part in metric["components"]})
+
+
+def test_a_design_adds_the_noise_of_both_runs():
+    asked = {"method": "interval", "width": 0.2}
+    noisy = design_topics(DesignQuestion(**asked, difference_variance=0.1, noise=0.01 / 5))
+    assert noisy == design_topics(DesignQuestion(**asked, difference_variance=0.1 + 2 * 0.002))
+    with pytest.raises(InvalidRequest, match="noise is nan"):
+        design_topics(DesignQuestion(**asked, variance=0.1, noise=float("nan")))

@@ -86,7 +86,8 @@ AGAIN, BASE_AGAIN = np.array([0.3, 0.5, 0.4, 0.7]), np.array([0.25, 0.45, 0.35, 
 
 
 def test_reproduced_scores_are_those_of_repro_eval():
-    # repro_eval 0.5.0, of {"1": {"ndcg": .3}, ...}: ER, deltaRI and _rmse, nrmse of its modules; ttest of statistics.
+    # By repro_eval 0.5.0 (pip install repro_eval): ER(a, b, a2, b2), DRI(a, b, a2, b2), RMSE(a, a2) and nRMSE(a, a2) of
+    # repro_eval.measure, on {"0": {"ndcg": 0.3}, "1": {"ndcg": 0.6}, ...}. Levels are those of SciPy, which it calls.
     left = reproduced_scores(A, AGAIN, is_paired=True)
     means = [(float(first.mean()), float(again.mean())) for first, again in ((A, AGAIN), (B, BASE_AGAIN))]
     assert reproduced_effect(*means) == (pytest.approx(0.625), pytest.approx(0.0984848485))
