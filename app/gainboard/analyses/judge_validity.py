@@ -293,7 +293,7 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
     title = "Validity of judges"
     question = "judges"
     summary = "Whether a judge may be believed: its board, its drift, whom it favours, and which runs seem to know it."
-    compares_pairs = True
+    compares_pairs = takes_common_runs = by_replicate = True
 
     def __init__(self, matrices: Matrices, params: JudgeValidityParams) -> None:
         super().__init__(matrices, params)

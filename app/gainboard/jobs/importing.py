@@ -205,7 +205,7 @@ class Importing:
             self.require_client()
             self._publish(collection, version)
         settings = self.document.settings
-        systems = {run.name: SystemName(run.tag, run.system, run.replicate) for run in self.document.runs}
+        systems = {run.name: SystemName(run.tag, run.system, run.replicate, run.family) for run in self.document.runs}
         if collection.has_scores_alone:
             with self.workspace.database.writing() as tx:
                 add_systems(tx, collection, systems, self.workspace.now())

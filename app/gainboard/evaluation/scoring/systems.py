@@ -53,11 +53,12 @@ def name_systems(live: Sequence[Run], systems: Iterable[str]) -> dict[str, str]:
 
 
 class SystemName(NamedTuple):
-    """The own name of a system or of a replicate, which may have any characters; and of a replicate, its system."""
+    """The own name of a system or of a replicate, which may have any characters; and what is stored beside."""
 
     own: str
     system: str | None = None
     replicate: str | None = None
+    family: str | None = None
 
 
 def rows_of_runs(live: Sequence[Run]) -> dict[str, str]:
@@ -139,9 +140,9 @@ def add_systems(
     }
     rows = []
     for name in names:
-        own, system, replicate = systems[name]
-        of_run = {"name": name, "tag": own, "system": system, "replicate": replicate}
-        rows.append({**same, **of_run, "team_id": of_team[teams_of[name]]})
+        own, *described = systems[name]
+        of_run = dict(zip(SystemName._fields[1:], described, strict=True))
+        rows.append({**same, **of_run, "name": name, "tag": own, "team_id": of_team[teams_of[name]]})
     runs.add_all(tx, rows)
 
 
