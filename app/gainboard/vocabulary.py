@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 Role = Literal["organiser", "participant", "reader"]
@@ -96,6 +97,29 @@ Standardisation = Literal["normal", "linear", "empirical"]
 """The forms of standardised scores (`statistics/means.py`)."""
 TiesAsked = Literal["range", "expected"]
 """Scores of tied runs: from the worst to the best order, or expected over all orders."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A metric that gives a number as a tool prints it, but for departures from the tool.
+
+    `difference` is how far the mean is away, of several runs the furthest. Unless `is_given`, nothing gives the number,
+    and this is nearest. `jointly`: the tool gives all numbers of the request in the same order, topics and rounding.
+    """
+
+    number: str
+    expression: str
+    tool: str
+    name: str
+    departures: list[str]
+    order: str
+    topics: str
+    rounding: str
+    difference: float
+    is_given: bool
+    jointly: bool = True
+
+
 DECIMALS: Final = 12
 """Scores, their means and differences are equal if they agree to so many decimals: this decides all ties and orders.
 

@@ -363,23 +363,8 @@ MEANINGS: Final = {
 }
 _SIMILARITIES: Final = frozenset(["cosine", "cos", "dot", "euclidean", "manhattan", "hamming", "jaccard", "maxsim"])
 _DECORATIONS: Final = _SIMILARITIES.union(
-    (
-        "sim",
-        "score",
-        "max",
-        "eval",
-        "evaluation",
-        "val",
-        "valid",
-        "validation",
-        "test",
-        "dev",
-        "train",
-        "mean",
-        "avg",
-        "cv",
-    ),
-    ("average", "macro", "micro", "samples", "weighted", "retrieval", "metric", "at", "cut", "std", "base"),
+    ("sim", "score", "max", "eval", "evaluation", "val", "valid", "validation", "test", "dev", "train", "mean", "avg"),
+    ("cv", "average", "macro", "micro", "samples", "weighted", "retrieval", "metric", "at", "cut", "std", "base"),
 )
 """Words around a name that say where it was computed, and not what."""
 _CUTOFF: Final = re.compile(

@@ -158,22 +158,18 @@ IR_MEASURES: Final = Vocabulary(
     re.compile(rf"(?P<name>\w+){_ARGUMENTS}(?:@{_NUMBER})?"),
     "@10",
     {
-        "AP": Word("AP", _DIVIDED_BY_R, "may", _BY_REL),
-        "MAP": Word("AP", _DIVIDED_BY_R, "may", _BY_REL),
-        "P": Word("P", _BINARY, "must", _BY_REL),
-        "Precision": Word("P", _BINARY, "must", _BY_REL),
-        "R": Word("Recall", _BINARY, "must", _BY_REL),
-        "Recall": Word("Recall", _BINARY, "must", _BY_REL),
-        "Rprec": Word("Rprec", _BINARY, "never", _BY_REL),
-        "RPrec": Word("Rprec", _BINARY, "never", _BY_REL),
-        "RR": Word("RR", _BINARY, "may", _BY_REL),
-        "MRR": Word("RR", _BINARY, "may", _BY_REL),
-        "nDCG": Word("MSnDCG", _LINEAR, "may", _JUDGED | {"dcg": ("gains", {"log2": "linear", "exp-log2": "exp"})}),
-        "NDCG": Word("MSnDCG", _LINEAR, "may", _JUDGED | {"dcg": ("gains", {"log2": "linear", "exp-log2": "exp"})}),
+        **dict.fromkeys(("AP", "MAP"), Word("AP", _DIVIDED_BY_R, "may", _BY_REL)),
+        **dict.fromkeys(("P", "Precision"), Word("P", _BINARY, "must", _BY_REL)),
+        **dict.fromkeys(("R", "Recall"), Word("Recall", _BINARY, "must", _BY_REL)),
+        **dict.fromkeys(("Rprec", "RPrec"), Word("Rprec", _BINARY, "never", _BY_REL)),
+        **dict.fromkeys(("RR", "MRR"), Word("RR", _BINARY, "may", _BY_REL)),
+        **dict.fromkeys(
+            ("nDCG", "NDCG"),
+            Word("MSnDCG", _LINEAR, "may", _JUDGED | {"dcg": ("gains", {"log2": "linear", "exp-log2": "exp"})}),
+        ),
         "ERR": Word("ERR", _BINARY | {"gains": "exp", "stop_scale": "4"}, "must"),
         "Success": Word("Success", _BINARY, "must", _BY_REL),
-        "Bpref": Word("bpref", _BINARY, "never", _REL),
-        "BPref": Word("bpref", _BINARY, "never", _REL),
+        **dict.fromkeys(("Bpref", "BPref"), Word("bpref", _BINARY, "never", _REL)),
         "infAP": Word("infAP", _BINARY, "never", _REL),
         "Judged": Word("Judged", _BINARY, "may"),
         "SetP": Word("setP", _BINARY, "never", _BY_REL),
@@ -323,7 +319,9 @@ NDEVAL: Final = Vocabulary(
 
 def translate(expression: str, names: Names) -> str:
     """Return our expression for one that uses the names of a tool. Raises BadExpression."""
-    return expression if names == "gainboard" else _VOCABULARIES[names].translate(expression)
+    return expression if names == "gainboard" else VOCABULARIES[names].translate(expression)
 
 
-_VOCABULARIES: Final = {vocabulary.tool: vocabulary for vocabulary in (IR_MEASURES, TREC_EVAL, NTCIREVAL, NDEVAL)}
+VOCABULARIES: Final[Mapping[Names | None, Vocabulary]] = {
+    vocabulary.tool: vocabulary for vocabulary in (IR_MEASURES, TREC_EVAL, NTCIREVAL, NDEVAL)
+}

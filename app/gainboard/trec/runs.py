@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from io import BytesIO
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from gainboard.vocabulary import OrderBy
 T = TypeVar("T")
 Order = NDArray[np.intp] | slice
 _AS_IT_IS = slice(None)
+TieOrder = Literal["descending", "ascending", "file"]
 
 
 class Ranking(NamedTuple):
@@ -49,7 +50,12 @@ class Ranking(NamedTuple):
 
 
 def make_ranking(
-    lines: TopicLines, order_by: OrderBy, depth: int, faults: Faults, ignore_identical_ids: bool = False
+    lines: TopicLines,
+    order_by: OrderBy,
+    depth: int,
+    faults: Faults,
+    ignore_identical_ids: bool = False,
+    ties: TieOrder = "descending",
 ) -> tuple[Ranking, RankAgreement] | None:
     """Return the ranking of a topic, and how its ranks and scores agree. Return None if there are faults.
 
@@ -58,7 +64,7 @@ def make_ranking(
     the rank column must then hold distinct integers.
 
     A rank column that holds anything but integers is not compared. `ignore_identical_ids` leaves out the document that
-    is named like the topic, once its line was checked.
+    is named like the topic, once its line was checked. Other tools order `ties` in other ways.
     """
     scores, ranks = decimals(lines.scores), integers(lines.ranks)
     ranked = order_by == "rank"
@@ -75,7 +81,7 @@ def make_ranking(
     if scores is None or faults.total > before:
         return None
     keys = single_precision(scores) if order_by == "score32" else scores
-    by_score = _best_first(keys, lines.documents)
+    by_score = _best_first(keys, lines.documents, ties)
     agreement, contradiction = compare(keys[by_score], None if ranks is None else ranks[by_score])
     if contradiction is not None:
         at = contradiction if isinstance(by_score, slice) else int(by_score[contradiction])
@@ -93,19 +99,21 @@ def make_ranking(
     return Ranking(lines.topic.decode(), documents[:depth], scores[:depth]), agreement
 
 
-def _best_first(keys: NDArray[Any], documents: list[bytes]) -> Order:
-    """Return an index that sorts keys and documents by (key, document), descending."""
+def _best_first(keys: NDArray[Any], documents: list[bytes], ties: TieOrder = "descending") -> Order:
+    """Return an index that sorts by descending key, and equal keys by document: descending, unless `ties` differ."""
     # Most topics are sorted already. Ids are compared only where scores do not show it.
     in_doubt = np.flatnonzero(keys[:-1] <= keys[1:]).tolist()
-    if all((keys[at], documents[at]) > (keys[at + 1], documents[at + 1]) for at in in_doubt):
+    if ties == "descending" and all((keys[at], documents[at]) > (keys[at + 1], documents[at + 1]) for at in in_doubt):
         return _AS_IT_IS
     # NumPy sorts the scores. Ids are objects of Python, so only those of equal scores are compared.
     order = np.argsort(-keys, kind="stable")
+    if ties == "file":
+        return order
     ordered = keys[order]
     same = np.concatenate(([False], ordered[1:] == ordered[:-1], [False]))
     for begin, last in np.flatnonzero(same[1:] != same[:-1]).reshape(-1, 2).tolist():
         equal = order[begin : last + 1]
-        equal[:] = sorted(equal.tolist(), key=documents.__getitem__, reverse=True)
+        equal[:] = sorted(equal.tolist(), key=documents.__getitem__, reverse=ties == "descending")
     return order
 
 
@@ -282,6 +290,8 @@ class RunReader:
         """The run tag of the first line; empty if the file has none."""
         self.example = ""
         """The document id of the first line."""
+        self.lines: TopicLines | None = None
+        """The lines of the ranking that was yielded last, from which other orders follow."""
         self.topics = 0
         """The number of topics with at least one document."""
         self.retrieved = 0
@@ -333,6 +343,7 @@ class RunReader:
             # After a fault, nothing of the file is used. Reading goes on to find the other faults.
             if ranking and not faults:
                 self._agreement.add(ranking[1])
+                self.lines = lines
                 yield ranking[0]
 
     def first_document(self) -> str:
