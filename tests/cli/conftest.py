@@ -25,7 +25,7 @@ def prepared(tmp_path_factory):
     """qrels.txt of three levels, run.txt, and three runs in runs/, generated; each has its name as its tag.
 
     runs.csv names two of them, and teams.csv has the teams of all. intents.txt and iprob.txt are judgments by intent.
-    accuracy.csv has scores of three systems on eight tasks.
+    accuracy.csv has scores of three systems on eight tasks, and paper.csv means of runs.
     """
     folder = tmp_path_factory.mktemp("prepared")
     (folder / "runs").mkdir()
@@ -69,6 +69,7 @@ def prepared(tmp_path_factory):
     tasks = ",".join(f"task-{number}" for number in range(8))
     table = "".join(f"{system},{scores}\n" for system, scores in rows.items())
     (folder / "accuracy.csv").write_text(f"model,{tasks}\n{table}")
+    (folder / "paper.csv").write_text("run,MAP,NDCG@10\ncivet,0.8,.90\notter,,0.91\n")
     return folder
 
 

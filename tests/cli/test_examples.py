@@ -1,8 +1,8 @@
 """Every example of every command does what it says, as it stands in the help.
 
-Each runs in a folder of its own that has what examples speak of: qrels.txt, run.txt, runs/, accuracy.csv, audit.ndjson,
-one-collection.ndjson, receipts.ndjson, result.json, the data of a service in gainboard-data, and where it is to be
-restored a backup, monday.backup; and baseline.json of run.txt.
+Each runs in a folder of its own that has what examples speak of: qrels.txt, run.txt, runs/, accuracy.csv, paper.csv,
+audit.ndjson, one-collection.ndjson, receipts.ndjson, result.json, the data of a service in gainboard-data, and where it
+is to be restored a backup, monday.backup; and baseline.json of run.txt.
 The service that they ask has the collections `web`, with judgments, a draft of others and runs, `spare`, and
 `diversity`, whose judgments are by intent. Each example is run once, so it may change what no other one needs.
 """

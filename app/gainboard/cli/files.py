@@ -112,17 +112,17 @@ class FileReader:
 
     def run(self, name: str, index: QrelsIndex | None, count: Count) -> RunFile:
         """Read a run file, joined with the judgments if there are any. Raise GainboardError, also BadSetting."""
-        with self._opened(name, count) as chunks:
+        with self.opened(name, count) as chunks:
             return read_run_file(chunks, self.order, self.depth, self.limits, index)
 
     def top(self, name: str, count: Count) -> TopDocuments:
         """Read a run file, and return its first documents. Raise GainboardError, also BadSetting."""
-        with self._opened(name, count) as chunks:
+        with self.opened(name, count) as chunks:
             return read_top_documents(chunks, self.order, self.depth, self.limits)
 
     def tied_run(self, name: str, index: QrelsIndex, count: Count) -> tuple[RunFile, RunTies]:
         """Read a run file joined with the judgments, and again for its ties. Raise what `run` raises."""
-        with self._opened(name, count) as chunks:
+        with self.opened(name, count) as chunks:
             file = read_run_file(chunks, self.order, self.depth, self.limits, index)
 
             def consume(rankings: Iterable[Ranking]) -> RunTies:
@@ -132,7 +132,8 @@ class FileReader:
             return file, read_run(chunks, self.order, self.depth + 1, self.limits, consume)[1]
 
     @contextmanager
-    def _opened(self, name: str, count: Count) -> Iterator[Chunks]:
+    def opened(self, name: str, count: Count) -> Iterator[Chunks]:
+        """Yield what reads the file from its start. Raise BadSetting."""
         with open_counted(name, count) as file:
 
             def chunks() -> Iterator[bytes]:
