@@ -65,7 +65,8 @@ TABLE = {
     **_all(TEAM, f"GET {C}", "/runs/{run}", "/runs/{run}/metadata", "/runs/{run}/receipt", "/teams/{team}"),
     **_all(JUDGMENTS, f"GET {C}", "/qrels", "/qrels/{version}", "/judgments", "/judged-shares", "/scores", "/sweep"),
     **_all(JUDGMENTS, f"GET {C}", "/leaderboard", "/feed", "/compare", "/topics/{topic}/rankings", "/releases"),
-    **_all(JUDGMENTS, f"GET {C}", "/runs/{run}/profile", "/score-matrices", "/score-matrices/{matrix}"),
+    **_all(JUDGMENTS, f"GET {C}", "/runs/{run}/profile", "/runs/{run}/identify", "/score-matrices"),
+    **_all(JUDGMENTS, f"GET {C}", "/score-matrices/{matrix}"),
     f"GET {C}/releases/{{number}}": (JUDGMENTS[0].replace("200", "404"), *JUDGMENTS[1:]),
     f"GET {C}/releases/{{number}}/archive": (
         JUDGMENTS[0].replace("200", "404"),
@@ -115,7 +116,7 @@ UNPUBLISHED = {
     f"GET {C}/nuggets/{{version}}": DRAFT,
     f"GET {C}/qrels/{{version}}/impact": ORGANISER[2],
     **_all(DRAFT, f"GET {C}", "/qrels/{version}", "/scores", "/sweep", "/leaderboard", "/compare", "/judged-shares"),
-    **_all(DRAFT, f"GET {C}", "/topics/{topic}/rankings", "/runs/{run}/profile"),
+    **_all(DRAFT, f"GET {C}", "/topics/{topic}/rankings", "/runs/{run}/profile", "/runs/{run}/identify"),
     **_all(JOB_OVER_DRAFT, f"GET {J}", *OF_WORK, "/pairs"),
     **dict.fromkeys((f"POST {C}/jobs", f"DELETE {J}", f"POST {J}/verify"), JOB_OVER_DRAFT.replace("200", "202")),
 }
@@ -305,6 +306,8 @@ def _prepared(scene, route):
     query = {"team": "own"} if route.title == f"POST {C}/runs" else {}
     if route.title == f"GET {C}/compare":
         query = {"run": [scene.own_run(), scene.own_run()]}
+    if route.title == f"GET {C}/runs/{{run}}/identify":
+        query = {"number": "0.5"}
     if scene.state == "unpublished" and "qrels" in route.queries:
         query["qrels"] = scene.new_draft()
     if scene.state == "unreleased" and "judgments" in route.queries:

@@ -8,17 +8,27 @@ from fastapi import APIRouter, Path, Response
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
-from gainboard.api.models.runs import JudgedSharesAnswer, RunProfileAnswer
+from gainboard.api.models.runs import IdentifyAnswer, JudgedSharesAnswer, RunProfileAnswer
 from gainboard.api.models.scores import TopicRankingsAnswer
 from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by, version_of
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.runs import RunName
-from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
+from gainboard.errors import (
+    BadExpression,
+    BadGains,
+    BadInput,
+    JudgmentsHidden,
+    NeedsIntents,
+    NoQrels,
+    TooManyDearRequests,
+)
 from gainboard.evaluation.boards.rankings import RunProfile, TopicRankings, run_profile, topic_rankings
 from gainboard.evaluation.judgments.judged_shares import judged_shares
+from gainboard.evaluation.runs import run_properties
+from gainboard.evaluation.scoring.identification import Numbers, in_words
 from gainboard.metrics import RECALL_STEPS
-from gainboard.notation.queries import RunProfileQuery, TopicRankingsQuery, VersionQuery, completed
+from gainboard.notation.queries import IdentifyQuery, RunProfileQuery, TopicRankingsQuery, VersionQuery, completed
 
 router = APIRouter(
     prefix="/v1/collections/{collection}", tags=["scores"], responses=documented(), route_class=CheckedRoute
@@ -95,6 +105,27 @@ def read_run_profile(
     setting = {name: sent[name] for name in ("gains", "rel", "depth")}
     profile = run_profile(workspace, principal, collection, run, **setting, qrels=qrels)
     return answer(_show_profile(profile))
+
+
+@router.get(
+    "/runs/{run}/identify",
+    response_model=IdentifyAnswer,
+    responses=documented(BadInput, BadExpression, NeedsIntents, JudgmentsHidden, NoQrels, TooManyDearRequests),
+)
+def identify_numbers(
+    collection: CollectionName,
+    run: RunName,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    asked: Annotated[IdentifyQuery, asked_by(IdentifyQuery)],
+) -> Response:
+    """Return which metric, order of ties, topics and rounding give a number of a run, and which tool prints it
+    (principals who may see the judgments).
+    """
+    numbers, versioned = [Numbers([number], asked.get("called", "")) for number in asked["number"]], version_of(asked)
+    version, variants = run_properties.identify_numbers(workspace, principal, collection, run, numbers, versioned)
+    named = {"qrels_version": version.version, "judgment_set": version.judgments, "name": run}
+    return answer({"collection": collection, **named, "sentences": in_words(variants), "variants": variants})
 
 
 @router.get(

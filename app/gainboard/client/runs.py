@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, Unpack
 
 from gainboard.api.models.common import Page, ReceiptAnswer
 from gainboard.api.models.runs import (
+    IdentifyAnswer,
     JudgedSharesAnswer,
     MetadataFileAnswer,
     RunAnswer,
@@ -32,6 +33,7 @@ from gainboard.client.requests import (
 )
 from gainboard.notation.queries import (
     CompareOptions,
+    IdentifyQuery,
     LeaderboardOptions,
     RunProfileQuery,
     RunsQuery,
@@ -237,6 +239,11 @@ class ScoreCalls:
     def run_profile(self, collection: str, run: str, **query: Unpack[RunProfileQuery]) -> Call[RunProfileAnswer]:
         """Return the curves of a run: judged share and gain by rank, interpolated precision by recall."""
         return read_model(RunProfileAnswer, Request("GET", of_collection(collection, "runs", run, "profile"), query))
+
+    @call
+    def identify(self, collection: str, run: str, **query: Unpack[IdentifyQuery]) -> Call[IdentifyAnswer]:
+        """Return which metric and which tool give numbers of a run: `number=["0.3842"]`."""
+        return read_model(IdentifyAnswer, Request("GET", of_collection(collection, "runs", run, "identify"), query))
 
     @call
     def judged_shares(self, collection: str, **query: Unpack[VersionQuery]) -> Call[JudgedSharesAnswer]:

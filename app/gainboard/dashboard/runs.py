@@ -33,11 +33,12 @@ from gainboard.evaluation.judgments import qrels
 from gainboard.evaluation.judgments.impact import shown_scores_changed_at
 from gainboard.evaluation.runs import run_properties, runs
 from gainboard.evaluation.runs.receipts import receipt_of_run
-from gainboard.evaluation.runs.run_properties import score_ties
+from gainboard.evaluation.runs.run_properties import identify_numbers, score_ties
 from gainboard.evaluation.runs.runs import RunDetails, SeenRun
+from gainboard.evaluation.scoring.identification import Numbers, in_words
 from gainboard.evaluation.scoring.requests import Question, score
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
-from gainboard.notation.queries import MetricsQuery, RankingOptions, RunUploadQuery
+from gainboard.notation.queries import MetricsQuery, RankingOptions, RunUploadQuery, Said
 from gainboard.notation.types import INTEGER
 from gainboard.statistics.means import competition_ranks
 from gainboard.vocabulary import OFFICIAL
@@ -46,7 +47,10 @@ router = pages()
 
 
 class RunPageQuery(MetricsQuery, RankingOptions, total=False):
-    """The query of the page: that of the API's leaderboard, which has the scores of all runs."""
+    """The query of the page: that of the API's leaderboard, which has the scores of all runs, and of `/identify`."""
+
+    number: Annotated[str, Said(longest=40)]
+    called: Annotated[str, Said(longest=100)]
 
 
 @router.get("/c/{collection}/runs/{run}")
@@ -74,7 +78,8 @@ def show_run(
     by_topic = row if row and place.view.sees_free_scores and row.topics else None
     figures = [_topics_figure(by_topic)] if by_topic else []
     figures += [_figure(profile)] if profile else []
-    query = query_of({"run": run} | {name: value for name, value in asked.items() if name != "by"})
+    of_others = ("by", "number", "called")
+    query = query_of({"run": run} | {name: value for name, value in asked.items() if name not in of_others})
     return page_of(
         place,
         "run.html",
@@ -95,6 +100,8 @@ def show_run(
         board=board,
         weakest=_weakest(by_topic) if by_topic else [],
         figures=[FigureOnPage.of(figure) for figure in figures],
+        explained=_explained(place, run, asked) if is_judged and place.view.sees_judgments else [],
+        asked=asked,
         numbers=query,
         asking=PrintedRequest.of(place, "scores", query),
     )
@@ -105,6 +112,14 @@ def download(collection: CollectionName, run: RunName, visitor: VisitorDep) -> R
     """Return the file of a run, as it was uploaded."""
     seen = runs.find_run(visitor.workspace, visitor.principal, collection, run, for_file=True)
     return uploaded_file(runs.read_file(visitor.workspace, seen.run), seen.run.sha256, run)
+
+
+def _explained(place: Place, run: str, asked: RunPageQuery) -> list[str]:
+    """Return what gives the number that the visitor sent, if there is one."""
+    if not (number := asked.get("number")):
+        return []
+    numbers = [Numbers([number], asked.get("called", ""))]
+    return in_words(identify_numbers(place.workspace, place.principal, place.name, run, numbers, version_of(asked))[1])
 
 
 def _described(place: Place, run: str) -> Sequence[tuple[str, str, Any]]:

@@ -432,6 +432,15 @@ class RunProfileQuery(VersionQuery, total=False):
     depth: Annotated[int | None, DEEPEST]
 
 
+class IdentifyQuery(VersionQuery, total=False):
+    """The query of a request for what gives a number."""
+
+    number: Annotated[
+        Sequence[str], Said(description="Mean scores as printed", longest=40, most_items=20, is_required=True)
+    ]
+    called: Annotated[str, Said(description="What a tool or a paper calls the metric; any by default", longest=100)]
+
+
 class ImpactOptions(MetricParameters[Parameter], total=False):
     """The options of a request for the impact of a version, besides its metrics and runs."""
 

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 from gainboard.api.models.common import Model, ReceiptAnswer, WarningAnswer
 from gainboard.notation.queries import MOST_PRIORITY
 from gainboard.notation.types import JsonBody
-from gainboard.vocabulary import Direction
+from gainboard.vocabulary import Direction, Variant
 
 
 class RunAnswer(Model):
@@ -88,6 +88,17 @@ class RunProfileAnswer(Model):
         description="Mean interpolated precision at each recall, over the topics with relevant documents"
     )
     topics_scored: int = Field(description="Number of topics with relevant documents")
+
+
+class IdentifyAnswer(Model):
+    """The variants that give numbers of a run."""
+
+    collection: str
+    qrels_version: int
+    judgment_set: str = Field("official", description="The judgment set of the version")
+    name: str
+    sentences: list[str] = Field(description="The variants in words")
+    variants: list[Variant] = Field(description="By number, the most plausible first")
 
 
 class JudgedSharesOfRun(Model):

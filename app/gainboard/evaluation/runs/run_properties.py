@@ -18,7 +18,8 @@ import numpy as np
 from gainboard.errors import Forbidden, InvalidRequest, TooLarge
 from gainboard.evaluation import audit
 from gainboard.evaluation.access.principals import Principal
-from gainboard.evaluation.judgments.versions import JudgedVersion
+from gainboard.evaluation.access.visibility import reading_judgments
+from gainboard.evaluation.judgments.versions import JudgedVersion, index_of, select
 from gainboard.evaluation.releases.releases import refuse_held_run
 from gainboard.evaluation.runs import runs
 from gainboard.evaluation.runs.intake import Body
@@ -27,18 +28,20 @@ from gainboard.evaluation.runs.run_files import (
     metadata_of,
 )
 from gainboard.evaluation.runs.stored_files import reread
-from gainboard.evaluation.scoring.binding import customs_of
+from gainboard.evaluation.scoring.binding import customs_of, require_rankings, scale_of
+from gainboard.evaluation.scoring.identification import Numbers, identify, judge_in_orders
 from gainboard.evaluation.scoring.requests import StoredScores
 from gainboard.evaluation.scoring.scorer import judged_runs
+from gainboard.evaluation.scoring.selection import visible_runs
 from gainboard.evaluation.scoring.ties import RunTies, TiedScores, is_drawn, refuse_by_intent, tied_scores
 from gainboard.evaluation.workspace import Workspace, WorkspaceCache, spend
 from gainboard.metrics import TiedRun
 from gainboard.statistics.agreement import NONE, repeated_runs
 from gainboard.store import collections
 from gainboard.store import runs as stored_runs
-from gainboard.store.records import Collection, Run
+from gainboard.store.records import Collection, Qrels, Run, VersionName
 from gainboard.trec import Ranking, decompress_body
-from gainboard.vocabulary import RunOrder, TiesAsked
+from gainboard.vocabulary import RunOrder, TiesAsked, Variant
 
 if TYPE_CHECKING:
     from gainboard.evaluation.scoring.matrices import Matrices
@@ -256,6 +259,29 @@ def score_ties(workspace: Workspace, table: StoredScores, asked: TiesAsked) -> l
         ScoredTies(ties, tied_scores(asked, table.metrics, tied_run, judgments, run.name))
         for run, ties, tied_run in zip(table.runs, ties_of_runs, tied, strict=True)
     ]
+
+
+IDENTIFY_SECONDS: Final = 0.5
+"""The approximate time to try the metrics of all tools on a run."""
+
+
+def identify_numbers(
+    workspace: Workspace, principal: Principal, name: str, run_name: str, asked: Sequence[Numbers], qrels: VersionName
+) -> tuple[Qrels, list[Variant]]:
+    """Return what gives numbers of a run, by a version of the judgments. Raise JudgmentsHidden unless they are shown.
+
+    Whoever does not see them could find out hidden scores digit by digit.
+    """
+    with reading_judgments(workspace, principal, name) as (tx, view):
+        view.require_judged("it has no runs to score")
+        collection, version = view.collection, select(tx, view, qrels)
+        chosen = visible_runs(workspace, tx, view, [run_name])
+    require_rankings(chosen, "path.run")
+    spend(IDENTIFY_SECONDS + 10 * chosen[0].retrieved * READ_SECONDS)
+    index = index_of(workspace, collection, version)
+    consume = partial(judge_in_orders, index=index, depth=collection.depth, order=version.order)
+    ordered = reread(workspace, collection, chosen[0], version.order, consume)
+    return version, identify(asked, [ordered], index.topics.judgments, scale_of(collection), collection.gains)
 
 
 def _refuse_too_many_draws(table: StoredScores, tied: Sequence[TiedRun]) -> None:
