@@ -117,8 +117,8 @@ def rows_of(path: Path) -> Iterator[list[bytes]]:
             yield columns
 
 
-class Check:
-    """A check compares a folder, and keeps what differs."""
+class FolderCheck:
+    """A check of a folder keeps what differs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.document = folder, json.loads((folder / DOCUMENT).read_text("utf-8"))
@@ -245,7 +245,7 @@ def mean(label: str, scores: list[float | None]) -> float | None:
 def main(folder: Path) -> int:
     check = None
     try:
-        check = Check(folder)
+        check = FolderCheck(folder)
         check.check_hashes()
         check.check_scores()
         check.check_boards()
