@@ -94,8 +94,7 @@ class Question:
     bounds: bool = False
     """True to add the means if unjudged documents were relevant, and `cwl` the numbers of users: see `score_beside`."""
     cwl: bool = False
-    repeats: Sequence[str] = ()
-    """More judgment sets of the same judge: the scores of systems under each are replicates."""
+    repeats: Sequence[str] = ()  # more judgment sets of the same judge: scores of systems under each are replicates
 
 
 @dataclass(frozen=True)
@@ -115,8 +114,7 @@ class StoredScores(ScoreTable):
     """The score matrices that the request may name."""
     members: Sequence[Run] = ()
     """The runs, each replicate by itself: those of the rows of `arrays`, where `runs` are systems."""
-    repeats: Sequence[Qrels] = ()
-    """The versions of the other judgment sets in the means."""
+    repeats: Sequence[Qrels] = ()  # the versions of the other judgment sets in the means
     beside: Sequence[Mapping[str, Mapping[str, float]]] = ()
     """The answer of `score_beside` for each run, if the request asks for anything of it."""
 
