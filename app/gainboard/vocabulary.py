@@ -10,6 +10,7 @@ ScoresShown = Literal["none", "own-mean", "own-per-topic", "all"]
 Parameters = Literal["preset", "free"]
 Late = Literal["closed", "marked", "open"]
 LateShown = Literal["include", "exclude"]
+Resample = Literal["topics", "topics+replicates"]
 Action = Literal[
     "collection-created",
     "collection-changed",

@@ -188,3 +188,87 @@ def test_several_generations_of_an_answer_are_replicates_of_its_run(shared):
     assert (row["name"], [it["name"] for it in row["replicates"]]) == ("rag", ["rag-1", "rag-2"])
     assert [it["topics_missing"] for it in row["replicates"]] == [0, 1]
     assert list(row["mean"].values()) == [pytest.approx((0.75 + 0) / 2)]
+
+
+SETS = {"model": "ab", "model-2": "ba", "model-3": "aa"}
+REPEATS = ["model-2", "model-3"]
+
+
+def judged_anew(shared):
+    """Return the campaign with three sets of a judge, who finds `a` or `x` relevant; one set lacks a topic."""
+    campaign = replicated(shared)
+    for judge, found in SETS.items():
+        found = found.replace("b", "x")
+        lines = [f"{topic} 0 {found[int(topic) % 2]} 1\n" for topic in TOPICS if (topic, judge) != ("8", "model-2")]
+        campaign.put_qrels("".join(lines), judgments=judge).raise_for_status()
+    return campaign
+
+
+def row_of(board, name):
+    return next(row for row in board["rows"] if row["name"] == name)
+
+
+def test_judgment_sets_of_one_judge_are_replicates_of_each_run(shared):
+    campaign = judged_anew(shared)
+    board = campaign.board(metric="RR", judgments="model", repeats=REPEATS)
+    # The document x is first in `sparse`, and a is third; the judge finds one of them on each topic and in each set.
+    of_sets = [[1 / 3 if found[int(t) % 2] == "a" else 1.0 for t in TOPICS] for found in SETS.values()]
+    of_sets[1][7] = np.nan
+    sparse = row_of(board, "sparse")
+    assert sparse["mean"]["RR"] == pytest.approx(np.nanmean(of_sets, axis=0).mean(), rel=1e-12)
+    told = [("model", 0), ("model-2", 1), ("model-3", 0)]
+    assert [(it["replicate"], it["topics_missing"]) for it in sparse["replicates"]] == told
+    seeds = [it["replicate"] for it in row_of(board, "dense")["replicates"]]
+    assert seeds[::3] == ["1 model", "1 model-2", "1 model-3"]
+    assert (
+        campaign.board(metric="RR", judgments="model", repeats=[*REPEATS, *REPEATS, "model"])["rows"] == board["rows"]
+    )
+
+
+def test_judgment_sets_that_repeat_others_are_about_no_more_topics_and_are_seen(shared):
+    campaign = judged_anew(shared)
+    answer = campaign.get("/leaderboard", metric="RR", judgments="model-2", repeats="model")
+    assert refused(answer) == (422, "invalid-request")
+    assert answer.json()["errors"][0]["code"] == "more-topics"
+    assert "'8'" in answer.json()["errors"][0]["message"]
+    campaign.release(public=True)
+    for name in ("model-2", "absent"):
+        answer = campaign.get("/leaderboard", campaign.client("reader"), metric="RR", repeats=name)
+        assert refused(answer) == (404, "not-found")
+
+
+def test_participants_learn_nothing_of_sets_that_repeat_hidden_judgments(shared):
+    campaign = judged_anew(shared)
+    for name in ("model-2", "absent"):
+        answer = campaign.get("/leaderboard", campaign.client("participant", "lab"), metric="RR", repeats=name)
+        assert answer.status_code == 403
+        assert name not in answer.text
+
+
+def test_a_comparison_that_draws_replicates_anew_counts_their_noise(shared):
+    campaign = replicated(shared)
+    asked = {"run": ["dense", "sparse"], "metric": "RR", "margin": 0.3}
+    alone, both = (
+        campaign.get("/compare", **asked, resample=drawn).json()["comparisons"][0]
+        for drawn in ("topics", "topics+replicates")
+    )
+    rows = rows_of("dense")
+    count = np.count_nonzero(~np.isnan(rows), axis=0)
+    noise = (np.nansum((rows - np.nanmean(rows, axis=0)) ** 2, axis=0) / count**2).sum() / 8**2
+    differences = np.nanmean(rows, axis=0) - 1 / 3
+    error = np.sqrt(differences.var(ddof=1) / 8 + noise)
+    assert both["noise"] == pytest.approx(noise)
+    assert both["interval"] == pytest.approx(stats.t.interval(0.95, 7, differences.mean(), error))
+    levels = {test["name"]: test["asl"] for test in both["tests"]}
+    assert levels["t-test"] == pytest.approx(2 * stats.t.sf(differences.mean() / error, 7))
+    assert not levels.keys() & {"wilcoxon", "sign"}
+    assert levels["bootstrap-range"] > next(it["asl"] for it in alone["tests"] if it["name"] == "bootstrap-range")
+    assert both["topics"] == alone["topics"]
+    assert "noise" not in alone
+
+
+def test_the_warning_about_lacking_topics_knows_of_other_replicates(shared):
+    campaign = replicated(shared)
+    warnings = {name: campaign.read(f"/runs/{name}")["warnings"][0]["message"] for name in ("dense-2",)}
+    said = "The run lacks topics of the qrels; where no other replicate has them, these score 0: 8."
+    assert warnings == {"dense-2": said}

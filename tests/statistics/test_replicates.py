@@ -4,7 +4,7 @@ import numpy as np
 from scipy import stats
 
 from gainboard.statistics.bootstrap_range import bootstrap_ranges
-from gainboard.statistics.means import collapse, mean_intervals, noise_of_replicates
+from gainboard.statistics.means import collapse, mean_intervals, noise_of_replicates, widen
 
 GROUPS = np.array([1, 0, 1, 1, 2])
 
@@ -65,3 +65,14 @@ def test_ranges_with_noise_vary_as_much_more_as_the_noise():
     added = np.median(noisy) ** 2 / np.median(plain) ** 2
     assert abs(added - (scores[0].var(ddof=1) / 40 + 0.004) / (scores[0].var(ddof=1) / 40)) < 0.15
     assert bootstrap_ranges(scores, 10_000, 0, np.zeros(2)).tobytes() == plain.tobytes()
+
+
+def test_widened_differences_keep_their_means_and_have_the_noise_in_the_variance_of_these():
+    differences = np.random.default_rng(4).normal(size=(3, 7))
+    differences[2] = 0.25
+    noise = np.array([0.0, 0.03, 0.03])
+    widened = widen(differences, noise)
+    np.testing.assert_allclose(widened.mean(axis=1), differences.mean(axis=1), rtol=1e-12)
+    expected = differences.var(axis=1, ddof=1) / 7 + noise
+    np.testing.assert_allclose(widened.var(axis=1, ddof=1) / 7, expected, rtol=1e-12)
+    np.testing.assert_allclose(widened[0], differences[0], rtol=1e-12)

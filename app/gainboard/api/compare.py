@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -50,9 +51,8 @@ def read_comparison(
     these pairs, effect size, equivalence, and the topics that decide (principals who may see scores under any
     parameters).
     """
-    compared = compare(
-        workspace, sender, collection, question_of(asked), asked.get("baseline", ()), asked.get("margin")
-    )
+    question = replace(question_of(asked), by_system=asked.get("resample") or "topics")
+    compared = compare(workspace, sender, collection, question, asked.get("baseline", ()), asked.get("margin"))
     if (asked.get("format") or ("csv" if accepts(request, "text/csv") else "json")) == "csv":
         return PlainTextResponse("".join(_csv(compared)), media_type="text/csv")
     return answer(show(compared))

@@ -96,6 +96,7 @@ def cite_board(board: Board, url: str) -> dict[str, str]:
     # Scores from elsewhere come from a matrix, not from judgments.
     source: Any = getattr(board.metric, "matrix", scores.qrels)
     version = f"Version {source.version} of {getattr(source, 'name', f'the {scores.qrels.judgments} judgments')}"
+    version += "".join(f" and version {each.version} of {each.judgments}" for each in scores.repeats)
     version += f", corrected by {board.corrected.by}" if board.corrected else ""
     version += f", standardised ({board.standard.form})" if board.standard else ""
     version += ", the best run of each team" if board.best_per_team else ""

@@ -26,6 +26,7 @@ from gainboard.exhibits.latex import as_latex
 from gainboard.metrics import Scale
 from gainboard.notation.sources import run_name
 from gainboard.trec import RunReader
+from gainboard.vocabulary import Resample
 
 if TYPE_CHECKING:  # the gate starts without them, and so without the store
     from gainboard.evaluation.boards.pair_statistics import PairComparison, PairTest
@@ -55,6 +56,7 @@ class FilesToCompare(FilesToScore):
         RUN_FILES,
     ] = ()
     replicates: Annotated[str | None, REPLICATES] = None
+    resample: Annotated[Resample, "what tests draw anew of systems with replicates (default: topics)"] = "topics"
     of_scores: ScoreFiles
 
     def with_systems(self) -> Self:
@@ -71,7 +73,7 @@ class FilesToCompare(FilesToScore):
         if self.parameters or self.names != "gainboard" or self.reading != Reading():
             raise BadSetting("Scores were computed already. Leave out parameters of metrics, and how files are read.")
         systems, files = [name for name in (self.qrels, *self.runs) if name], self.of_scores
-        options = {"direction": files.direction, "missing": files.missing}
+        options = {"direction": files.direction, "missing": files.missing, "resample": self.resample}
         systems = [*systems, *baselines] if systems else []
         found = as_file_scores(files.read(), self.metrics, systems=systems, **options)
         if unknown := [name for name in baselines if name not in found.runs]:

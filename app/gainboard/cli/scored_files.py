@@ -39,7 +39,7 @@ from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, n
 from gainboard.notation.sources import as_utf8, split_replicate
 from gainboard.notation.texts import order_topics, warning_lines
 from gainboard.trec import FileWarning, QrelsFile
-from gainboard.vocabulary import TiesAsked
+from gainboard.vocabulary import Resample, TiesAsked
 
 Floats = NDArray[np.float64]
 
@@ -194,7 +194,7 @@ class ScoredFiles(ScoreTable):
             per_topic=per_topic,
         )
 
-    def by_system(self, sign: str | None) -> ScoredFiles:
+    def by_system(self, sign: str | None, resample: Resample) -> ScoredFiles:
         """Return the scores of systems, whose replicates the runs are, by the sign in their names."""
         if sign is None:
             return self
@@ -203,7 +203,7 @@ class ScoredFiles(ScoreTable):
         systems = name_systems(self.files, sign)
         names = list(dict.fromkeys(systems))
         arrays = replace(self.arrays, lacks=np.array([run.lacks for run in self.runs], np.bool_))
-        arrays = arrays.collapsed(self.metrics, group_rows(systems))
+        arrays = arrays.collapsed(self.metrics, group_rows(systems), redraws=resample == "topics+replicates")
         columns = (arrays.topics_missing.tolist(), arrays.by_topic.swapaxes(0, 1), arrays.means.T)
         runs = [ScoredFile(name, (), *values) for name, *values in zip(names, *columns, strict=True)]
         return replace(self, names=names, files=names, arrays=arrays, runs=runs)
@@ -417,7 +417,7 @@ def _score_by(
             if warning.is_slight and len(files) > 1:
                 slight.setdefault(warning.code, []).append(file)
             else:
-                _print_notes(warning_lines(file, [warning]))
+                _print_notes(warning_lines(file, [warning], beside=bool(getattr(said, "replicates", None))))
         runs.append((run.tag if file == STANDARD_INPUT else name, file, run))
     for code, named in slight.items():
         few = "less than 1 % of the documents"

@@ -27,6 +27,7 @@ from gainboard.vocabulary import (
     LateShown,
     MatrixForm,
     Names,
+    Resample,
     Standardisation,
     Stray,
     TiesAsked,
@@ -295,7 +296,20 @@ class RankingOptions(ScoringOptions, total=False):
     ]
 
 
-class BoardOptions(RankingOptions, total=False):
+class ReplicatesOptions(TypedDict, total=False):
+    """The options of a request that takes the replicates of a system together."""
+
+    resample: Annotated[
+        Resample | None,
+        Said(description="What intervals, groups and tests draw anew of systems with replicates", default="topics"),
+    ]
+    repeats: Annotated[
+        Sequence[str],
+        Said(description="More judgment sets of the same judge: replicates", pattern=SLUG_PATTERN, most_items=99),
+    ]
+
+
+class BoardOptions(RankingOptions, ReplicatesOptions, total=False):
     """The options of a request for a board: its columns, and which runs it has."""
 
     by_group: Annotated[
@@ -347,10 +361,6 @@ class BoardOptions(RankingOptions, total=False):
             metavar="SET",
         ),
     ]
-    resample: Annotated[
-        Literal["topics", "topics+replicates"] | None,
-        Said(description="What intervals and groups draw anew of systems with replicates", default="topics"),
-    ]
     exclude_family: Annotated[
         Sequence[str],
         Said(
@@ -385,7 +395,7 @@ class LeaderboardQuery(MetricsQuery, LeaderboardOptions, total=False):
     run: Annotated[Sequence[str] | None, CHOSEN_RUNS]
 
 
-class CompareOptions(MetricParameters[Parameter], VersionQuery, total=False):
+class CompareOptions(MetricParameters[Parameter], VersionQuery, ReplicatesOptions, total=False):
     """The options of a request for a comparison, besides its runs and metrics."""
 
     margin: Annotated[

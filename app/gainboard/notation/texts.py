@@ -188,11 +188,16 @@ class Warned(Protocol):
     def count(self) -> int | None: ...
 
 
-def warning_lines(name: str, warnings: Sequence[Warned]) -> Iterator[str]:
-    """Yield the warnings of a file, in the same format."""
+def warning_lines(name: str, warnings: Sequence[Warned], *, beside: bool = False) -> Iterator[str]:
+    """Yield the warnings of a file, in the same format. With `beside`, other replicates may be beside it."""
     for warning in warnings:
         count = "" if warning.count is None else f" ({warning.count:,})"
-        yield f"{name}: warning: {warning.code}: {warning.message.removesuffix('.')}{count}"
+        message = said_of_replicate(warning.message) if beside else warning.message
+        yield f"{name}: warning: {warning.code}: {message.removesuffix('.')}{count}"
+
+
+def said_of_replicate(warning: str) -> str:
+    return warning.replace("these score 0", "where no other replicate has them, these score 0")
 
 
 def why_left_out(labels: Iterable[str]) -> str:

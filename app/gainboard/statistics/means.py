@@ -181,6 +181,18 @@ def noise_of_replicates(rows: Floats, groups: Indices) -> Floats:
     return variances
 
 
+def widen(differences: Floats, noise: Floats) -> Floats:
+    """Return differences [pairs, topics], moved away from their means until these vary by `noise` [pairs] more.
+
+    Student's t then counts what `noise_of_replicates` adds. Equal differences become evenly spaced ones.
+    """
+    topics, means = differences.shape[1], differences.mean(axis=1, keepdims=True)
+    variances = differences.var(axis=1, ddof=1, keepdims=True)
+    moved = np.where(variances > TINY**2, differences - means, np.arange(topics) - (topics - 1) / 2)
+    wider = (variances + topics * noise[:, np.newaxis]) / moved.var(axis=1, ddof=1, keepdims=True)
+    return np.asarray(means + moved * np.sqrt(wider))
+
+
 def mean_intervals(scores: Floats, confidence: float = 0.95, noise: Floats | float = 0.0) -> tuple[Floats, Floats]:
     """Return the lower and upper ends of Student's t interval for each run's mean score over topics.
 

@@ -350,6 +350,7 @@ class ComparisonAnswer(Model):
     interval: tuple[float, float] | None = Field(
         description="95 % confidence interval of the mean difference, Student's t over topics"
     )
+    noise: float | None = Field(None, description="What replicates, drawn anew, add to the variance of the difference")
     effect_size: float | None = Field(
         description="The mean difference in standard deviations of the differences; null if there is no spread"
     )

@@ -88,7 +88,7 @@ def compare(
     # Files with faults make no pairs.
     is_alone, kept = not kept, [file for file in kept if file in scored.files]
     kept = list(dict.fromkeys(systems.get(file, file) for file in kept))
-    scored = scored.by_system(files.replicates)
+    scored = scored.by_system(files.replicates, files.resample)
     pairs = pair_up(scored.files, kept) if kept or (is_alone and len(scored.files) == 2) else []
     if not pairs:
         return 1

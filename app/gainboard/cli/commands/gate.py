@@ -89,14 +89,15 @@ def gate(
         print(f"{write_baseline} has {scored.names[0]}: {', '.join(scored.labels)}")
         return 0
     if at.named:
-        names, pairs, query = (files.qrels, files.runs[0]), list[PairedScores](), dict[str, Any](files.parameters)
+        names, pairs = (files.qrels, files.runs[0]), list[PairedScores]()
+        query: dict[str, Any] = {**files.parameters, "resample": files.resample}
         with at.connect() as gainboard:
             compared = gainboard.compare(at.collection, files.runs[0], files.qrels, files.metrics, **query)
         for pair in compared.comparisons:
             rows = sorted((row.topic, row.b, row.a) for row in pair.topics)
             rows += [(topic, np.nan, np.nan) for topic in pair.topics_undefined]
             topics, old, new = zip(*rows, strict=True)
-            pairs.append(PairedScores(pair.metric, topics, np.array(old), np.array(new)))
+            pairs.append(PairedScores(pair.metric, topics, np.array(old), np.array(new), pair.noise or 0.0))
     elif baseline:
         kept = Baseline.read(baseline)
         run = _scored(files if files.metrics else replace(files, metrics=list(kept.scores), names="gainboard"))
@@ -118,4 +119,4 @@ def _scored(files: FilesToCompare) -> ScoredFiles:
     scored = score_files(files, files.runs)
     if scored is None or scored.refused:
         raise Told
-    return scored.by_system(files.replicates)
+    return scored.by_system(files.replicates, files.resample)

@@ -59,7 +59,7 @@ def table(
         runs = expand_folders(files.runs, files.qrels)
         named = find_baseline(baseline, runs) if baseline and not files.replicates else None
         scored = score_files(files, list(dict.fromkeys([*([named] if named else []), *runs])))
-        named, scored = named or baseline, scored and scored.by_system(files.replicates)
+        named, scored = named or baseline, scored and scored.by_system(files.replicates, files.resample)
     if scored is None or not scored.runs or (named and named not in scored.files and not files.replicates):
         return 1
     of_paper = scored if files.of_scores.scores else named_for_paper(scored)

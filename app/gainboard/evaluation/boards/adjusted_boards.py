@@ -265,7 +265,7 @@ def correct(
     }
     formulas = [metric.label for metric in scores.metrics if metric.label not in uploaded]
     by_people: dict[str, tuple[StoredScores, int]] = {}
-    asked = replace(question, also=(), names="gainboard")
+    asked = replace(question, also=(), names="gainboard", repeats=())
     if formulas:
         trusted = score(workspace, sender, name, replace(asked, metrics=formulas, qrels=VersionName(by)))
         if trusted.qrels.judgments == scores.qrels.judgments:

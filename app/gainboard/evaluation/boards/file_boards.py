@@ -134,7 +134,8 @@ def leaderboard(
     if corrected and len(tested) > 1:
         groups = corrected_groups(corrected.by_metric[row], metric, names, means, tested)
     else:
-        groups = tested_groups(metric, names, table.by_topic[row, tested], None)
+        noise = None if table.arrays.noise is None else table.arrays.noise[row, tested]
+        groups = tested_groups(metric, names, table.by_topic[row, tested], noise)
     letters, rank_sets = (groups.letters, groups.rank_sets) if isinstance(groups, BoardGroups) else ({}, {})
     low, high = (ends.T.tolist() for ends in (corrected.intervals if corrected else table.arrays.intervals))
     geometric = [metric.is_geometric for metric in table.metrics]
@@ -180,9 +181,9 @@ def _scored(qrels: Table, runs: Any, scores: Any, metrics: Sequence[str], option
         return score(qrels, runs, metrics, **options)
     if qrels is not None or runs is not None:
         raise BadInput("Scores stand in place of judgments and runs. Leave out either.")
-    if unknown := options.keys() - {"direction", "missing", "columns", "measure", "systems", "nuggets", "stray"}:
-        raise BadInput(f"{min(unknown)} is not for scores, which were computed already. Leave it out.")
     reading = {name: options.pop(name) for name in ("columns", "measure", "nuggets", "stray") if name in options}
+    if unknown := options.keys() - {"direction", "missing", "systems", "resample"}:
+        raise BadInput(f"{min(unknown)} is not for scores, which were computed already. Leave it out.")
     file = scores if isinstance(scores, ScoresFile) else read_score_files(scores, **reading)
     return as_file_scores(file, metrics, **options)
 

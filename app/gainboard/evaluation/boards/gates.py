@@ -15,7 +15,7 @@ from gainboard.evaluation.scoring.scores import ScoreTable
 from gainboard.notation.frames import Framed
 from gainboard.notation.texts import read_number
 from gainboard.statistics.gates import ALPHA, combined_levels, one_sided_tests, verdict_of, verdict_of_all
-from gainboard.statistics.means import round_scores, unit_of
+from gainboard.statistics.means import round_scores, unit_of, widen
 from gainboard.statistics.topic_sets import detectable_difference, t_test_design
 from gainboard.vocabulary import Combination, Verdict
 
@@ -33,6 +33,7 @@ class PairedScores(NamedTuple):
     topics: Sequence[str]
     old: Floats
     new: Floats
+    noise: float = 0.0  # what replicates that are drawn anew add to the variance of the mean difference
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,10 @@ def paired_scores(scores: ScoreTable, old: Floats, new: Floats) -> list[PairedSc
     if geometric := [metric.label for metric in scores.metrics if metric.is_geometric]:
         raise BadInput(f"{geometric[0]} is a geometric mean, and the gate tests arithmetic ones. Leave it out.")
     signs = [-1.0 if metric.is_reversed else 1.0 for metric in scores.metrics]
-    rows = zip(scores.labels, signs, old, new, strict=True)
-    return [PairedScores(label, scores.topics, sign * first, sign * second) for label, sign, first, second in rows]
+    noise = scores.arrays.noise
+    added = [0.0] * len(signs) if noise is None else noise.sum(axis=1).tolist()
+    rows = zip(scores.labels, signs, old, new, added, strict=True)
+    return [PairedScores(label, scores.topics, sign * one, sign * two, more) for label, sign, one, two, more in rows]
 
 
 def gate_scores(
@@ -185,9 +188,12 @@ def _gate_alone(pair: PairedScores, margin: str, alpha: float) -> GatedMetric:
         zero = " of a mean of 0" if value > 0 else ""
         raise BadInput(f"{margin!r}{zero} is not a margin. Give a number above 0, such as 0.01, or a share of OLD: 2%")
     differences = (new - old) / unit
+    rounded = round_scores(differences)
+    if pair.noise:
+        differences = widen(differences[np.newaxis], np.array([pair.noise / unit**2]))[0]
     tests = one_sided_tests(differences[np.newaxis], np.array([limit / unit]))
     difference, low, high, worse, not_worse = (float(values[0]) for values in tests[:5])
-    variance, rounded = float(differences.var(ddof=1)), round_scores(differences)
+    variance = float(differences.var(ddof=1))
     seen, needed = detectable_difference(len(topics), variance, ALPHA), None
     if seen is not None:
         # Whichever needs fewer topics: to show that the run is worse, or that it is not. A one-sided test at `alpha`.

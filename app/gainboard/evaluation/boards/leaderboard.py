@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from gainboard.statistics.multiple_comparisons import DifferenceGroups
 from gainboard.store import audit
 from gainboard.store.database import may_take_long
 from gainboard.store.records import Run, TopicGroup
-from gainboard.vocabulary import Action
+from gainboard.vocabulary import Action, Resample
 
 Floats = NDArray[np.float64]
 
@@ -250,7 +250,7 @@ def leaderboard(
     *,
     best_per_team: bool = False,
     corrected_by: str | None = None,
-    resample: Literal["topics", "topics+replicates"] = "topics",
+    resample: Resample = "topics",
     exclude_family: Sequence[str] = (),
 ) -> Board:
     """Rank the collection's runs by the metric `by`, which is added to the request if it is not part of it.

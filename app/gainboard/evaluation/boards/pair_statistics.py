@@ -22,15 +22,10 @@ from gainboard.evaluation.scoring.requests import Question, StoredScores, score
 from gainboard.evaluation.scoring.scores import ScoreTable
 from gainboard.evaluation.workspace import Workspace, spend
 from gainboard.metrics import BoundMetric
-from gainboard.statistics.bootstrap_range import (
-    BootstrapRange,
-    affordable_resamples,
-    bootstrap_ranges,
-    range_levels,
-)
+from gainboard.statistics.bootstrap_range import BootstrapRange, affordable_resamples, bootstrap_ranges, range_levels
 from gainboard.statistics.classical import deciding_topics, pivotal_topics, t_levels
 from gainboard.statistics.draws import Indices
-from gainboard.statistics.means import TINY, effects_of, mean_intervals, round_scores, tost_levels, unit_of
+from gainboard.statistics.means import TINY, effects_of, mean_intervals, round_scores, tost_levels, unit_of, widen
 from gainboard.statistics.multiple_comparisons import benjamini_hochberg, holm, holm_thresholds, needed_resamples
 from gainboard.statistics.significance import (
     Correction,
@@ -46,6 +41,7 @@ from gainboard.statistics.topic_sets import detectable_difference
 from gainboard.vocabulary import round_score
 
 Floats = NDArray[np.float64]
+Pairs = Sequence[tuple[int, int]]
 ALPHA: Final = 0.05
 """The significance level under which a difference is significant."""
 TESTS: Final = ("t-test", "randomisation", "paired-bootstrap", "wilcoxon", "sign")
@@ -145,7 +141,8 @@ class PairComparison:
 
     `names` are the first run and the second, the baseline. `topics` are those with a score, the largest difference
     first. `undefined` are the others, which are left out. `statistics` is None for fewer than two topics, and for a
-    geometric mean, about which they say nothing. `unit` is the `unit_of` the scores.
+    geometric mean, about which they say nothing. `unit` is the `unit_of` the scores. `noise` is what
+    replicates that are drawn anew add to the variance of the mean difference; None if they are not.
     """
 
     label: str
@@ -155,6 +152,7 @@ class PairComparison:
     undefined: Sequence[str]
     statistics: PairStatistics | None
     unit: float = 1.0
+    noise: float | None = None
 
     @property
     def won(self) -> int:
@@ -196,6 +194,7 @@ class PairComparison:
             "mean": tuple(map(_or_none, self.means)),
             "difference": statistics and statistics.difference,
             "interval": statistics and (statistics.low, statistics.high),
+            **({} if self.noise is None else {"noise": self.noise}),
             "effect_size": statistics and _or_none(statistics.effect_size),
             "detectable_difference": statistics and statistics.detectable,
             "tests": [test._asdict() for test in statistics.tests] if statistics else [],
@@ -213,16 +212,15 @@ class PairComparison:
         }
 
 
-def compare_pairs(
-    scores: ScoreTable, pairs: Sequence[tuple[int, int]], margin: float | None = None
-) -> Iterator[PairComparison]:
+def compare_pairs(scores: ScoreTable, pairs: Pairs, margin: float | None = None) -> Iterator[PairComparison]:
     """Yield the comparison of each pair under each metric, metric by metric. `margin` asks for TOST.
 
     Pairs are places of runs: the first run and the second. Levels are corrected for exactly these pairs, under each
     metric. Scores of metrics that are better if lower are negated, so that a positive difference is always better.
     """
-    for metric, table, means, nowhere in zip(
-        scores.metrics, scores.by_topic, scores.means, scores.arrays.undefined, strict=True
+    noise = [None] * len(scores.metrics) if scores.arrays.noise is None else scores.arrays.noise
+    for metric, table, means, nowhere, varying in zip(
+        scores.metrics, scores.by_topic, scores.means, scores.arrays.undefined, noise, strict=True
     ):
         defined = np.flatnonzero(~nowhere)
         by_run, topics = table[:, defined], [scores.topics[topic] for topic in defined.tolist()]
@@ -235,7 +233,11 @@ def compare_pairs(
         unit = unit_of(by_run)
         lacking = np.isnan(differences)
         groups = _AlikePairs.of(differences / unit, lacking, topics)
-        statistics = _statistics(metric, by_run, pairs, groups, margin, unit)
+        if varying is not None:
+            varying = varying / unit**2
+            added = varying[first] + varying[second]
+            groups = [group._replace(differences=widen(group.differences, added[group.places])) for group in groups]
+        statistics = _statistics(metric, by_run, pairs, groups, margin, unit, varying)
         left_out = [scores.topics[topic] for topic in np.flatnonzero(nowhere).tolist()]
         for (one, other), gaps, lacks, of_pair in zip(pairs, differences, lacking, statistics, strict=True):
             # Rounded, so that differences that are equal except for rounding keep the order of topics. NaN is last.
@@ -255,6 +257,7 @@ def compare_pairs(
                 undefined,
                 of_pair,
                 unit,
+                None if varying is None else float(varying[one] + varying[other]) * unit**2,
             )
 
 
@@ -300,17 +303,21 @@ def pair_up(names: Sequence[str], baselines: Sequence[str]) -> list[tuple[int, i
 def _statistics(
     metric: BoundMetric,
     scores: Floats,
-    pairs: Sequence[tuple[int, int]],
+    pairs: Pairs,
     groups: Sequence[_AlikePairs],
     margin: float | None,
     unit: float,
+    noise: Floats | None,
 ) -> Sequence[PairStatistics | None]:
     statistics: list[PairStatistics | None] = [None] * len(pairs)
     if not groups or metric.is_geometric:
         return statistics
     # The corrections are for all pairs together, whichever topics each of them has.
     places = np.concatenate([group.places for group in groups])
-    tests = list(zip(*(_tested(name, groups) for name in TESTS), _by_range(scores / unit, pairs, groups), strict=True))
+    by_range = _by_range(scores / unit, pairs, groups, noise)
+    tests = list(
+        zip(*(_tested(name, groups) for name in TESTS[: len(TESTS) if noise is None else 3]), by_range, strict=True)
+    )
     alphas = holm_thresholds(np.concatenate([t_levels(group.differences) for group in groups]), ALPHA)
     asls = np.full(len(places), np.nan)
     if margin is not None:
@@ -379,7 +386,7 @@ def _doubts(test: SignificanceTest, differences: Floats, outcome: Outcome) -> It
         yield said if doubtful else None
 
 
-def _by_range(scores: Floats, pairs: Sequence[tuple[int, int]], groups: Sequence[_AlikePairs]) -> list[PairTest]:
+def _by_range(scores: Floats, pairs: Pairs, groups: Sequence[_AlikePairs], noise: Floats | None) -> list[PairTest]:
     """Return the bootstrap range test of each pair, which is about all runs of `scores`, [runs, topics], together.
 
     Where scores are missing, it compares the means of the scores that are there, as a board does.
@@ -396,7 +403,7 @@ def _by_range(scores: Floats, pairs: Sequence[tuple[int, int]], groups: Sequence
         means = np.nanmean(scores, axis=1)
         gaps = np.array([means[pairs[place][0]] - means[pairs[place][1]] for place in places.tolist()])
     resamples = affordable_resamples(runs, topics)
-    levels = range_levels(gaps, bootstrap_ranges(scores, resamples, SEED))
+    levels = range_levels(gaps, bootstrap_ranges(scores, resamples, SEED, noise))
     tests: list[PairTest] = []
     for group in groups:
         asls = levels[group.part]
@@ -435,12 +442,7 @@ class ComparedRuns:
 
 
 def compare(
-    workspace: Workspace,
-    sender: Sender,
-    name: str,
-    question: Question,
-    baselines: Sequence[str] = (),
-    margin: float | None = None,
+    workspace: Workspace, sender: Sender, name: str, question: Question, baselines: Sequence[str], margin: float | None
 ) -> ComparedRuns:
     """Compare the two runs of the question; with baselines, its runs, or all runs, with each of them.
 
@@ -469,7 +471,7 @@ def compare(
 
     # None means all runs, among them the baselines.
     runs = None if question.runs is None else [*question.runs, *baselines]
-    asked = replace(question, runs=runs, admit=admit, per_topic=True, most=MOST_SCORES, by_system="topics")
+    asked = replace(question, runs=runs, admit=admit, per_topic=True, most=MOST_SCORES)
     scores = score(workspace, sender, name, asked)
     if absent := [baseline for baseline in baselines if baseline not in scores.names]:
         raise NotFound(f"There is no run {absent[0]!r} in {name!r}, or this token may not see it.")
@@ -482,17 +484,13 @@ def compare(
         message = "The collection has no run besides the baselines. Name fewer baselines."
         raise InvalidRequest.at("query.baseline", "no-runs", message)
     metrics, topics = len(scores.metrics), len(scores.topics)
-    if (compared := metrics * len(pairs)) > MOST_PAIRS:
-        message = (
-            f"{metrics} metrics x {len(pairs)} pairs are {compared:,} comparisons; at most {MOST_PAIRS:,} in "
-            "one request. Name fewer metrics, baselines or runs."
-        )
-        raise InvalidRequest.at("query", "too-many", message)
-    if (differences := compared * topics) > MOST_SCORES:
-        message = (
-            f"{metrics} metrics x {len(pairs)} pairs x {topics} topics are {differences:,} differences; "
-            f"at most {MOST_SCORES:,} in one request. Name fewer metrics, baselines or runs."
-        )
-        raise InvalidRequest.at("query", "too-many", message)
+    compared, of = metrics * len(pairs), f"{metrics} metrics x {len(pairs)} pairs"
+    for count, most, what in ((compared, MOST_PAIRS, "comparisons"), (compared * topics, MOST_SCORES, "differences")):
+        if count > most:
+            of += f" x {topics} topics" if what == "differences" else ""
+            message = (
+                f"{of} are {count:,} {what}; at most {most:,} in one request. Name fewer metrics, baselines or runs."
+            )
+            raise InvalidRequest.at("query", "too-many", message)
     spend(compared * (PAIR_SECONDS + topics * DIFFERENCE_SECONDS))
     return ComparedRuns(scores, list(compare_pairs(scores, pairs, margin)))

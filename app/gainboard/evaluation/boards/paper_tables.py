@@ -85,6 +85,7 @@ def paper_table(
     tested = {(pair.label, pair.names[0]): pair.statistics for pair in pairs if pair.statistics}
     values: dict[str, list[Any]] = {"run": list(names)}
     columns: list[tuple[Column, Sequence[Cell]]] = [(Column("run", align="left"), list(names))]
+    noise = scores.arrays.noise
     notes = [f"{short[name]} is {name}." for name in scores.labels if short[name] != name]
     for metric, by_run, means in zip(scores.metrics, scores.by_topic, scores.means.tolist(), strict=True):
         name, group = metric.label, short[metric.label]
@@ -100,7 +101,7 @@ def paper_table(
             signs = [SIGNS.get(mark, "") for mark in marks]
             values |= {f"{name} level": levels, f"{name} mark": marks}
         else:
-            groups = tested_groups(metric, names, by_run, None)
+            groups = tested_groups(metric, names, by_run, None if noise is None else noise[scores.labels.index(name)])
             if isinstance(groups, str):
                 notes.append(f"{group} has no letters. {groups}")
             letters = {} if isinstance(groups, str) or not groups.different_pairs else groups.letters

@@ -17,7 +17,7 @@ from gainboard.evaluation.runs import run_files, upload_quota
 from gainboard.evaluation.runs.intake import Body, Intake
 from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.workspace import Workspace
-from gainboard.notation.texts import is_slug, name_from_tag
+from gainboard.notation.texts import is_slug, name_from_tag, said_of_replicate
 from gainboard.store import blobs, collections, qrels, releases, runs
 from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.blobs import Content
@@ -288,6 +288,8 @@ def describe(
     else:
         would_see_scores = view.sees_scores and not view.sees_free_scores
         warnings = [visibility.unscorable(view.collection)] if would_see_scores else []
+    if run.system:
+        warnings = [replace(warning, message=said_of_replicate(warning.message)) for warning in warnings]
     shown = [*run.warnings, *(warning.as_json() for warning in warnings)]
     return SeenRun(run, judging, shown, view.collection.is_late(run), created)
 

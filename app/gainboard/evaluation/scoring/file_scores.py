@@ -17,22 +17,13 @@ from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.runs.run_files import NO_LIMITS, judged_run_warnings, read_judgments, read_run_file
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names, undefined
 from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable
-from gainboard.metrics import (
-    BoundMetric,
-    JudgedRun,
-    JudgedRuns,
-    Names,
-    Scale,
-    mean_all,
-    query_parameters,
-    score_all,
-)
+from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Names, Scale, mean_all, query_parameters, score_all
 from gainboard.notation.frames import optional_package
 from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, name_runs
 from gainboard.notation.texts import warning_lines
 from gainboard.statistics.means import group_rows
 from gainboard.trec import FileWarning, decompress_body
-from gainboard.vocabulary import OrderBy, RunOrder
+from gainboard.vocabulary import OrderBy, Resample, RunOrder
 
 Floats = NDArray[np.float64]
 BY_SCORE = RunOrder("score", ignore_identical_ids=False)
@@ -171,6 +162,7 @@ def score(
     order_by: OrderBy = "score",
     ignore_identical_ids: bool = False,
     replicates: str | None = None,
+    resample: Resample = "topics",
     **parameters: Any,
 ) -> FileScores:
     """Score runs by judgments, as the service and `gainboard score` do.
@@ -182,7 +174,7 @@ def score(
     of them. `metrics` are expressions such as `nDCG@10`, by default the
     service's; `parameters` are defaults of theirs, such as `gains="3:2:1"`, `beta=10` or `base=10`. `names` is the tool
     whose names the expressions use. With `replicates="@"`, runs named `bm25@1` and `bm25@2` are replicates of `bm25`,
-    whose score on a topic is the mean of theirs.
+    whose score on a topic is the mean of theirs. `resample="topics+replicates"` draws these anew, too.
 
     The answer's `notes` say what the command prints on standard error. Raise FaultyFile with the lines of faults,
     BadExpression or BadGains for a metric, and BadInput for anything else, such as a level that is no whole number.
@@ -210,11 +202,11 @@ def score(
     arrays = ScoreArrays(by_topic, means, none, missing, runs_of_topics.missing)
     systems = [run.split(replicates)[0] for run in tables] if replicates else list(judged)
     if replicates is not None:
-        arrays = arrays.collapsed(bound, group_rows(systems))
+        arrays = arrays.collapsed(bound, group_rows(systems), redraws=resample == "topics+replicates")
     scores = ScoreTable(bound, label_by_expression, list(dict.fromkeys(systems)), topics.topics, arrays)
     notes = list(warning_lines("qrels", judgments.warnings))
     for name, (_, warnings) in judged.items():
-        notes += warning_lines(name, warnings)
+        notes += warning_lines(name, warnings, beside=replicates is not None)
     return FileScores(scores, [*notes, *(f"{remark}." for remark in scores.remarks())])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ from gainboard.notation.queries import MOST_METRICS, MOST_POINTS
 from gainboard.store.database import may_take_long
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 from gainboard.store.snapshots import Standing
-from gainboard.vocabulary import OFFICIAL, LateShown
+from gainboard.vocabulary import OFFICIAL, LateShown, Resample
 
 MOST_QUICK = 2_500
 """The largest number of scores, or of means, in an answer that is made in the event loop: 43 metrics of 58 runs."""
@@ -87,13 +87,14 @@ class Question:
     as_many_as_may: bool = False
     """True to leave out the runs that exceed the team's budget. If false, the whole request is refused."""
     late: LateShown = "include"
-    by_system: Literal["topics", "topics+replicates"] | None = None
+    by_system: Resample | None = None
     """The clusters that intervals of systems draw, whose scores are means of replicates; None if each is a run."""
     names: Names = "gainboard"
     """The tool whose names `metrics` and `also` use."""
     bounds: bool = False
     """True to add the means if unjudged documents were relevant, and `cwl` the numbers of users: see `score_beside`."""
     cwl: bool = False
+    repeats: Sequence[str] = ()  # more judgment sets of the same judge: scores of systems under each are replicates
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ class StoredScores(ScoreTable):
     """The score matrices that the request may name."""
     members: Sequence[Run] = ()
     """The runs, each replicate by itself: those of the rows of `arrays`, where `runs` are systems."""
+    repeats: Sequence[Qrels] = ()  # the versions of the other judgment sets in the means
     beside: Sequence[Mapping[str, Mapping[str, float]]] = ()
     """The answer of `score_beside` for each run, if the request asks for anything of it."""
 
@@ -173,7 +175,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         view.require_scores()
         if question.bounds or question.cwl:
             view.require_judgments()  # both tell more of them than scores do
-        if question.topics is not None:
+        if question.topics is not None or question.repeats:
             view.require_free_scores()  # before anything is said of metrics, versions or groups
         question.admit(view)
         # Official metrics of answers are left out for whoever may not see the judgments, and are no error.
@@ -186,7 +188,9 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         chosen = visible_runs(workspace, tx, view, question.runs, question.late)
         chosen, disclosure = limit(tx, view, bound, chosen, question.per_topic)
         group, topics = topics_of(workspace, tx, view, qrels, question.topics)
-        refuse_more_than(question.most, len(bound), len(chosen), len(topics.topics))
+        sets = [select(tx, view, VersionName(other)) for other in sorted(set(question.repeats) - {qrels.judgments})]
+        repeats = [JudgedVersion(each, topics_of(workspace, tx, view, each, question.topics)[1]) for each in sets]
+        refuse_more_than(question.most, len(bound), len(chosen) * (1 + len(repeats)), len(topics.topics))
         if question.one_run and len(chosen) != 1:
             withheld = "".join(f" {run}: {why}" for run, why in (disclosure.withheld if disclosure else {}).items())
             message = (
@@ -204,6 +208,12 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     version, is_chosen = JudgedVersion(qrels, topics), bool(question.metrics or question.also or question.defaults)
     arrays = kept_scores(workspace, view.collection, version, chosen, bound, is_chosen=is_chosen)
     systems, groups = systems_of(chosen) if question.by_system else (chosen, None)
+    if repeats:
+        under = [kept_scores(workspace, view.collection, each, chosen, bound, is_chosen=is_chosen) for each in repeats]
+        arrays = arrays.repeated(topics.topics, [(repeats[at].topics.topics, of) for at, of in enumerate(under)])
+        groups = np.tile(np.arange(len(chosen)) if groups is None else groups, 1 + len(repeats))
+        names = [each.qrels.judgments for each in (version, *repeats)]
+        chosen = [replace(run, replicate=" ".join(filter(None, (run.replicate, of)))) for of in names for run in chosen]
     arrays = arrays.collapsed(bound, groups, redraws=question.by_system == "topics+replicates")
     if disclosure is not None:
         # From here on, nothing of the answer has more decimals than may be shown.
@@ -222,8 +232,9 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         chosen=group,
         custom=custom,
         members=chosen,
+        repeats=[each.qrels for each in repeats],
     )
-    return _score_beside(workspace, table, question) if question.bounds or question.cwl else table
+    return _score_beside(workspace, table, question) if (question.bounds or question.cwl) and not repeats else table
 
 
 BESIDE_SECONDS = 3e-7
@@ -314,7 +325,7 @@ def origin_of(scores: StoredScores) -> Origin | None:
     official = list(official_metrics(scores.collection))
     if scores.qrels.judgments != OFFICIAL or customs_of(scores.metrics) or names_custom(official):
         return None
-    if scores.beside:
+    if scores.beside or scores.repeats:
         return None  # not everyone who sees scores sees what is beside them
     return Origin(scores.collection)
 

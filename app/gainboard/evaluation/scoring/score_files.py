@@ -21,13 +21,13 @@ from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable
 from gainboard.metrics import mean_all
 from gainboard.metrics.answers import score_nuggets, score_support
 from gainboard.notation.sources import run_files
-from gainboard.statistics.means import collapse
+from gainboard.statistics.means import collapse, noise_of_replicates
 from gainboard.trec import decompress_body
 from gainboard.trec.findings import Faults, quoted
 from gainboard.trec.nuggets import Verdicts, read_nuggets, read_verdicts
 from gainboard.trec.score_formats import MOST_CELLS, NAMES
 from gainboard.trec.score_matrices import ScoresFile, read_scores
-from gainboard.vocabulary import OF_ANSWERS, Direction, Stray
+from gainboard.vocabulary import OF_ANSWERS, Direction, Resample, Stray
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
@@ -219,6 +219,7 @@ def as_file_scores(
     systems: Sequence[str] = (),
     direction: Direction = "up",
     missing: MissingScores = "leave-out",
+    resample: Resample = "topics",
 ) -> FileScores:
     """Return the scores of some metrics and systems of a file, or of all, as those of scored runs are.
 
@@ -259,6 +260,7 @@ def as_file_scores(
             notes.append(f"{said}: each is {missing:g}")
     bound = [UploadedMetric(name, name, direction) for name in names]
     undefined, missing_topics = np.asarray(gaps.all(axis=1)), np.count_nonzero(gaps[0], axis=1)
-    arrays = ScoreArrays(by_topic, mean_all(bound, by_topic), undefined, missing_topics)
+    noise = noise_of_replicates(of_rows, groups) if groups is not None and resample == "topics+replicates" else None
+    arrays = ScoreArrays(by_topic, mean_all(bound, by_topic), undefined, missing_topics, noise=noise)
     table = ScoreTable(bound, {name: name for name in names}, shown, file.topics, arrays)
     return FileScores(table, [f"{note[0].upper()}{note[1:]}." for note in notes])

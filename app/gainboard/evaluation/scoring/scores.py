@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.errors import InvalidRequest
 from gainboard.exhibits import csv_line
 from gainboard.metrics import (
     NUMBERS,
@@ -78,6 +79,19 @@ class ScoreArrays:
         means, row_means = mean_all(metrics, by_topic), mean_all(metrics, rows)
         noise = noise_of_replicates(rows, groups) if redraws else None
         return ScoreArrays(by_topic, means, self.undefined, missing, None, rows, row_means, groups, noise)
+
+    def repeated(self, topics: Sequence[str], others: Sequence[tuple[Sequence[str], ScoreArrays]]) -> ScoreArrays:
+        """Return the scores of the runs under one judgment set and then under others, NaN where a set lacks a topic."""
+        place, tables, undefined = {topic: at for at, topic in enumerate(topics)}, [self.by_topic], self.undefined
+        for named, arrays in others:
+            if more := set(named) - place.keys():
+                message = f"`judgments` lacks the topic {min(more)!r} of a set in `repeats`. Name the widest set there."
+                raise InvalidRequest.at("query.repeats", "more-topics", message)
+            tables.append(np.full_like(self.by_topic, np.nan))
+            tables[-1][:, :, [place[topic] for topic in named]] = arrays.by_topic
+            undefined = undefined & np.isnan(tables[-1]).all(axis=1)
+        lacks = None if self.lacks is None else np.tile(self.lacks, (len(tables), 1))
+        return replace(self, by_topic=np.concatenate(tables, axis=1), undefined=undefined, lacks=lacks)
 
     def rounded(self, shown: Callable[[Floats], Floats]) -> ScoreArrays:
         """Return the numbers as they may be shown. Of single replicates, these are means alone."""
