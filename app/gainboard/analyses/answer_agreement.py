@@ -88,7 +88,7 @@ class AnswerAgreement(Analysis[AnswerAgreementParams, AnswerAgreementResult]):
         super().__init__(matrices, params)
         self.metrics = params.metrics
         for label in self.metrics:
-            if label.partition("(")[0] not in ("nuggets:vital_strict", "support:precision"):
+            if not judged_labels.names_judge(label):
                 message = (
                     f"{label} names no judge. Name each as nuggets:vital_strict(judge=NAME), or support:precision."
                 )

@@ -18,7 +18,6 @@ from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import MOST_RUNS, DrawCount, Expression, Params, Seed, SetVersion
 from gainboard.analyses.result_models import JobResult, Number, ResultModel, Shown, table
 from gainboard.analyses.versioned_metrics import MixedMatrices, on_version
-from gainboard.errors import BadExpression
 from gainboard.evaluation.scoring.binding import is_custom
 from gainboard.evaluation.scoring.matrices import CommonPairs, Floats, Matrices, judged_pairs
 from gainboard.exhibits import Column, Table
@@ -330,7 +329,10 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
         if isinstance(trusted, str) or isinstance(judge, str):
             labels = [of if isinstance(of, str) else on_version(metric, of.qrels.named) for of in (trusted, judge)]
             boards = self._compare_boards(*map(MixedMatrices(self.matrices, labels).scores, labels))
-            return {**boards, **self._compare_levels(self._count_verdicts(*labels))}
+            if not all(map(judged_labels.names_judge, labels)):
+                return boards
+            verdicts = judged_labels.count_verdicts(self.matrices, *labels)
+            return {**boards, **self._compare_levels(verdicts[judged_labels.ALL])}
         pairs, levels, tables = CommonPairs(trusted, judge), self.matrices.collection.highest_level + 1, []
         again = self._compare_boards(*pairs.scores(metric, reranked=True))
         orders = [[validity.order_agreement(run.starts, run.level, levels) for run in both] for both in pairs.runs]
@@ -344,13 +346,6 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
             **{f"{name}_reranked": again[name] for name in ("tau", "rank_trusted", "rank")},
             **self._compare_levels(by_topic),
         }
-
-    def _count_verdicts(self, trusted: str, judge: str) -> Floats:
-        """Return the counts of what both judges say of the answers to each topic; of none, unless both say anything."""
-        try:
-            return judged_labels.count_verdicts(self.matrices, trusted, judge)[judged_labels.ALL]
-        except BadExpression:
-            return np.zeros((0, 1, 1))
 
     def _compare_levels(self, by_topic: Floats) -> Arrays:
         """Return the tables [topics, levels, levels] of the topics that both judge, and the bias over resamples."""

@@ -156,14 +156,19 @@ def resampled(tables: Floats, counts: Floats) -> Floats:
     return np.asarray((counts @ tables.reshape(len(tables), -1)).reshape(-1, levels, levels))
 
 
+def names_judge(label: str) -> bool:
+    """Return whether the label of a metric names a judge of answers: with its scores, its verdicts are stored."""
+    return label.partition("(")[0] in ("nuggets:vital_strict", "support:precision")
+
+
 def count_verdicts(matrices: Matrices, reference: str, judge: str) -> Floats:
     """Return the counts of what both judges of answers say, by importance and topic: [ALL + 1, topics, 3, 3].
 
-    Judges are labels of metrics, and what they say is of the same nuggets or citations of the same answers. Raise
-    BadExpression for scores that follow from no verdicts.
+    Judges are labels of metrics that `names_judge`, and what they say is of the same nuggets or citations of the same
+    answers.
     """
     tables = np.zeros((ALL + 1, len(matrices.topics), len(VERDICTS), len(VERDICTS)))
-    first, second = (_read_verdicts(matrices, label) for label in (reference, judge))
+    first, second = _read_verdicts(matrices, reference), _read_verdicts(matrices, judge)
     for item in first.keys() & second.keys():
         (verdict, kind), (other, _) = first[item], second[item]
         if max(verdict, other) < len(VERDICTS):
