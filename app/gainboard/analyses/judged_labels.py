@@ -25,7 +25,7 @@ from gainboard.statistics.judging import (
 from gainboard.trec.nuggets import IMPORTANCE
 
 VERDICTS: Final = ("not", "partly", "fully")
-"""What judges say of nuggets and citations is one of these. A stray label is none."""
+"""The verdicts are not, partly and fully. A stray label is none."""
 ALL: Final = len(IMPORTANCE)
 """The place of all nuggets behind those of each importance."""
 LABELS = ("agreement", "kappa", "kappa_linear", "kappa_quadratic", "relevant_reference", "relevant")
