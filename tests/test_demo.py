@@ -200,6 +200,27 @@ def test_the_agreement_of_two_assessors_is_that_of_the_page(service):
 
 
 @pytest.mark.proof  # a claim of a page, over the whole demo
+def test_the_model_favours_the_team_that_the_page_says(service):
+    (sent,) = re.findall(r"<!-- example: validity -->\n```json\n(.*?)```", DOCS["judgments.md"], re.DOTALL)
+    job = service.organiser.post("/v1/collections/demo/jobs", json=json.loads(sent)).raise_for_status().json()["id"]
+    assert over(service.organiser, f"/v1/jobs/{job}")["state"] == "succeeded"
+    (judge,) = service.anonymous.get(f"/v1/jobs/{job}/result").raise_for_status().json()["judges"]
+    (family,) = judge["families"]
+    (best,) = [run for run in judge["runs"] if run["run"] == "koala-2"]
+    said = " ".join(DOCS["judgments.md"].split())
+    for form, estimate in (
+        ("tau is {:.2f} ({:.2f} to {:.2f})", judge["tau"]),
+        ("grow by {:.3f} more than those of the other runs ({:.3f} to {:.3f})", family["shift"]),
+        ("rise by {:.1f} ranks more ({:.1f} to {:.1f})", family["rise"]),
+        ("`koala-2` gains {:.0f} places ({:.0f} to {:.0f})", best["rise"]),
+        ("gives {:.3f} levels more ({:.3f} to {:.3f})", judge["levels"]["bias"]),
+    ):
+        assert form.format(estimate["value"], *estimate["interval"]) in said
+    assert family["shift"]["interval"][0] > 0
+    assert [run for run in judge["runs"] if run["suspicious"]] == []
+
+
+@pytest.mark.proof  # a claim of a page, over the whole demo
 def test_people_correct_the_model_as_the_page_says(service, tmp_path, printed):
     check_examples(printed, "judgments.md", ["corrected", "design"], tmp_path, **asking(service))
     (sent,) = re.findall(r"<!-- example: means -->\n```json\n(.*?)```", DOCS["judgments.md"], re.DOTALL)

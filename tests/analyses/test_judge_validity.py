@@ -171,3 +171,45 @@ def test_stored_scores_are_judges_too(judged):
     mixed = judged.read(KIND, judges=["official", "custom:robot"], runs=names, metric="AP", resamples=50)
     assert mixed.judges[0].topics == 6
     assert [run.mean for run in mixed.judges[0].runs] == pytest.approx(tables["robot"].mean(axis=1))
+
+
+@pytest.fixture(scope="module")
+def of_answers(judged):
+    """What is found about a second judge of nuggets, and what both say, by topic: 0 is not, 2 fully."""
+    names, topics = ["maple", "alder", "birch", "oak"], [str(topic) for topic in range(101, 107)]
+    judged.judge_answers(topics, names)
+    numbers = [(n, topic) for name in names for n, topic in enumerate(topics, start=len(name))]
+    # Both nuggets of an answer have the same label.
+    said = 2 * [(topic, n % 3, (n % 3 - n % 2) % 3) for n, topic in numbers]
+    judges = ["nuggets:vital_strict", "nuggets:vital_strict(judge=model)"]
+    return judged.read(KIND, judges=judges, runs=names, resamples=50), said
+
+
+def test_judges_of_answers_have_levels_and_flips_as_well(of_answers):
+    found, said = of_answers
+    levels, table = found.judges[0].levels, np.zeros((3, 3), int)
+    for _, first, second in said:
+        table[first, second] += 1
+    assert (found.level_names, levels.confusion) == (["not", "partly", "fully"], table.tolist())
+    assert levels.bias.value == pytest.approx(np.mean([second - first for _, first, second in said]))
+    for topic in levels.by_topic:
+        assert topic.bias.value == pytest.approx(
+            np.mean([second - first for at, first, second in said if at == topic.at])
+        )
+    flip = levels.flips[1]
+    assert (flip.lower, flip.higher, flip.up, flip.down) == ("not", "partly", table[0, 1], table[1, 0])
+    assert flip.asl == pytest.approx(mcnemar(table[:2, :2], exact=True).pvalue)
+    assert levels.symmetry_asl == pytest.approx(SquareTable(table, shift_zeros=False).symmetry().pvalue)
+
+
+def test_judges_of_answers_are_shown_without_a_circle(of_answers):
+    found, said = of_answers
+    sentences = {figure.name: figure.caption for figure in found.figures()}
+    assert list(sentences) == ["boards-1", "moves-1", "families-1", "leniency-1", "drift-1"]
+    up = sum(second > first for _, first, second in said)
+    assert f"gives {up} nuggets a higher" in sentences["drift-1"]
+
+
+def test_a_judge_of_answers_has_no_levels_beside_one_of_documents(judged, of_answers):
+    mixed = judged.read(KIND, judges=["official", "nuggets:vital_strict"], runs=["maple", "oak", "birch"], resamples=20)
+    assert mixed.judges[0].levels is None

@@ -283,7 +283,7 @@ def test_people_on_a_sample_of_topics_correct_a_model(shared):
         run = int(row["name"][-1])
         assert row["mean"][shown["by"]] == pytest.approx(corrected.means[run])
         assert row["uncorrected"][shown["by"]] == pytest.approx(model[run].mean())
-    assert shown["corrected"]["by"] == "people"
+    assert shown["corrected"]["judges"] == {"model": 1.0, "people": 0.5}
     assert shown["groups_test"]["topics"] == 60
     assert refused(lab.get("/leaderboard", metric=metric, corrected_by="nobody")) == (422, "bad-expression")
     assert codes(lab.get("/leaderboard", metric=metric, corrected_by="model")) == ["same-set"]

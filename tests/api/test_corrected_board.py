@@ -61,6 +61,7 @@ def test_a_row_has_the_corrected_mean_and_what_it_was_under_the_model_alone(camp
     assert [row["name"] for row in found["rows"]] == sorted(rows, key=lambda run: -rows[run]["mean"]["AP"])
     shown = found["corrected"]
     assert (shown["by"], shown["qrels_version"], set(shown["metrics"])) == ("people", 1, {"AP", "RR"})
+    assert shown["judges"] == {"model": 1.0, "people": 0.5}
     assert shown["metrics"]["AP"]["weight"] == pytest.approx(sample.weight())
     assert (shown["metrics"]["AP"]["trusted_topics"], shown["metrics"]["AP"]["topics"]) == (20, 40)
     assert found["groups_test"]["topics"] == 40

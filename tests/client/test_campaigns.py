@@ -21,6 +21,13 @@ def test_a_list_is_read_to_its_end_over_all_pages(organiser, name, monkeypatch):
     assert [run.name for run in organiser.runs(name)] == names
 
 
+def test_a_run_is_marked_with_its_family_later(organiser, name):
+    organiser.create_collection(name, 2)
+    organiser.submit(name, RUN, team="lemur")
+    assert organiser.mark_family(name, "tag", "acme").family == "acme"
+    assert organiser.mark_family(name, "tag", None).family is None
+
+
 def test_files_are_written_where_they_are_wanted(organiser, name, tmp_path):
     organiser.create_collection(name, 2)
     organiser.put_qrels(name, QRELS)

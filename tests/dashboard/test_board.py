@@ -34,6 +34,7 @@ def test_people_correct_the_board_of_a_model(browser_page, demo_service):
     browser_page.page.get_by_label("Corrected by").select_option("people")
     browser_page.page.wait_for_url("**corrected_by=people**")
     expect(browser_page.page.locator("#board")).to_contain_text("corrected by people on 20 of 50 topics")
+    expect(browser_page.page.locator("#board")).to_contain_text("judges: model on 100 %, people on 40 % of the topics")
     query = {"metric": "nDCG@10", "judgments": "model", "corrected_by": "people"}
     assert shown(browser_page) == ranked(demo_service, **query)
     answer = demo_service.anonymous.get("/v1/collections/demo/leaderboard", params=query).json()

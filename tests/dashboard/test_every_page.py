@@ -28,6 +28,8 @@ def pages(demo_service):
     job = demo_service.organiser.post(path, json=body).json()["id"]
     asked = {"name": "q-measure-appendix", "collections": ["demo-small"], "params": {}}
     report = demo_service.organiser.post("/v1/reports", json=asked).json()["id"]
+    body = {"kind": "judge-validity", "params": {"judges": ["official", "second"], "resamples": 100}}
+    over(demo_service.organiser, f"/v1/jobs/{demo_service.organiser.post(path, json=body).json()['id']}")
     over(demo_service.organiser, f"/v1/jobs/{job}")
     over(demo_service.organiser, f"/v1/reports/{report}")
     demo_service.organiser.post("/v1/collections/demo-small/releases", json={}).raise_for_status()

@@ -34,9 +34,9 @@ def scored(random, topics, favour):
 def coverage(topics, favour, trials, seed):
     """The share of trials whose interval has the truth, and of those in which the family is told from the others."""
     random, covered, told = np.random.default_rng(seed), 0, 0
-    # Correlations take most of the time and have no part in this.
+    # Correlations and ranks take most of the time and have no part in this.
     nothing = dict.fromkeys(("tau", "tau_ap", "rbo"), 0.0)
-    with patch.object(validity, "correlations", lambda *_: nothing):
+    with patch.multiple(validity, correlations=lambda *_: nothing, competition_ranks=np.zeros_like):
         for trial in range(trials):
             trusted, judged, truth = scored(random, topics, favour)
             counts = resample_counts(Draws(trial, "proof").resamples(RESAMPLES, topics), topics)

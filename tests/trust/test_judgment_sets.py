@@ -3,7 +3,7 @@
 import pytest
 
 from tests.api.routes import seen
-from tests.world.campaigns import refused
+from tests.world.campaigns import refused, token_of
 from tests.world.groves import few_trusted
 from tests.world.laboratories import Laboratory, qrels_text
 from tests.world.people import Person
@@ -100,6 +100,7 @@ def test_jobs_over_a_set_are_not_there_and_tell_nothing_of_themselves(still):
     jobs = [
         lab.worked(lab.ask("judge-agreement", metrics=["AP"], sets=[THERE], resamples=10)),
         lab.worked(lab.ask("stability", metrics=["AP"], trials=5, judgments=THERE)),
+        lab.worked(lab.ask("judge-validity", judges=["official", THERE], resamples=10)),
     ]
     client = lab.client("participant", "team-0")
     for released in (False, True):
@@ -110,6 +111,10 @@ def test_jobs_over_a_set_are_not_there_and_tell_nothing_of_themselves(still):
                 assert refused(client.get(f"/v1/jobs/{job['id']}{path}")) == (404, "not-found")
             assert refused(client.delete(f"/v1/jobs/{job['id']}")) == (404, "not-found")
     assert jobs[0]["id"] not in client.get("/v1/jobs", params={"collection": lab.name}).text
+    person, judges = Person(still, token_of(client)), f"/c/{lab.name}/judges"
+    assert f"Beside official/1, {THERE}/1" in Person(still, token_of(lab.organiser)).get(judges).text
+    assert f"{THERE}/1" not in (text := person.get(judges).text)
+    assert ">official</textarea>" in text
 
 
 def test_an_answer_that_is_kept_in_memory_is_not_for_everybody(still, monkeypatch):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
 import numpy as np
@@ -19,10 +19,6 @@ from gainboard.statistics import judging
 from gainboard.statistics.draws import Draws, resample_counts
 from gainboard.trec.nuggets import IMPORTANCE
 
-LEVELS: Final = 3
-"""The verdicts are not, partly and fully. A stray label is none."""
-ALL: Final = len(IMPORTANCE)
-"""The place of all nuggets behind those of each importance."""
 FIGURES: Final = ("agreement", "kappa", "kappa_linear", "alpha")
 SECONDS_A_RUN_AND_TOPIC, SECONDS_A_COUNT = 3e-5, 3e-7
 
@@ -92,7 +88,7 @@ class AnswerAgreement(Analysis[AnswerAgreementParams, AnswerAgreementResult]):
         super().__init__(matrices, params)
         self.metrics = params.metrics
         for label in self.metrics:
-            if label.partition("(")[0] not in ("nuggets:vital_strict", "support:precision"):
+            if not judged_labels.names_judge(label):
                 message = (
                     f"{label} names no judge. Name each as nuggets:vital_strict(judge=NAME), or support:precision."
                 )
@@ -106,12 +102,8 @@ class AnswerAgreement(Analysis[AnswerAgreementParams, AnswerAgreementResult]):
         return [each] * (len(self.metrics) - 1)
 
     def work(self, part: int) -> Arrays:
-        topics, others = self.matrices.topics, self._verdicts(self.metrics[part + 1])
-        tables = np.zeros((ALL + 1, len(topics), LEVELS, LEVELS))
-        for (column, run, item), (first, kind) in self._verdicts(self.metrics[0]).items():
-            second, _ = others.get((column, run, item), (LEVELS, 0))
-            if first < LEVELS and second < LEVELS:
-                tables[[kind, ALL] if kind < ALL else ALL, column, first, second] += 1
+        topics = self.matrices.topics
+        tables = judged_labels.count_verdicts(self.matrices, self.metrics[0], self.metrics[part + 1])
         counts = resample_counts(
             Draws(self.params.seed, self.name).resamples(self.params.resamples, len(topics)), len(topics)
         )
@@ -127,21 +119,6 @@ class AnswerAgreement(Analysis[AnswerAgreementParams, AnswerAgreementResult]):
             )
             found.append([[figure[0], *judging.percentile_interval(figure[1:])] for figure in figures])
         return {"tables": tables.sum(axis=1), "figures": np.array(found)}
-
-    def _verdicts(self, label: str) -> Mapping[tuple[int, str, Any], tuple[int, int]]:
-        """Return the verdict on each item of each answer, with the place of its importance: by topic, run and item."""
-        said = self.matrices.custom.resolve(label).verdicts(self.matrices.workspace)
-        by_item: dict[tuple[int, str, Any], tuple[int, int]] = {}
-        column_of_topic = {topic: column for column, topic in enumerate(self.matrices.topics)}
-        for run in self.matrices.runs:
-            for topic, digits in said.of_run(run.name).items():
-                items: Mapping[Any, Any] = said.in_use.get(topic) or {
-                    (sentence, place): ALL for sentence, of in enumerate(digits) for place, _ in enumerate(of)
-                }
-                if topic in column_of_topic:
-                    for (item, kind), digit in zip(items.items(), "".join(digits), strict=False):
-                        by_item[column_of_topic[topic], run.name, item] = int(digit), min(int(kind), ALL)
-        return by_item
 
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         judges = []

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, StringConstraints
 
-from gainboard.analyses import common
+from gainboard.analyses import common, judged_labels
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.judged_labels import Estimate, resampled, shown_estimate, statistic
 from gainboard.analyses.labels import Labels
@@ -50,14 +50,15 @@ class JudgeValidityParams(Params):
     beyond chance if that is below 0.05 and its rank rises, too. `families` have the same of the runs of a family of
     models minus the others. Intervals are a 95 % bootstrap over topics, widened for few topics (Hesterberg, 2015).
 
-    Levels (sets alone): `bias` is the mean of the judge's level minus the trusted one. `flips` count the documents
-    whose level rises or drops, with McNemar's exact test, first for all levels; `symmetry_asl` is Bowker's test, by
-    chi-square. Both take documents as independent. Of two versions of one judge, they show drift.
+    Levels (sets; judges of answers, named by `nuggets:vital_strict` or `support:precision`): `bias` is the mean of the
+    judge's level minus the trusted one. `flips` count the documents, nuggets or citations whose level rises or drops,
+    with McNemar's exact test, first for all levels; `symmetry_asl` is Bowker's test, by chi-square. Both take these as
+    independent. Of two versions of one judge, they show drift.
 
-    Circle (sets alone; Clarke and Dietz, 2024): runs are put in the order of the judge's levels, stably, and both
-    boards are made again (`reranked`). `near_trusted` and `near_judge` are how far a run's own order is that of the
-    levels (gamma, mean over topics). A `suspicious` run is significantly nearer to the judge: one that knows nothing of
-    a judge's own errors is not.
+    Circle (sets alone, as answers have no order; Clarke and Dietz, 2024): runs are put in the order of the judge's
+    levels, stably, and both boards are made again (`reranked`). `near_trusted` and `near_judge` are how far a run's own
+    order is that of the levels (gamma, mean over topics). A `suspicious` run is significantly nearer to the judge: one
+    that knows nothing of a judge's own errors is not.
     """
 
     judges: Annotated[list[Judge], Field(min_length=2, max_length=20)] = Field(
@@ -101,19 +102,19 @@ class BiasAt(ResultModel):
 
 
 class LevelFlips(ResultModel):
-    """The documents to which the two judges give these two levels."""
+    """The documents, nuggets or citations to which the two judges give these two levels."""
 
     lower: Annotated[str, Shown()]
     higher: Annotated[str, Shown()]
-    up: Annotated[int, Shown()] = Field(description="Documents to which the judge gives the higher level")
+    up: Annotated[int, Shown()] = Field(description="How many get the higher level by the judge")
     down: Annotated[int, Shown()]
     asl: Annotated[float, Shown(digits=4)] = Field(description="McNemar's exact test")
 
 
 class JudgedLevels(ResultModel):
-    """The levels of a judge and of the trusted one, on the documents that both judge."""
+    """The levels of a judge and of the trusted one, on what both judge."""
 
-    confusion: list[list[int]] = Field(description="Documents [level of the trusted judge, level of the judge]")
+    confusion: list[list[int]] = Field(description="Counts [level of the trusted judge, level of the judge]")
     bias: Estimate
     by_level: list[BiasAt]
     by_topic: list[BiasAt]
@@ -161,7 +162,7 @@ class ComparedJudge(ResultModel):
     tau_reranked: Annotated[Estimate | None, shown_estimate("value", "tau in the judge's order")] = None
     runs: list[RunUnderJudge] = Field([], description="By name, or as the request has them")
     families: list[FamilyUnderJudge] = Field([], description="The families that have some of the runs, and not all")
-    levels: JudgedLevels | None = Field(None, description="Null unless both judges are judgment sets")
+    levels: JudgedLevels | None = Field(None, description="Null for scores that follow from no labels")
 
 
 class JudgeValidityResult(JobResult):
@@ -172,7 +173,7 @@ class JudgeValidityResult(JobResult):
     metric: str = Field(description="The metric of the boards under judgment sets")
     resamples: int
     seed: int
-    level_names: list[str]
+    level_names: list[str] = Field(description="Of judgments or, if the trusted judge is of answers, its verdicts")
     judges: list[ComparedJudge]
 
     def verdict(self) -> str:
@@ -233,10 +234,11 @@ class JudgeValidityResult(JobResult):
         topics = sorted((topic.bias.value or 0.0, topic.at) for topic in levels.by_topic)
         first, last = (f"topic {topic} ({bias:.2f})" for bias, topic in (topics[0], topics[-1]))
         bias, flips = _in_words(levels.bias, 3), levels.flips[0]
+        judged = {"nuggets": "nuggets", "support": "citations"}.get(self.trusted.partition(":")[0], "documents")
         sentence = f"{judge.judge} gives {bias} levels more than {self.trusted}: least on {first}, most on {last}."
         yield "leniency", sentence, _panel("trusted level", {of.at: of.bias for of in levels.by_level}, "bias")
         sentence = (
-            f"{judge.judge} gives {flips.up:,} documents a higher and {flips.down:,} a lower level than {self.trusted} "
+            f"{judge.judge} gives {flips.up:,} {judged} a higher and {flips.down:,} a lower level than {self.trusted} "
             f"(McNemar, exact: {flips.asl:.2g}; Bowker, chi-square: {levels.symmetry_asl:.2g})."
         )
         shares = [[count / (sum(row) or 1) for count in row] for row in levels.confusion]
@@ -326,7 +328,11 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
         trusted, judge, metric = self._judges[0], self._judges[part + 1], self.params.metric
         if isinstance(trusted, str) or isinstance(judge, str):
             labels = [of if isinstance(of, str) else on_version(metric, of.qrels.named) for of in (trusted, judge)]
-            return self._compare_boards(*map(MixedMatrices(self.matrices, labels).scores, labels))
+            boards = self._compare_boards(*map(MixedMatrices(self.matrices, labels).scores, labels))
+            if not all(map(judged_labels.names_judge, labels)):
+                return boards
+            verdicts = judged_labels.count_verdicts(self.matrices, *labels)
+            return {**boards, **self._compare_levels(verdicts[judged_labels.ALL])}
         pairs, levels, tables = CommonPairs(trusted, judge), self.matrices.collection.highest_level + 1, []
         again = self._compare_boards(*pairs.scores(metric, reranked=True))
         orders = [[validity.order_agreement(run.starts, run.level, levels) for run in both] for both in pairs.runs]
@@ -334,18 +340,28 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
             both = of_topic.levels[(of_topic.levels != judging.UNJUDGED).all(axis=1)].astype(np.intp)
             tables.append(np.bincount(both @ [levels, 1], minlength=levels**2).reshape(levels, levels))
         by_topic = np.array(tables, np.float64)
-        # Topics without a common document would be drawn for nothing.
-        by_topic = by_topic[by_topic.any(axis=(1, 2))]
-        # The first row is about all levels together.
-        whole, over = (
-            np.vstack((judging.label_agreement(each, 1)["bias"], judging.bias_by_level(each).T))
-            for each in (by_topic.sum(axis=0)[np.newaxis], resampled(by_topic, self._count_draws(len(by_topic))))
-        )
         return {
             **self._compare_boards(*pairs.scores(metric)),
             **validity.compare_orders(*np.array(orders).transpose(1, 0, 2)),
             **{f"{name}_reranked": again[name] for name in ("tau", "rank_trusted", "rank")},
-            "tables": by_topic,
+            **self._compare_levels(by_topic),
+        }
+
+    def _compare_levels(self, by_topic: Floats) -> Arrays:
+        """Return the tables [topics, levels, levels] of the topics that both judge, and the bias over resamples."""
+        # Topics without anything in common would be drawn for nothing.
+        judged = by_topic.any(axis=(1, 2))
+        if not judged.any():
+            return {}
+        tables = by_topic[judged]
+        # The first row is about all levels together.
+        whole, over = (
+            np.vstack((judging.label_agreement(each, 1)["bias"], judging.bias_by_level(each).T))
+            for each in (tables.sum(axis=0)[np.newaxis], resampled(tables, self._count_draws(len(tables))))
+        )
+        return {
+            "tables": tables,
+            "judged": np.flatnonzero(judged),
             "bias": np.column_stack((whole, [judging.percentile_interval(row) for row in over])),
         }
 
@@ -367,7 +383,9 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
     def result(self, findings: Sequence[Arrays]) -> dict[str, Any]:
         sets = [judge if isinstance(judge, str) else judge.qrels for judge in self._judges]
         trusted, *names = [of if isinstance(of, str) else f"{of.judgments}/{of.version}" for of in sets]
-        levels = list(map(self.matrices.collection.level_name, range(self.matrices.collection.highest_level + 1)))
+        first, of_collection = self._judges[0], self.matrices.collection
+        levels: Sequence[str] = [of_collection.level_name(level) for level in range(of_collection.highest_level + 1)]
+        levels = judged_labels.VERDICTS if isinstance(first, str) else levels
         judges: list[ComparedJudge] = []
         for name, judge, found in zip(names, self._judges[1:], findings, strict=True):
             of_groups = {key.removeprefix("group_"): values for key, values in found.items() if "group_" in key}
@@ -375,14 +393,17 @@ class JudgeValidity(Analysis[JudgeValidityParams, JudgeValidityResult]):
             judges += _rows(ComparedJudge, [name], {key: values[np.newaxis] for key, values in found.items()})
             judges[-1].runs = _rows(RunUnderJudge, [run.name for run in self.matrices.runs], found)
             judges[-1].families = _rows(FamilyUnderJudge, list(self._families), of_groups)
-            first = self._judges[0]
-            if isinstance(first, Matrices) and isinstance(judge, Matrices):
-                judges[-1].levels = _describe_levels(CommonPairs(first, judge).topics, levels, found)
+            if "tables" in found:
+                if isinstance(first, Matrices) and isinstance(judge, Matrices):
+                    topics = CommonPairs(first, judge).topics
+                else:
+                    topics = [self.matrices.topics[place] for place in found["judged"].tolist()]
+                judges[-1].levels = _describe_levels(topics, levels, found)
         return {
             "runs": [run.name for run in self.matrices.runs],
             "trusted": trusted,
             **{name: getattr(self.params, name) for name in ("metric", "resamples", "seed")},
-            "level_names": levels,
+            "level_names": list(levels),
             "judges": judges,
         }
 

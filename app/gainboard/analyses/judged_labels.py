@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import numpy as np
 from pydantic import Field
 
 from gainboard.analyses.job_kinds import Arrays
 from gainboard.analyses.result_models import Number, ResultModel, Shown
-from gainboard.evaluation.scoring.matrices import Floats
+from gainboard.evaluation.scoring.matrices import Floats, Matrices
 from gainboard.statistics.judging import (
     RETRIEVAL,
     bias_by_level,
@@ -22,7 +22,12 @@ from gainboard.statistics.judging import (
     retrieval_agreement,
     spread_of_differences,
 )
+from gainboard.trec.nuggets import IMPORTANCE
 
+VERDICTS: Final = ("not", "partly", "fully")
+"""The verdicts are not, partly and fully. A stray label is none."""
+ALL: Final = len(IMPORTANCE)
+"""The place of all nuggets behind those of each importance."""
 LABELS = ("agreement", "kappa", "kappa_linear", "kappa_quadratic", "relevant_reference", "relevant")
 LIMITS = 1.96
 """The limits of agreement, in standard deviations: 95 % of normal differences."""
@@ -149,6 +154,42 @@ def resampled(tables: Floats, counts: Floats) -> Floats:
     """
     levels = tables.shape[-1]
     return np.asarray((counts @ tables.reshape(len(tables), -1)).reshape(-1, levels, levels))
+
+
+def names_judge(label: str) -> bool:
+    """Return whether the label of a metric names a judge of answers: with its scores, its verdicts are stored."""
+    return label.partition("(")[0] in ("nuggets:vital_strict", "support:precision")
+
+
+def count_verdicts(matrices: Matrices, reference: str, judge: str) -> Floats:
+    """Return the counts of what both judges of answers say, by importance and topic: [ALL + 1, topics, 3, 3].
+
+    Judges are labels of metrics that `names_judge`, and what they say is of the same nuggets or citations of the same
+    answers.
+    """
+    tables = np.zeros((ALL + 1, len(matrices.topics), len(VERDICTS), len(VERDICTS)))
+    first, second = _read_verdicts(matrices, reference), _read_verdicts(matrices, judge)
+    for item in first.keys() & second.keys():
+        (verdict, kind), (other, _) = first[item], second[item]
+        if max(verdict, other) < len(VERDICTS):
+            tables[[kind, ALL] if kind < ALL else ALL, item[0], verdict, other] += 1
+    return tables
+
+
+def _read_verdicts(matrices: Matrices, label: str) -> Mapping[tuple[int, str, Any], tuple[int, int]]:
+    """Return the verdict on each item of each answer, with the place of its importance: by topic, run and item."""
+    said = matrices.custom.resolve(label).verdicts(matrices.workspace)
+    by_item: dict[tuple[int, str, Any], tuple[int, int]] = {}
+    column_of_topic = {topic: column for column, topic in enumerate(matrices.topics)}
+    for run in matrices.runs:
+        for topic, digits in said.of_run(run.name).items():
+            items: Mapping[Any, Any] = said.in_use.get(topic) or {
+                (sentence, place): ALL for sentence, of in enumerate(digits) for place, _ in enumerate(of)
+            }
+            if topic in column_of_topic:
+                for (item, kind), digit in zip(items.items(), "".join(digits), strict=False):
+                    by_item[column_of_topic[topic], run.name, item] = int(digit), min(int(kind), ALL)
+    return by_item
 
 
 def labels_of(tables: Floats, counts: Floats, threshold: int) -> Arrays:

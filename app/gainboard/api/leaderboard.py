@@ -134,7 +134,7 @@ def _columns(
             yield means(f"{name}, {group.chosen.name}", place, [row.by_group[number][place] for row in rows])
     if board.corrected:
         for place, name in metrics:
-            yield means(f"{name}, {scores.qrels.judgments} alone", place, [row.uncorrected[place] for row in rows])
+            yield means(f"{name}, {next(iter(board.judges))} alone", place, [row.uncorrected[place] for row in rows])
     if any(row.is_late for row in rows):
         yield Column("late", align="left"), ["yes" if row.is_late else "no" for row in rows]
 
@@ -158,7 +158,7 @@ def _notes(board: Board, labels: list[str], short: Mapping[str, str]) -> list[st
     if (corrected := board.corrected) is not None:
         trusted, topics = corrected.by_metric[board.place].counted
         notes.append(
-            f"Means are under {board.scores.qrels.judgments}, corrected by {corrected.by} on {trusted} "
+            f"Means are under {next(iter(board.judges))}, corrected by {corrected.by} on {trusted} "
             f"of {topics} topics, which must be a random sample (prediction-powered inference)."
         )
     if board.exclude_family:
@@ -329,7 +329,9 @@ def _show_correction(board: Board) -> CorrectionOfBoard | None:
         )
     version = corrected.trusted
     assert version is not None, "boards of files are not sent"
-    return CorrectionOfBoard(by=corrected.by, qrels_version=version.version, assumes=ASSUMED, metrics=metrics)
+    return CorrectionOfBoard(
+        by=corrected.by, judges=board.judges, qrels_version=version.version, assumes=ASSUMED, metrics=metrics
+    )
 
 
 def _csv(board: Board, top: int | None) -> Iterator[str]:

@@ -118,6 +118,12 @@ class RunCalls:
         return read_model(RunAnswer, Request("PATCH", path, json={"priority": priority}))
 
     @call
+    def mark_family(self, collection: str, name: str, family: str | None) -> Call[RunAnswer]:
+        """Set the family of models that a run was built with; None removes it (its team, organisers)."""
+        path = of_collection(collection, "runs", name)
+        return read_model(RunAnswer, Request("PATCH", path, json={"family": family}))
+
+    @call
     def withdraw(self, collection: str, name: str) -> Call[None]:
         """Withdraw a run. Its name may then be used again (its team until the release, organisers)."""
         return delete(of_collection(collection, "runs", name))

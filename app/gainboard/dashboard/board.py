@@ -260,8 +260,8 @@ def form_of_board(
     by_label = {label: expression for expression, label in board.scores.label_by_expression.items()}
     ranked_by = by_label[board.by]
     shown = controls(collection, board, ranked_by, parameters_of(asked))
-    boxes = {"team", "best_per_team", "bounds", "find", "topics", "by_group", *(control.name for control in shown)}
-    boxes |= {"judgments", "corrected_by"} if judgment_sets else set()
+    boxes = {"team", "best_per_team", "bounds", "find", "topics", "by_group", "exclude_family"}
+    boxes |= {control.name for control in shown} | ({"judgments", "corrected_by"} if judgment_sets else set())
     official_note = "no official metric is set"
     if official_metrics(collection):
         official = bind(collection, Question(), custom=board.scores.custom)[0][0].label
@@ -281,6 +281,7 @@ def form_of_board(
         "uploaded": uploaded,
         "metric_names": [*sorted((metric.name for metric in every_metric()), key=str.casefold), *uploaded],
         "teams": sorted({row.run.team for row in board.rows}),
+        "families": sorted({row.run.family for row in board.rows if row.run.family} | {*board.exclude_family}),
         "official_note": official_note,
     }
 

@@ -229,6 +229,9 @@ class CorrectionOfBoard(Model):
     """The trusted judgments that correct the means of a board, by prediction-powered inference."""
 
     by: str = Field(description="The trusted judgment set")
+    judges: dict[str, float] = Field(
+        description="The share of the topics that each judge has judged, under the metric that ranks"
+    )
     qrels_version: int = Field(description="Its version")
     assumes: str = Field(description="The condition without which the correction says nothing")
     metrics: dict[str, CorrectionOfMetric] = Field(description="By label")

@@ -18,6 +18,7 @@ from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.boards.adjusted_boards import CorrectedBoard, CorrectedMetric, Standard, correct, standardise
 from gainboard.evaluation.judgments.topic_groups import ChosenTopics, choose_judged, groups_of
+from gainboard.evaluation.scoring.binding import CustomMetric
 from gainboard.evaluation.scoring.requests import MOST_SCORES, Question, StoredScores, refuse_more_than, score
 from gainboard.evaluation.scoring.scores import rank_by_mean
 from gainboard.evaluation.workspace import LRUCache, Workspace, WorkspaceCache
@@ -28,7 +29,7 @@ from gainboard.statistics.multiple_comparisons import DifferenceGroups
 from gainboard.store import audit
 from gainboard.store.database import may_take_long
 from gainboard.store.records import Run, TopicGroup
-from gainboard.vocabulary import Action, Resample
+from gainboard.vocabulary import Action, Resample, judge_of_matrix
 
 Floats = NDArray[np.float64]
 
@@ -184,6 +185,17 @@ class Board:
         if self.corrected is None or counts is None:
             return counts
         return dict(zip(counts, (metric.counted[1] for metric in self.corrected.by_metric), strict=True))
+
+    @property
+    def judges(self) -> dict[str, float]:
+        """The judges of a corrected board, the cheap one first, with the share of the topics that each has judged."""
+        if self.corrected is None:
+            return {}
+        trusted, topics = self.corrected.by_metric[self.place].counted
+        cheap = self.scores.qrels.judgments
+        if isinstance(self.metric, CustomMetric):
+            cheap = judge_of_matrix(self.metric.matrix.name) or self.metric.matrix.name
+        return {cheap: 1.0, self.corrected.by: trusted / topics}
 
     @cached_property
     def groups(self) -> BoardGroups | str:
