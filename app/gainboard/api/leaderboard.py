@@ -27,7 +27,7 @@ from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by, question_of
 from gainboard.api.response_cache import note_origin
 from gainboard.api.routes import KeptRoute, quick_or_in_thread
-from gainboard.api.scores import ON_SCORING
+from gainboard.api.scores import ON_SCORING, refuse_beside
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.boards.adjusted_boards import ASSUMED, standard_of
 from gainboard.evaluation.boards.leaderboard import ALPHA, Board, Row, changed_at, leaderboard
@@ -229,6 +229,7 @@ def read_leaderboard(
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
     top = asked.get("top")
     form = asked.get("format") or next((each for each, kind in ACCEPTED.items() if accepts(request, kind)), None)
+    refuse_beside(form, asked)
     admit = View.require_judgments if form in CITED else View.require_scores
     question = replace(question_of(asked), admit=admit)
     board = leaderboard(workspace, sender, collection, question, **columns_of(asked))

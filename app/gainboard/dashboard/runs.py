@@ -38,7 +38,7 @@ from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.scoring.identification import Numbers, in_words
 from gainboard.evaluation.scoring.requests import Question, score
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
-from gainboard.notation.queries import MetricsQuery, RankingOptions, RunUploadQuery, Said
+from gainboard.notation.queries import MetricsQuery, RankingOptions, RunUploadQuery, Said, UsersQuery
 from gainboard.notation.types import INTEGER
 from gainboard.statistics.means import competition_ranks
 from gainboard.vocabulary import OFFICIAL
@@ -46,7 +46,7 @@ from gainboard.vocabulary import OFFICIAL
 router = pages()
 
 
-class RunPageQuery(MetricsQuery, RankingOptions, total=False):
+class RunPageQuery(MetricsQuery, RankingOptions, UsersQuery, total=False):
     """The query of the page: that of the API's leaderboard, which has the scores of all runs, and of `/identify`."""
 
     number: Annotated[str, Said(longest=40)]
@@ -61,7 +61,7 @@ def show_run(
     workspace, principal, collection = place.workspace, place.principal, place.name
     board, why, receipt, profile = None, None, None, None
     try:
-        question = replace(question_of(asked), bounds=False, cwl=False)
+        question = replace(question_of(asked), cwl=False)
         board = leaderboard(workspace, place.sender, collection, question, asked.get("by"))
     except (NoQrels, Refused) as error:
         why = error.message
