@@ -116,6 +116,8 @@ def every_name(scale: Scale, gains: str, cutoffs: Sequence[str], also: Iterable[
         for name, ours in names_of(tool, cutoffs or _CUTOFFS):
             with suppress(BadExpression, BadGains, NeedsIntents):
                 metric = resolve(ours, scale)
+                if metric.metric.needs_annotations:
+                    continue  # few judgments have what it needs, and only who names it knows the attribute set
                 names.append(Name(tool, name, metric))
                 # With options at each usual cut-off, there would be 5,000 metrics.
                 for parameter in metric.metric.parameters if cutoffs or metric.cutoff in (None, 10, 100) else ():
