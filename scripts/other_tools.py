@@ -45,7 +45,12 @@ PROGRAMS = (
     ("cwl_eval", "`RBP@0.8`", "RBP(p=0.8,gains=linear)", ""),
     ("cwl_eval", "`P@10`, of gains 0 and 1", "P@10", ""),
     ("cwl_eval", "`RR`", "RR", ""),
-    ("cwl_eval", "`NERR-EQ8@k=10`, of gains g/(H+1)", "ERR(gains=linear)@10", "; EU and ETU of its users are (H+1)/H of those there"),
+    (
+        "cwl_eval",
+        "`NERR-EQ8@k=10`, of gains g/(H+1)",
+        "ERR(gains=linear)@10",
+        "; EU and ETU of its users are (H+1)/H of those there",
+    ),
 )
 """Names of programs that are compared by golden numbers: the program, its name, our expression, and a remark."""
 COMPARED = ("Gainboard", "trec_eval 9", "trec_eval 10", "ir_measures", "ranx", "trectools")
@@ -110,7 +115,13 @@ def situations() -> Iterator[Sequence[str]]:
     yield "scores that differ in the ninth digit", *("tied" if tool.order == SINGLE else "told apart" for tool in tools)
 
 
-TABLES = {"tools": spelled_otherwise, "ntcireval in C": only_in_c, "programs": programs, "same": elsewhere, "situations": situations}
+TABLES = {
+    "tools": spelled_otherwise,
+    "ntcireval in C": only_in_c,
+    "programs": programs,
+    "same": elsewhere,
+    "situations": situations,
+}
 
 
 def with_tables(text: str) -> str:

@@ -90,9 +90,9 @@ def board_table(board: Board, top: int | None = None) -> Table:
     )
 
 
-def cite_board(board: Board, url: str) -> dict[str, str]:
-    """Return how to cite a board, or the score of its only run."""
-    scores, by, alone = board.scores, board.by, board.rows[0] if len(board.rows) == 1 else None
+def cite_board(board: Board, url: str, alone: Row | None = None) -> dict[str, str]:
+    """Return how to cite a board, or the score of one of its runs: of the only one, if there is one alone."""
+    scores, by, alone = board.scores, board.by, alone or (board.rows[0] if len(board.rows) == 1 else None)
     # Scores from elsewhere come from a matrix, not from judgments.
     source: Any = getattr(board.metric, "matrix", scores.qrels)
     version = f"Version {source.version} of {getattr(source, 'name', f'the {scores.qrels.judgments} judgments')}"
@@ -101,7 +101,7 @@ def cite_board(board: Board, url: str) -> dict[str, str]:
     version += ", the best run of each team" if board.best_per_team else ""
     topics = f"{(board.topics_scored() or {})[by]} topics{f' of {scores.chosen.name}' if scores.chosen else ''}"
     said = f"{alone.run.name} has a mean of {alone.means[board.place]:.{DIGITS}f}: " if alone else ""
-    said += describe_scores(by, scores.qrels.order_by, topics, board.tested is not None)
+    said += describe_scores(by, scores.qrels.order_by, topics, not alone and board.tested is not None)
     name, subject = scores.collection.name, f"{alone.run.name if alone else 'Runs'} by {by}"
     at = max(run.created_at for run in scores.runs).isoformat()
     key, title = "-".join([name, *re.findall(r"\w+", subject)]), f"{scores.collection.title or name}: {subject}"

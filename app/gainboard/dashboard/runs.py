@@ -14,8 +14,9 @@ from fastapi import Query, Response
 from fastapi.concurrency import run_in_threadpool
 
 from gainboard.api import uploads
-from gainboard.api.answers import answer, uploaded_file
+from gainboard.api.answers import answer, server_address, uploaded_file
 from gainboard.api.dependencies import CollectionName
+from gainboard.api.leaderboard import cite_board
 from gainboard.api.queries import asked_by, question_of, version_of
 from gainboard.api.runs import RunName, in_slot
 from gainboard.api.uploads import ReadersDep
@@ -95,6 +96,9 @@ def show_run(
         scores=_scores(row) if row else [],
         why=why or (board.scores.withheld.get(run) if board else None),
         digits=shown_digits(board) if board else DIGITS,
+        cited=cite_board(board, f"{server_address(place.request)}{place.path}/runs/{run}?{query}", row)
+        if board and row and place.view.sees_judgments
+        else None,
         count=len(rows),
         sees_all=place.view.sees_free_scores or place.view.scores == "all",
         above=rows[at - 1].run.name if at else None,

@@ -31,8 +31,8 @@ class Word:
     """A name of another tool: our metric, the values of its parameters, and the parameters that it has there.
 
     `parameters` maps the tool's parameter to ours and to the meaning of its values. An empty meaning takes any value.
-    `needs` is an example of a parameter of the tool without which the name means something else. `cut` are the values of parameters
-    that differ with a cut-off. `number` is our parameter that the tool has in place of a cut-off.
+    `needs` is an example of a parameter of the tool without which the name means something else. `cut` are the values
+    of parameters that differ with a cut-off. `number` is our parameter that the tool has in place of a cut-off.
     """
 
     ours: str
