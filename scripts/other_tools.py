@@ -32,6 +32,27 @@ OPTIONS: Mapping[Names, Sequence[str]] = {
 }
 IN_C = ("bpref", "NCUrb,IE", "nRBP", "EBR", "nEBR", "iRBU", "niRBU", "I-rec", "D-nDCG", "D-Q", "D#-nDCG", "D#-Q")
 """The names of NTCIREVAL that its program in Python does not have."""
+PROGRAMS = (
+    ("NTCIREVAL in C (FairWeb)", "`GF-JSD@0020`, of one attribute set", "GF_JSD(set=NAME)@20", ""),
+    ("NTCIREVAL in C (FairWeb)", "`GF-NMD@0020`", "GF_NMD(set=NAME)@20", ""),
+    ("NTCIREVAL in C (FairWeb)", "`GF-RNOD@0020`", "GF_RNOD(set=NAME)@20", ""),
+    ("TREC Fair", "AWRF times nDCG", "AWRF(times=nDCG)", ""),
+    ("sample_eval (TRECVID AVS)", "`infAP`", "xinfAP", ""),
+    ("sample_eval (TRECVID AVS)", "`infNDCG`", "infNDCG", ""),
+    ("sample_eval (TRECVID AVS)", "`iP10`", "iP@10", "; its mean leaves out topics that the run lacks"),
+    ("cwl_eval", "`INST-T=2`", "INST(T=2,gains=linear)", ""),
+    ("cwl_eval", "`INSQ-T=2`", "INSQ(T=2,gains=linear)", ""),
+    ("cwl_eval", "`RBP@0.8`", "RBP(p=0.8,gains=linear)", ""),
+    ("cwl_eval", "`P@10`, of gains 0 and 1", "P@10", ""),
+    ("cwl_eval", "`RR`", "RR", ""),
+    (
+        "cwl_eval",
+        "`NERR-EQ8@k=10`, of gains g/(H+1)",
+        "ERR(gains=linear)@10",
+        "; EU and ETU of its users are (H+1)/H of those there",
+    ),
+)
+"""Names of programs that are compared by golden numbers: the program, its name, our expression, and a remark."""
 COMPARED = ("Gainboard", "trec_eval 9", "trec_eval 10", "ir_measures", "ranx", "trectools")
 
 
@@ -44,7 +65,7 @@ def named(names: Names) -> Iterator[tuple[str, str, str]]:
             # Of names that may have a cut-off, the page shows those with one that mean something else then.
             is_cut = word.cutoff == "must" or (word.cutoff == "may" and (word.cut or word.ours == "MSnDCG"))
             end = vocabulary.at_ten[0] + ("0.10" if word.number else "10") if is_cut else ""
-            written = f"{name}({word.needs}=1)" if word.needs else name + end
+            written = f"{name}({word.needs})" if word.needs else name + end
             yield name, written, label(names, written)
     for written in OPTIONS[names]:
         yield re.split("[(@]", written)[0], written, label(names, written)
@@ -77,6 +98,12 @@ def elsewhere() -> Iterator[Sequence[str]]:
         yield tool, f"`{theirs.format(10)}`", f"`{resolve(ours.format(10), SCALE).label}`"
 
 
+def programs() -> Iterator[Sequence[str]]:
+    """Yield the names of programs that are compared by golden numbers."""
+    for program, theirs, ours, remark in PROGRAMS:
+        yield program, theirs, f"`{resolve(ours, SCALE).label}`{remark}"
+
+
 def situations() -> Iterator[Sequence[str]]:
     """Yield what the tools do where they differ."""
     tools = [tool for name in COMPARED for tool in TOOLS if tool.name == name]
@@ -88,7 +115,13 @@ def situations() -> Iterator[Sequence[str]]:
     yield "scores that differ in the ninth digit", *("tied" if tool.order == SINGLE else "told apart" for tool in tools)
 
 
-TABLES = {"tools": spelled_otherwise, "ntcireval in C": only_in_c, "same": elsewhere, "situations": situations}
+TABLES = {
+    "tools": spelled_otherwise,
+    "ntcireval in C": only_in_c,
+    "programs": programs,
+    "same": elsewhere,
+    "situations": situations,
+}
 
 
 def with_tables(text: str) -> str:

@@ -68,6 +68,8 @@ def test_while_judgments_are_hidden_both_are_for_organisers(campaign, path, what
 def test_only_json_has_a_place_for_them(campaign):
     for query in ({"bounds": "true", "format": "csv"}, {"cwl": "true", "format": "trec_eval", "run": "partly"}):
         assert codes(campaign.get("/scores", metric="RR", **query)) == ["json-only"]
+    for query in ({"bounds": "true", "format": "csv"}, {"cwl": "true", "format": "latex"}):
+        assert codes(campaign.get("/leaderboard", metric="RR", **query)) == ["json-only"]
 
 
 def test_pages_show_both_to_whoever_sees_the_judgments(campaign):

@@ -221,3 +221,22 @@ def test_named_levels_three_columns_and_scores_from_elsewhere_agree(service, tmp
     alone.organiser.put(f"{alone.path}/score-matrices/accuracy", content=matrix, params=query).raise_for_status()
     code, out, _ = check(frozen(alone, tmp_path / "alone"))
     assert (code, "Not computed again: custom:accuracy(version=1)" in out) == (0, True), out
+
+
+@pytest.mark.parametrize(
+    ("columns", "lines"),
+    [
+        ("trec", "1 0 a 2\n1 0 b 0\n@attributes gender nominal 0.5 0.5\n1 a 1 0\n1 b 0.5 0.5\n"),
+        ("trec-stratum", "1 0 a 1 2\n1 0 c 2 -1\n1 0 b 2 0\n"),
+    ],
+)
+def test_memberships_and_strata_are_no_judgments(columns, lines, tmp_path):
+    path = tmp_path / "data" / "qrels" / "official-1.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text(lines)
+    (tmp_path / "data/release.json").write_text('{"scores": {}, "settings": {"highest_level": 3, "level_names": null}}')
+    code = "import check, sys; from pathlib import Path; folder = check.FolderCheck(Path(sys.argv[1]));"
+    version = {"judgments": "official", "version": 1, "columns": columns}
+    code += f"print(folder.read_judgments({version}))"
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, cwd=FILE.parent)
+    assert (done.stdout, done.stderr) == ("{b'1': {b'a': 2, b'b': 0}}\n", "")

@@ -22,7 +22,8 @@ with the run's own scores, and the last two say what is not judged. In docs/metr
 
 def ends(qrels, run):
     """The metrics, and their scores if the unjudged are nonrelevant, and if they are relevant: [metrics, topics]."""
-    metrics, one, own = bound_every(), joined(qrels, run), judgments(qrels)
+    metrics = [each for each in bound_every() if not each.metric.needs_annotations]
+    one, own = joined(qrels, run), judgments(qrels)
     assumed, extended = assume_relevant(one, own)
     both = ((one, own), (assumed, extended))
     return metrics, *(score_all(metrics, JudgedRuns.of([each], of))[:, 0] for each, of in both)
@@ -69,7 +70,8 @@ def test_long_runs_are_scored_in_parts_to_the_same_bits(monkeypatch):
     rng = np.random.default_rng(3)
     qrels = {f"t{size}": {f"d{i}": int(rng.integers(0, 4)) for i in range(size)} for size in (1, 9, 40, 5)}
     run = {topic: [str(d) for d in rng.permutation([*levels, "u", "v", "w"])] for topic, levels in qrels.items()}
-    metrics, one, own = bound_every(), joined(qrels, run), judgments(qrels)
+    metrics = [each for each in bound_every() if not each.metric.needs_annotations]
+    one, own = joined(qrels, run), judgments(qrels)
     scores = score_all(metrics, JudgedRuns.of([one], own))[:, 0]
     whole = mean_if_relevant(metrics, one, own, scores)
     monkeypatch.setattr("gainboard.metrics.scoring._MOST_ASSUMED", 10)

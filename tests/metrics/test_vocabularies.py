@@ -52,6 +52,8 @@ def scores_of_ir_measures(name, qrels, run):
     measure = ir_measures.parse_measure(name)
     if name.startswith("RBP("):
         return rbp_of_cwl_eval(qrels, run, **measure.params)
+    if name.startswith("INS"):
+        return target_of_cwl_eval(qrels, run, name.startswith("INST"), **measure.params)
     given = [ir_measures.Qrel(topic, doc, level) for topic, its in qrels.items() for doc, level in its.items()]
     ranked = [ir_measures.ScoredDoc(topic, doc, score) for topic, its in run.items() for doc, score in its.items()]
     return {each.query_id: each.value for each in ir_measures.iter_calc([measure], given, ranked)}
@@ -63,6 +65,22 @@ def rbp_of_cwl_eval(qrels, run, rel, p=0.8):
     for topic, its in ordered(run).items():
         levels = [qrels[topic].get(document, 0) for document in its]
         found[topic] = sum((1 - p) * p**place for place, level in enumerate(levels) if level >= rel)
+    return found
+
+
+def target_of_cwl_eval(qrels, run, adapts, max_rel, T=1.0):
+    """INST and INSQ of cwl_eval, which reads 1,000 ranks; test_user_models has its own numbers."""
+    found = {}
+    for topic, its in ordered(run).items():
+        gains = [min(max(qrels[topic].get(document, 0), 0), max_rel) / max_rel for document in its]
+        read, total, utility, documents = 1.0, 0.0, 0.0, 0.0
+        for rank, gain in enumerate([*gains, *[0.0] * (1000 - len(gains))], start=1):
+            total += gain
+            utility += read * gain
+            documents += read
+            x = rank + 2 * T - adapts * total
+            read *= ((x - 1) / x) ** 2
+        found[topic] = utility / documents
     return found
 
 
@@ -191,7 +209,7 @@ def test_no_default_changes_what_a_name_means(vocabulary):
 
 def assert_no_default_changes(vocabulary, name):
     word = vocabulary.words[name]
-    needed = f"({word.needs}=1)" if word.needs else ""
+    needed = f"({word.needs})" if word.needs else ""
     end = vocabulary.at_ten.replace("10", "0.5") if word.number else vocabulary.at_ten
     expression = vocabulary.translate(f"{name}{needed}" + ("" if word.cutoff == "never" else end))
     plain = resolve(expression, SCALE)

@@ -27,7 +27,7 @@ from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by, question_of
 from gainboard.api.response_cache import note_origin
 from gainboard.api.routes import KeptRoute, quick_or_in_thread
-from gainboard.api.scores import ON_SCORING
+from gainboard.api.scores import ON_SCORING, refuse_beside
 from gainboard.evaluation.access.visibility import View
 from gainboard.evaluation.boards.adjusted_boards import ASSUMED, standard_of
 from gainboard.evaluation.boards.leaderboard import ALPHA, Board, Row, changed_at, leaderboard
@@ -90,9 +90,9 @@ def board_table(board: Board, top: int | None = None) -> Table:
     )
 
 
-def cite_board(board: Board, url: str) -> dict[str, str]:
-    """Return how to cite a board, or the score of its only run."""
-    scores, by, alone = board.scores, board.by, board.rows[0] if len(board.rows) == 1 else None
+def cite_board(board: Board, url: str, alone: Row | None = None) -> dict[str, str]:
+    """Return how to cite a board, or the score of one of its runs: of the only one, if there is one alone."""
+    scores, by, alone = board.scores, board.by, alone or (board.rows[0] if len(board.rows) == 1 else None)
     # Scores from elsewhere come from a matrix, not from judgments.
     source: Any = getattr(board.metric, "matrix", scores.qrels)
     version = f"Version {source.version} of {getattr(source, 'name', f'the {scores.qrels.judgments} judgments')}"
@@ -102,7 +102,7 @@ def cite_board(board: Board, url: str) -> dict[str, str]:
     version += ", the best run of each team" if board.best_per_team else ""
     topics = f"{(board.topics_scored() or {})[by]} topics{f' of {scores.chosen.name}' if scores.chosen else ''}"
     said = f"{alone.run.name} has a mean of {alone.means[board.place]:.{DIGITS}f}: " if alone else ""
-    said += describe_scores(by, scores.qrels.order_by, topics, board.tested is not None)
+    said += describe_scores(by, scores.qrels.order_by, topics, not alone and board.tested is not None)
     name, subject = scores.collection.name, f"{alone.run.name if alone else 'Runs'} by {by}"
     at = max(run.created_at for run in scores.runs).isoformat()
     key, title = "-".join([name, *re.findall(r"\w+", subject)]), f"{scores.collection.title or name}: {subject}"
@@ -230,6 +230,7 @@ def read_leaderboard(
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
     top = asked.get("top")
     form = asked.get("format") or next((each for each, kind in ACCEPTED.items() if accepts(request, kind)), None)
+    refuse_beside(form, asked)
     admit = View.require_judgments if form in CITED else View.require_scores
     question = replace(question_of(asked), admit=admit)
     board = leaderboard(workspace, sender, collection, question, **columns_of(asked))

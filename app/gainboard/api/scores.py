@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -86,10 +86,7 @@ def read_scores(
     if form is None:
         form = "csv" if accepts(request, "text/csv") else "trec_eval" if accepts(request, "text/plain") else "json"
     # Scores count against a team's budget, so the request must be known to be answerable before any is counted.
-    for name in ("ties", "bounds", "cwl"):
-        if asked.get(name) and form != "json":
-            message = f"The format {form} has no place for {name}. Ask for JSON."
-            raise InvalidRequest.at(f"query.{name}", "json-only", message)
+    refuse_beside(form, asked)
     most, one_run = MOST_SHOWN if per_topic else MOST_SCORES, form == "trec_eval"
     question = replace(
         question_of(asked),
@@ -112,6 +109,14 @@ def read_scores(
         tags, scale = [run.tag for run in scores.runs], scale_of(scores.collection)
         return PlainTextResponse("".join(scores.trec_eval(tags, scale, per_topic=per_topic)))
     return answer(_json(scores, per_topic))
+
+
+def refuse_beside(form: str | None, asked: Mapping[str, Any]) -> None:
+    """Raise InvalidRequest if a query asks for numbers beside scores in a form that has no place for them."""
+    for name in ("ties", "bounds", "cwl"):
+        if asked.get(name) and form not in (None, "json"):
+            message = f"The format {form} has no place for {name}. Ask for JSON."
+            raise InvalidRequest.at(f"query.{name}", "json-only", message)
 
 
 def _json(scores: StoredScores, per_topic: bool, ties: Sequence[ScoredTies] = ()) -> dict[str, Any]:

@@ -35,11 +35,11 @@ from gainboard.notation.queries import (
     CompareOptions,
     IdentifyQuery,
     LeaderboardOptions,
+    NumbersOptions,
     RunProfileQuery,
     RunsQuery,
     RunUploadQuery,
     ScoresOptions,
-    ScoringOptions,
     SweepOptions,
     TopicRankingsQuery,
     VersionQuery,
@@ -167,7 +167,7 @@ class ScoreCalls:
         format: Literal["csv", "trec_eval"] = "csv",
         runs: OneOrMore = (),
         topics: Topics = False,
-        **query: Unpack[ScoringOptions],
+        **query: Unpack[NumbersOptions],
     ) -> Call[str]:
         """Return scores as CSV or, for one run, in the format of trec_eval."""
         asked = {"metric": metrics, "run": runs, "topics": topics_query(topics), "format": format, **query}

@@ -469,6 +469,9 @@ def read_board(
     collection: CollectionName, form: Form, visitor: VisitorDep, asked: Annotated[ExportQuery, asked_by(ExportQuery)]
 ) -> Response:
     """Return a board as the API does, or as an image."""
+    if form != "json":
+        # The menu of a board with whiskers leads here, too.
+        asked = cast(ExportQuery, {name: asked[name] for name in asked if name not in ("bounds", "cwl")})
     if form == "svg" or form == "png":
         board = leaderboard(visitor.workspace, visitor.sender, collection, question_of(asked), **columns_of(asked))
         return image_answer(form, lambda: board_figure(board))

@@ -157,14 +157,18 @@ class FolderCheck:
 
     def read_judgments(self, version: dict[str, Any]) -> dict[bytes, dict[bytes, int]]:
         """Return the level of each judged document by topic. Levels below 0 are nonrelevant."""
-        at = version["columns"].replace("trec", "topic-iteration-document-level").split("-")
+        at = re.sub("^trec(-stratum)?", r"topic-iteration-document\1-level", version["columns"]).split("-")
         topic, document, level = (at.index(name) if name in at else -1 for name in ("topic", "document", "level"))
         names = {b"C": 0, b"D": 0, **{b"L%d" % number: number for number in range(self.settings["highest_level"] + 1)}}
         names.update({name.encode(): number for number, name in enumerate(self.settings["level_names"] or (), 1)})
         names = {} if version["columns"] == "trec" else names
         judged: dict[bytes, dict[bytes, int]] = {}
         for row in rows_of(self.folder / "data/qrels/{judgments}-{version}.txt".format(**version)):
+            if row[0] == b"@attributes":
+                break  # memberships of documents in groups follow
             text = row[level] if level >= 0 else b"1"
+            if "stratum" in at and int(text) < 0:
+                continue  # the document was not sampled, so nobody judged it
             judged.setdefault(row[topic], {})[row[document]] = max(names[text] if text in names else int(text), 0)
         return judged
 

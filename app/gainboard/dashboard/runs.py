@@ -14,8 +14,9 @@ from fastapi import Query, Response
 from fastapi.concurrency import run_in_threadpool
 
 from gainboard.api import uploads
-from gainboard.api.answers import answer, uploaded_file
+from gainboard.api.answers import answer, server_address, uploaded_file
 from gainboard.api.dependencies import CollectionName
+from gainboard.api.leaderboard import cite_board
 from gainboard.api.queries import asked_by, question_of, version_of
 from gainboard.api.runs import RunName, in_slot
 from gainboard.api.uploads import ReadersDep
@@ -38,7 +39,7 @@ from gainboard.evaluation.runs.runs import RunDetails, SeenRun
 from gainboard.evaluation.scoring.identification import Numbers, in_words
 from gainboard.evaluation.scoring.requests import Question, score
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
-from gainboard.notation.queries import MetricsQuery, RankingOptions, RunUploadQuery, Said
+from gainboard.notation.queries import MetricsQuery, RankingOptions, RunUploadQuery, Said, UsersQuery
 from gainboard.notation.types import INTEGER
 from gainboard.statistics.means import competition_ranks
 from gainboard.vocabulary import OFFICIAL
@@ -46,7 +47,7 @@ from gainboard.vocabulary import OFFICIAL
 router = pages()
 
 
-class RunPageQuery(MetricsQuery, RankingOptions, total=False):
+class RunPageQuery(MetricsQuery, RankingOptions, UsersQuery, total=False):
     """The query of the page: that of the API's leaderboard, which has the scores of all runs, and of `/identify`."""
 
     number: Annotated[str, Said(longest=40)]
@@ -61,7 +62,7 @@ def show_run(
     workspace, principal, collection = place.workspace, place.principal, place.name
     board, why, receipt, profile = None, None, None, None
     try:
-        question = replace(question_of(asked), bounds=False, cwl=False)
+        question = replace(question_of(asked), cwl=False)
         board = leaderboard(workspace, place.sender, collection, question, asked.get("by"))
     except (NoQrels, Refused) as error:
         why = error.message
@@ -95,6 +96,9 @@ def show_run(
         scores=_scores(row) if row else [],
         why=why or (board.scores.withheld.get(run) if board else None),
         digits=shown_digits(board) if board else DIGITS,
+        cited=cite_board(board, f"{server_address(place.request)}{place.path}/runs/{run}?{query}", row)
+        if board and row and place.view.sees_judgments
+        else None,
         count=len(rows),
         sees_all=place.view.sees_free_scores or place.view.scores == "all",
         above=rows[at - 1].run.name if at else None,

@@ -128,14 +128,17 @@ _MOST_ASSUMED: Final = 1 << 20
 def mean_if_relevant(metrics: Sequence[BoundMetric], run: JudgedRun, judgments: Judgments, scores: Scores) -> Scores:
     """Return the means as if each unjudged document retrieved were of the highest level: float64 [metrics].
 
-    They are over the topics on which the run has a score: `scores` are float64 [metrics, n].
+    They are over the topics on which the run has a score: `scores` are float64 [metrics, n]. Metrics of memberships and
+    sampled pools have none (NaN): nobody can say to which group or stratum an unjudged document belongs.
     """
-    table = np.empty(scores.shape)
+    table = np.full(scores.shape, np.nan)
+    rows = [row for row, metric in enumerate(metrics) if not metric.metric.needs_annotations]
+    some = [metrics[row] for row in rows]
     # Rows are now all documents retrieved, which may be a hundred times as many as the relevant ones.
     part_of_topic = np.cumsum(run.retrieved) // _MOST_ASSUMED
     for topics in np.split(np.arange(judgments.topics), np.flatnonzero(np.diff(part_of_topic)) + 1):
         assumed, extended = assume_relevant(run.only(topics), judgments.only(topics))
-        table[:, topics] = score_all(metrics, JudgedRuns.of([assumed], extended))[:, 0]
+        table[np.ix_(rows, topics)] = score_all(some, JudgedRuns.of([assumed], extended))[:, 0]
     table[np.isnan(scores)] = np.nan
     return mean_all(metrics, table)
 

@@ -39,7 +39,7 @@ TOOLS: Final = (
     Tool("trec_eval 10", IDS, BOTH, "trec_eval"),
     Tool("ir_measures", SINGLE, QRELS, "ir_measures"),
     Tool("NTCIREVAL", RANKS, QRELS, "ntcireval"),
-    Tool("ndeval", IDS, BOTH, "ndeval"),
+    Tool("ndeval", ASCENDING, BOTH, "ndeval"),
     Tool("ranx", FILE, QRELS),
     Tool("trectools", IDS, BOTH),
 )
@@ -93,7 +93,7 @@ def names_of(tool: Tool, cutoffs: Sequence[str] = _CUTOFFS) -> Iterator[tuple[st
             yield metric.name + end, metric.name + end
     if vocabulary := VOCABULARIES.get(tool.names):
         for word, meaning in vocabulary.words.items():
-            name = f"{word}({meaning.needs}=1)" if meaning.needs else word
+            name = f"{word}({meaning.needs})" if meaning.needs else word
             ends = [f"{tenth / 10:.2f}" for tenth in range(11)] if meaning.number else cutoffs
             for written in (name, *(name + vocabulary.at_ten[0] + end for end in ends)):
                 with suppress(BadExpression):
@@ -114,7 +114,7 @@ def every_name(scale: Scale, gains: str, cutoffs: Sequence[str], also: Iterable[
     names = [Name(TOOLS[0], metric.label, metric) for metric in also]
     for tool in TOOLS:
         for name, ours in names_of(tool, cutoffs or _CUTOFFS):
-            with suppress(BadExpression, NeedsIntents):
+            with suppress(BadExpression, BadGains, NeedsIntents):
                 metric = resolve(ours, scale)
                 if metric.metric.needs_annotations:
                     continue  # few judgments have what it needs, and only who names it knows the attribute set

@@ -31,8 +31,8 @@ class Word:
     """A name of another tool: our metric, the values of its parameters, and the parameters that it has there.
 
     `parameters` maps the tool's parameter to ours and to the meaning of its values. An empty meaning takes any value.
-    `needs` is a parameter of the tool without which the name means something else. `cut` are the values of parameters
-    that differ with a cut-off. `number` is our parameter that the tool has in place of a cut-off.
+    `needs` is an example of a parameter of the tool without which the name means something else. `cut` are the values
+    of parameters that differ with a cut-off. `number` is our parameter that the tool has in place of a cut-off.
     """
 
     ours: str
@@ -92,8 +92,9 @@ class Vocabulary:
                     f"Possible: {', '.join(possible) or 'no parameters'}"
                 )
             values[ours] = value
-        if word.needs and word.parameters[word.needs][0] not in values:
-            raise BadExpression(f"{expression[:80]!r} needs {word.needs}, such as {word.ours}({word.needs}=1)")
+        needed = word.needs.partition("=")[0]
+        if needed and word.parameters[needed][0] not in values:
+            raise BadExpression(f"{expression[:80]!r} needs {needed}, such as {word.ours}({word.needs})")
         return values
 
     def _read_cutoff(self, expression: str, word: Word, cutoff: str | None) -> str:
@@ -151,6 +152,10 @@ _ALPHA: Final = {"alpha": ("alpha", dict[str, str]())}
 _ALPHA_AND_BETA: Final = _ALPHA | {"beta": ("p", dict[str, str]())}
 _BY_ALPHA: Final = _REL | _ALPHA
 _BY_ALPHA_AND_BETA: Final = _REL | _ALPHA_AND_BETA
+_OF_USERS: Final = _BINARY | {"T": "1", "n": "1000"}
+# Gains are levels divided by max_rel, which must be the collection's highest level.
+_HIGHEST: Final = {str(top): ":".join(map(str, range(top, 0, -1))) for top in range(1, 11)}
+_BY_TARGET: Final = {"T": ("T", dict[str, str]()), "max_rel": ("gains", _HIGHEST)}
 _BY_L_AND_J: Final = _REL | {"condensed": ("condensed", _YES_OR_NO)}  # trec_eval's -l and -J
 
 IR_MEASURES: Final = Vocabulary(
@@ -180,7 +185,9 @@ IR_MEASURES: Final = Vocabulary(
         "SetAP": Word("setAP", _BINARY, "never", _BY_REL),
         "IPrec": Word("IPrec", _BINARY | {"rounding": "trec_eval9"}, "must", _BY_REL, number="recall"),
         # Without rel, ir_measures takes another program, which multiplies by levels, so that scores may exceed 1.
-        "RBP": Word("RBP", _BINARY | {"gains": "flat", "p": "0.8"}, "never", _REL | {"p": ("p", {})}, needs="rel"),
+        "RBP": Word("RBP", _BINARY | {"gains": "flat", "p": "0.8"}, "never", _REL | {"p": ("p", {})}, needs="rel=1"),
+        "INST": Word("INST", _OF_USERS, "never", _BY_TARGET, needs="max_rel=3"),
+        "INSQ": Word("INSQ", _OF_USERS, "never", _BY_TARGET, needs="max_rel=3"),
         **dict.fromkeys(("alpha_nDCG", "α_nDCG"), Word("alphanDCG", _NOVEL, "must", _BY_ALPHA)),
         **dict.fromkeys(("alpha_DCG", "α_DCG"), Word("alphaDCG", _NOVEL, "must", _BY_ALPHA)),
         "NRBP": Word("NRBP", _NOVEL | {"p": "0.5"}, "never", _BY_ALPHA_AND_BETA),
@@ -192,7 +199,7 @@ IR_MEASURES: Final = Vocabulary(
         **dict.fromkeys(("AP_IA", "MAP_IA"), Word("AP", _DIVIDED_BY_R | _EQUAL, "never", _REL)),
     },
     {
-        **dict.fromkeys(("BPM", "INST", "INSQ"), "RBP(rel=1)"),
+        "BPM": "INST(max_rel=3)",
         **dict.fromkeys(("NERR8", "NERR9", "NERR10", "NERR11"), "ERR@10"),
         **dict.fromkeys(("SDCG", "Compat"), "nDCG@10"),
         # Counts, and what is not retrieval.

@@ -234,14 +234,11 @@ class ScoringOptions(MetricParameters[Parameter], VersionQuery, total=False):
             option="the tool whose names -m uses: each means what that tool computes (default: gainboard)",
         ),
     ]
-    bounds: Annotated[
-        bool | None,
-        Said(
-            description="Adds, as JSON, the means if every unjudged document retrieved were nonrelevant, and if it "
-            "were of the highest level, in the ideal, too. Only principals who may see the judgments get them",
-            default=False,
-        ),
-    ]
+
+
+class UsersQuery(TypedDict, total=False):
+    """The part of a query that asks for the numbers of users."""
+
     cwl: Annotated[
         bool | None,
         Said(
@@ -252,7 +249,20 @@ class ScoringOptions(MetricParameters[Parameter], VersionQuery, total=False):
     ]
 
 
-class ScoresOptions(ScoringOptions, total=False):
+class NumbersOptions(ScoringOptions, UsersQuery, total=False):
+    """The options of a request for scores that may have other numbers beside them."""
+
+    bounds: Annotated[
+        bool | None,
+        Said(
+            description="Adds, as JSON, the means if every unjudged document retrieved were nonrelevant, and if it "
+            "were of the highest level, in the ideal, too. Only principals who may see the judgments get them",
+            default=False,
+        ),
+    ]
+
+
+class ScoresOptions(NumbersOptions, total=False):
     """The options of a request for the scores of some runs, besides their names, metrics and topics."""
 
     ties: Annotated[
@@ -309,7 +319,7 @@ class ReplicatesOptions(TypedDict, total=False):
     ]
 
 
-class BoardOptions(RankingOptions, ReplicatesOptions, total=False):
+class BoardOptions(RankingOptions, ReplicatesOptions, NumbersOptions, total=False):
     """The options of a request for a board: its columns, and which runs it has."""
 
     by_group: Annotated[

@@ -44,7 +44,7 @@ NUMBERS: Any = Field(
     {},
     description="By label, with `bounds=`: the means if every unjudged document retrieved were nonrelevant, and if it "
     "were of the highest level, in the ideal ranking, too. With `cwl=`: the numbers of users, `EU` to `EI`. Uploaded "
-    "scores have none",
+    "scores and means of replicates have none",
 )
 
 

@@ -14,7 +14,7 @@ from gainboard.notation.queries import RankingOptions
     __doc__,
     Example("gainboard cite web", "its newest release"),
     Example("gainboard cite web -m nDCG@10 -f sentence", "how the scores of a board were computed"),
-    Example("gainboard cite web -m nDCG@10 --run bm25 -f csl", "the score of a run, for a reference manager"),
+    Example("gainboard cite web -m nDCG@10 --run tag -f csl", "the score of a run, for a reference manager"),
 )
 def cite(
     at: NamedCollection,

@@ -50,13 +50,15 @@ def identify(
         rows = [row for row in csv.reader(lines, delimiter=separator_of(lines[0].encode())) if row] or [["run"]]
         (_, *names), *columns = zip_longest(*rows, fillvalue="")
         named = zip(short_names(files), files, strict=True)
-        by_name = {alias: file for name, file in named for alias in (Path(name).stem, name)}
+        by_name = {
+            alias: file for name, file in named for alias in (Path(name).stem, name.removeprefix("input."), name)
+        }
         if not (names and columns):
             raise BadSetting(f"{table} has no numbers. Write a row for each run, and a column for each metric.")
         if missing := set(names) - by_name.keys():
             raise BadSetting(f"{table} has the run {min(missing)!r}, but {run} has no file of this name.")
         files = [by_name[name] for name in names]
-        asked = [Numbers(texts, name or metric) for name, *texts in columns]
+        asked = [Numbers(texts, name or metric, is_heading=bool(name)) for name, *texts in columns]
     reader = FileReader.of(reading, NO_LIMITS)
     runs, file = [], qrels
     try:

@@ -22,7 +22,7 @@ from gainboard.cli.printing import (
 from gainboard.cli.progress import has_colours
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.latex import as_latex
-from gainboard.notation.queries import ScoringOptions
+from gainboard.notation.queries import NumbersOptions
 from gainboard.notation.texts import order_topics, why_left_out
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def scores(
     format: Annotated[
         Literal["table", "csv", "json", "trec_eval", "latex"], Option("the format (default: table)", "-f", "--format")
     ] = "table",
-    **query: Unpack[ScoringOptions],
+    **query: Unpack[NumbersOptions],
 ) -> None:
     """Score stored runs under any parameters. `gainboard score` does the same with files.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from itertools import chain
 from operator import attrgetter, itemgetter
@@ -17,7 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.errors import BadInput
+from gainboard.errors import BadExpression, BadInput
 from gainboard.evaluation.runs.join import QrelsIndex, judge
 from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Judgments, Scale, mean_all, resolve, score_all
 from gainboard.metrics.names import name_here
@@ -66,6 +67,15 @@ class Numbers(NamedTuple):
 
     texts: Sequence[str]
     metric: str = ""
+    is_heading: bool = False
+    """True if `metric` heads a column of a table. Such a text need not be the name of a metric."""
+
+    def meant(self, scale: Scale) -> list[BoundMetric]:
+        """Return our metrics of this name, or none if any may be meant. Raise BadExpression for an unknown name."""
+        with suppress(BadExpression) if self.is_heading else nullcontext():
+            called = name_here(self.metric) or [self.metric]
+            return [resolve(ours, scale) for ours in called] if self.metric else []
+        return []
 
     def read(self) -> tuple[Floats, Floats]:
         """Return the numbers, and the last decimal place of each: NaN for an empty text. Raise BadInput."""
@@ -100,8 +110,7 @@ def identify(
     """
     # NTCIREVAL prints @0010.
     cutoffs = [re.findall("[@_]0*([0-9]+)$", numbers.metric) for numbers in asked]
-    called = [numbers.metric and (name_here(numbers.metric) or [numbers.metric]) for numbers in asked]
-    meant = [[resolve(ours, scale) for ours in expressions] for expressions in called]
+    meant = [numbers.meant(scale) for numbers in asked]
     names = every_name(scale, gains, [*chain(*cutoffs)] if all(cutoffs) else (), chain(*meant))
     metrics = {name.metric.label: name.metric for name in names}
     orders = [order for order in _ORDERS if all(order in run for run in runs)]

@@ -240,7 +240,7 @@ def score_beside(
         numbers: dict[str, float] = {}
         if math.isnan(ends[0]):
             continue
-        if bounds:
+        if bounds and not math.isnan(ends[1]):
             numbers |= zip(("unjudged_nonrelevant", "unjudged_relevant"), ends, strict=True)
         if cwl and metric.user_model is not None:
             of_users = five_numbers(metric.user_model, runs, np.arange(1))[:, 0, ~np.isnan(of_metric)]
