@@ -12,7 +12,6 @@ from fastapi.concurrency import run_in_threadpool
 
 from gainboard.api.routes import add_routes
 from gainboard.dashboard import (
-    answers,
     board,
     compare,
     documentation,
@@ -20,7 +19,6 @@ from gainboard.dashboard import (
     jobs,
     judgments,
     mount,
-    releases,
     rendering,
     runs,
     settings,
@@ -42,8 +40,6 @@ PAGES = (
     compare,
     runs,
     judgments,
-    answers,
-    releases,
     jobs,
     teams,
     settings,
