@@ -127,20 +127,17 @@ def _class(name: str, described: type) -> Iterator[str]:
 
 
 def _function(name: str, function: object) -> Iterator[str]:
-    signature = _signature(function) if callable(function) else ""
+    signature = ""
+    if callable(function):
+        found = inspect.signature(function)
+        kept = [each for name, each in found.parameters.items() if name != "self"]
+        # The types are shown as the source has them, without modules; an annotation that is still text has quotes.
+        signature = re.sub(r"\b(?:\w+\.)+(?=[A-Z])|\bdatetime\.(?=datetime)", "", str(found.replace(parameters=kept)))
+        signature = re.sub(r"""(: |-> )(['"])(.+?)\2(?=,|\)| =|$)""", r"\1\3", signature)
     level = "###" if "." in name else "####"
     yield f"{level} {name}\n"
     yield f"`{name.rpartition('.')[2]}{signature}`\n"
     yield f"{inspect.getdoc(function) or ''}\n"
-
-
-def _signature(function: object) -> str:
-    """Return the arguments with their types as the source has them, without modules."""
-    found = inspect.signature(function)  # type: ignore[arg-type]
-    kept = [each for name, each in found.parameters.items() if name != "self"]
-    shown = re.sub(r"\b(?:\w+\.)+(?=[A-Z])|\bdatetime\.(?=datetime)", "", str(found.replace(parameters=kept)))
-    # An annotation that is still text is shown in quotes.
-    return re.sub(r"""(: |-> )(['"])(.+?)\2(?=,|\)| =|$)""", r"\1\3", shown)
 
 
 _SCALE: Final = Scale(3)

@@ -1,7 +1,4 @@
-"""`/c/{collection}/judgments`: judgment sets, their versions, what a draft would change, uploads, and pools.
-
-`/c/{collection}/answers` shows how many runs have each nugget of a topic, and how alike judges are.
-"""
+"""`/c/{collection}/judgments`: judgment sets, their versions, what a draft would change, uploads, and pools."""
 
 from __future__ import annotations
 
@@ -16,7 +13,6 @@ from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
 from typing_extensions import TypedDict
 
-from gainboard.analyses.answer_agreement import AnswerAgreement
 from gainboard.analyses.job_kinds import schema_of
 from gainboard.analyses.pool import Pooling
 from gainboard.api import uploads
@@ -37,7 +33,7 @@ from gainboard.dashboard.sessions import FormDep, Place, PlaceDep, UploaderDep, 
 from gainboard.errors import InvalidRequest, NoQrels
 from gainboard.evaluation import collections
 from gainboard.evaluation.collections import read_queries
-from gainboard.evaluation.judgments import nuggets, publication, qrels, versions
+from gainboard.evaluation.judgments import publication, qrels, versions
 from gainboard.evaluation.judgments.impact import impact
 from gainboard.evaluation.judgments.judged_shares import judged_shares
 from gainboard.evaluation.judgments.pools import PoolFormat, pool_pieces
@@ -49,7 +45,6 @@ from gainboard.evaluation.scoring.score_matrices import list_matrices
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.jobs.access import JobsWanted, list_jobs
 from gainboard.jobs.pools import find_pool, judging_progress
-from gainboard.jobs.results import read_back
 from gainboard.notation.queries import LAST_VERSION, JudgmentsName, Said, ScoreMatrixUploadQuery
 from gainboard.notation.texts import SLUG_PATTERN, order_topics, read_topics
 from gainboard.store.records import VersionName
@@ -305,31 +300,3 @@ def _shares(place: Place) -> dict[str, Any]:
         "thin": next((rank for rank, share in enumerate(mean.tolist(), start=1) if share < THIN), None),
         "figure_shown": FigureOnPage.of(Figure("judged", caption, [Panel(*axes, series)])),
     }
-
-
-class AnswersQuery(TypedDict, total=False):
-    """The query of the page."""
-
-    judge: Annotated[str | None, Said(description="The judge whose verdicts are counted")]
-
-
-@router.get("/c/{collection}/answers")
-def show_answers(place: PlaceDep, asked: Annotated[AnswersQuery, asked_by(AnswersQuery)]) -> Response:
-    """Show how many runs have each nugget of each topic, those first that nobody has, as a judge says."""
-    read = place.workspace, place.principal, place.name
-    judges = [judged.judge for judged in nuggets.list_judges(*read)]
-    # An address may name a judge that is not there, which is an error; without one, the official judge comes first.
-    judge = asked.get("judge") or (OFFICIAL if OFFICIAL in judges or not judges else judges[0])
-    judged, counted = nuggets.count_nuggets(*read, judge) if judges or asked.get("judge") else (None, {})
-    wanted = JobsWanted(place.name, AnswerAgreement.name, "succeeded")
-    seen = list_jobs(place.workspace, place.principal, wanted, None, 1)
-    topics = {topic: sorted(of, key=lambda it: (it.full, it.partial, it.text)) for topic, of in counted.items()}
-    compared = [(found.work.id, read_back(place.workspace, found.work).verdict()) for found in seen]
-    values: dict[str, Any] = {
-        "judges": judges,
-        "judge": judge,
-        "judged": judged,
-        "topics": topics,
-        "compared": compared,
-    }
-    return page_of(place, "answers.html", "Answers", "judgments", **values)

@@ -371,6 +371,27 @@ class Memberships:
     target: Vector
     vectors: dict[str, dict[bytes, Vector]] = field(default_factory=dict)
 
+    def add(self, number: int, row: Sequence[bytes], first: dict[tuple[bytes, bytes], int], faults: Faults) -> None:
+        """Add the vector of a line, or note its fault. `first` has the lines of documents before."""
+        if not (groups := len(self.target)):
+            return  # the set is at fault, so its groups are not known
+        if len(row) != groups + 2:
+            problem = f"the line has {len(row)} columns, but {self.name!r} has {groups} groups"
+            faults.add("bad-columns", f"{problem}: topic, document id and {groups} numbers", number)
+            return
+        topic, document = row[:2]
+        vector, problem = _read_vector(row[2:])
+        if problem:
+            problem = f"the memberships of document {quoted(document)}: {problem}"
+            faults.add("bad-membership", problem, number, topic=topic)
+        elif (before := first.setdefault((topic, document), number)) != number:
+            problem = (
+                f"document {quoted(document)} has memberships in {self.name!r} on line {before}. Keep one of the lines"
+            )
+            faults.add("repeated-membership", problem, before, number, topic=topic)
+        else:
+            self.vectors.setdefault(topic.decode(), {})[document] = vector
+
 
 def split_off(block: Block, behind: list[Block]) -> Block:
     """Return the judgments of a block, and put what begins with a mark, or follows it, `behind` the judgments."""
@@ -391,7 +412,7 @@ def read_memberships(text: Text, behind: Sequence[Block]) -> list[Memberships]:
     first: dict[tuple[bytes, bytes], int] = {}
     for number, row in (line for block in behind for line in text.rows(block)):
         if row[0] != MARK:
-            _add_membership(sets[-1], number, row, first, faults)
+            sets[-1].add(number, row, first, faults)
             continue
         _, name, kind, *tokens = row if len(row) > 2 else (*row, b"", b"")
         target, problem = _read_vector(tokens)
@@ -408,29 +429,6 @@ def read_memberships(text: Text, behind: Sequence[Block]) -> list[Memberships]:
         sets.append(Memberships(name.decode(), _KINDS.get(kind, False), () if problem else target))
         first.clear()
     return sets
-
-
-def _add_membership(
-    into: Memberships, number: int, row: Sequence[bytes], first: dict[tuple[bytes, bytes], int], faults: Faults
-) -> None:
-    if not (groups := len(into.target)):
-        return  # the set is at fault, so its groups are not known
-    if len(row) != groups + 2:
-        problem = f"the line has {len(row)} columns, but {into.name!r} has {groups} groups"
-        faults.add("bad-columns", f"{problem}: topic, document id and {groups} numbers", number)
-        return
-    topic, document = row[:2]
-    vector, problem = _read_vector(row[2:])
-    if problem:
-        problem = f"the memberships of document {quoted(document)}: {problem}"
-        faults.add("bad-membership", problem, number, topic=topic)
-    elif (before := first.setdefault((topic, document), number)) != number:
-        problem = (
-            f"document {quoted(document)} has memberships in {into.name!r} on line {before}. Keep one of the lines"
-        )
-        faults.add("repeated-membership", problem, before, number, topic=topic)
-    else:
-        into.vectors.setdefault(topic.decode(), {})[document] = vector
 
 
 def _read_vector(tokens: Sequence[bytes]) -> tuple[Vector, str]:
