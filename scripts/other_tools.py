@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from gainboard.evaluation.scoring.identification import BOTH, ELSEWHERE, IDS, QRELS, RELEVANT, SINGLE, TOOLS
 from gainboard.metrics import Scale, resolve
+from gainboard.metrics.tools import BOTH, ELSEWHERE, IDS, QRELS, RELEVANT, SINGLE, TOOLS
 from gainboard.metrics.vocabularies import VOCABULARIES, Word
 from gainboard.vocabulary import Names
 

@@ -230,12 +230,7 @@ class NamedOrigins(CORSMiddleware):
 
 
 def _surround(
-    application: FastAPI,
-    standings: Standings,
-    access: AccessLog | None,
-    origins: list[str],
-    *,
-    is_shared: bool,
+    application: FastAPI, standings: Standings, access: AccessLog | None, origins: list[str], *, is_shared: bool
 ) -> None:
     """Add the middleware; the last one added is the outermost."""
     application.add_middleware(middleware.Conditional)

@@ -8,7 +8,8 @@ import gainboard
 from gainboard.errors import BadExpression, BadInput
 from gainboard.evaluation.runs.run_files import NO_LIMITS, read_run
 from gainboard.evaluation.scoring.file_scores import FileJudgments
-from gainboard.evaluation.scoring.identification import TOOLS, Numbers, identify, in_words, judge_in_orders, names_of
+from gainboard.evaluation.scoring.identification import Numbers, identify, in_words, judge_in_orders
+from gainboard.metrics.tools import TOOLS, names_of
 from gainboard.trec import decompress_body
 from gainboard.vocabulary import RunOrder
 from scripts import other_tools

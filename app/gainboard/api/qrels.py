@@ -147,10 +147,7 @@ async def put_qrels(
 
 
 @surveys.post(
-    "/v1/survey",
-    response_model=SurveyAnswer,
-    responses=documented(*uploads.ON_UPLOAD),
-    openapi_extra=uploads.openapi(),
+    "/v1/survey", response_model=SurveyAnswer, responses=documented(*uploads.ON_UPLOAD), openapi_extra=uploads.openapi()
 )
 async def survey_qrels(
     request: Request, workspace: WorkspaceDep, principal: PrincipalDep, readers: ReadersDep

@@ -74,12 +74,7 @@ def show(collection: Collection, release: Release) -> ReleaseAnswer:
     response_model=ReleaseAnswer,
     responses=documented(*ON_SCORING, Forbidden, Conflict, UnsupportedMediaType, KeyReused, KeyInUse),
 )
-def make_release(
-    collection: CollectionName,
-    sent: NewRelease,
-    keyed: KeyedDep,
-    sender: SenderDep,
-) -> Response:
+def make_release(collection: CollectionName, sent: NewRelease, keyed: KeyedDep, sender: SenderDep) -> Response:
     """Make a release of the collection as it is now (organisers, once the judgments are released). It never changes. A
     later one names it as what it corrects. What it holds can no longer be withdrawn or deleted.
     """
@@ -172,19 +167,11 @@ MOST_RUNS_AT_MOST = 256
     "/v1/imports",
     status_code=201,
     response_model=ImportedRelease,
-    responses=documented(
-        *uploads.ON_UPLOAD,
-        CollectionExists,
-        Conflict,
-    ),
+    responses=documented(*uploads.ON_UPLOAD, CollectionExists, Conflict),
     openapi_extra=uploads.openapi(),
 )
 async def import_folder(
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-    readers: ReadersDep,
-    engine: EngineDep,
+    request: Request, workspace: WorkspaceDep, principal: PrincipalDep, readers: ReadersDep, engine: EngineDep
 ) -> Response:
     """Make a collection of the folder of a release, sent as a tar archive (organisers of the instance): the same runs,
     versions, settings, times and results, with the release. The collection keeps its uuid, so that the ids of jobs

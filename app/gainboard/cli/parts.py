@@ -146,10 +146,7 @@ _SCALE: Final = Scale(3)
 
 def catalogue_page() -> str:
     """Return the catalogue in Markdown: the parameters as a table, the metrics with definitions, and the presets."""
-    lines = [
-        "| parameter | default | valid values | metrics | meaning |",
-        "| --- | --- | --- | --- | --- |",
-    ]
+    lines = ["| parameter | default | valid values | metrics | meaning |", "| --- | --- | --- | --- | --- |"]
     for parameter in every_parameter():
         name = f"`{parameter.name}`" + ("*" if parameter.always_shown else "")
         default, limits, owners = _default(parameter), parameter.limits, _owners(parameter)

@@ -345,10 +345,7 @@ def add_jobs(
     """Add the jobs with their tables, which are made anew, and return their numbers by id."""
     numbers = {}
     for frozen, kind, _, read, tested in results:
-        named = [
-            VersionName(frozen.judgments or "", frozen.version),
-            *(VersionName(*other) for other in frozen.others),
-        ]
+        named = [VersionName(frozen.judgments or "", frozen.version), *(VersionName(*other) for other in frozen.others)]
         if unknown := [name for name in (*named, *frozen.runs) if name not in versions and name not in stored]:
             raise unusable(f"the result {frozen.id} is about {unknown[0]}, which is not there")
         version, *others = (versions[name] for name in named)
@@ -387,11 +384,7 @@ def add_jobs(
 
 
 def add_reports(
-    workspace: Workspace,
-    tx: Transaction,
-    view: View,
-    every: Sequence[FrozenReport],
-    numbers: Mapping[str, int],
+    workspace: Workspace, tx: Transaction, view: View, every: Sequence[FrozenReport], numbers: Mapping[str, int]
 ) -> Iterator[NotImported]:
     """Add the reports whose plans come out as they were, and yield the others. A worker lays them out."""
     for frozen in every:

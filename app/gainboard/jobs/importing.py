@@ -18,14 +18,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.errors import (
-    CollectionExists,
-    Conflict,
-    DatabaseBusy,
-    GainboardError,
-    InvalidRequest,
-    NotFound,
-)
+from gainboard.errors import CollectionExists, Conflict, DatabaseBusy, GainboardError, InvalidRequest, NotFound
 from gainboard.evaluation import audit, collections
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
@@ -33,11 +26,7 @@ from gainboard.evaluation.judgments import qrels
 from gainboard.evaluation.judgments.nuggets import follows
 from gainboard.evaluation.judgments.publication import after_all
 from gainboard.evaluation.judgments.topic_groups import put_group
-from gainboard.evaluation.releases.document import (
-    Archived,
-    FrozenJudgments,
-    FrozenScores,
-)
+from gainboard.evaluation.releases.document import Archived, FrozenJudgments, FrozenScores
 from gainboard.evaluation.runs import run_properties, runs
 from gainboard.evaluation.runs.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.runs.run_files import NO_LIMITS

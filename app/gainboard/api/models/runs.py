@@ -27,8 +27,7 @@ class RunAnswer(Model):
     type: str | None
     pooled: bool
     priority: int | None = Field(
-        None,
-        description="Place among the runs of its team, from 1: a pool may take the first runs of each team",
+        None, description="Place among the runs of its team, from 1: a pool may take the first runs of each team"
     )
     system: str | None = _of_replicate(description="The system of which the run is a replicate")
     replicate: str | None = _of_replicate(description="What tells the run from its system's other replicates")

@@ -27,8 +27,7 @@ from gainboard.metrics import (
     query_parameters,
     score_all,
 )
-from gainboard.notation.frames import optional_package
-from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, name_runs
+from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, name_runs, optional_package
 from gainboard.notation.texts import warning_lines
 from gainboard.statistics.means import group_rows
 from gainboard.trec import FileWarning, decompress_body
