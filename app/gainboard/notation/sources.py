@@ -1,4 +1,7 @@
-"""Qrels and runs as people have them: files, folders and patterns, data frames, dictionaries, ids of ir_datasets."""
+"""Qrels and runs as people have them: files, folders and patterns, data frames, dictionaries, ids of ir_datasets.
+
+Columns of answers and of scored files become frames of pandas or polars, if these are installed (`Framed`).
+"""
 
 from __future__ import annotations
 
