@@ -145,7 +145,7 @@ grids = APIRouter(
 )
 
 CSV_OF_GRID: dict[int, dict[str, Any]] = {
-    200: {"description": "JSON or CSV_OF_GRID", "content": {"text/csv": {"schema": {"type": "string"}}}}
+    200: {"description": "JSON or CSV", "content": {"text/csv": {"schema": {"type": "string"}}}}
 }
 
 
