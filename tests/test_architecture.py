@@ -21,7 +21,7 @@ OF_THE_CLIENT = (
         "gainboard.errors",
         "gainboard.children",
         "gainboard.vocabulary",
-        "gainboard.notation.frames",
+        "gainboard.notation.sources",
         "gainboard.notation.sources",
         "gainboard.notation.queries",
         "gainboard.notation.texts",

@@ -58,6 +58,23 @@ class GainboardMeasure(measures.Measure):
             raise BadExpression(f"{self.NAME} has no parameter {unknown[0]}. Available: {available}")
         super().__init__(**params)  # type: ignore[no-untyped-call]
 
+    @classmethod
+    def of(cls, metric: Metric) -> GainboardMeasure:
+        """Return the measure of a metric, with its parameters."""
+        parameters = {
+            parameter.name: measures.ParamInfo(
+                default=parameter.default, desc=f"{parameter.description} ({parameter.limits})"
+            )
+            for parameter in metric.parameters
+        }
+        if metric.takes_cutoff:
+            parameters[_CUTOFF] = measures.ParamInfo(desc="the last rank that counts")
+        name = metric.name.replace("-", "")  # which a name in Python cannot have
+        fields = {"NAME": name, "__name__": name, "PRETTY_NAME": metric.title, "SHORT_DESC": metric.title}
+        members = {**fields, "__doc__": metric.definition, "metric": metric, "SUPPORTED_PARAMS": parameters}
+        measure: GainboardMeasure = type(name, (cls,), members)()
+        return measure
+
     @property
     def expression(self) -> str:
         """The expression of the metric with the parameters of this measure."""
@@ -122,22 +139,6 @@ class GainboardProvider(providers.Provider):
         return GainboardEvaluator(measures, qrels)
 
 
-def _measure_of(metric: Metric) -> GainboardMeasure:
-    parameters = {
-        parameter.name: measures.ParamInfo(
-            default=parameter.default, desc=f"{parameter.description} ({parameter.limits})"
-        )
-        for parameter in metric.parameters
-    }
-    if metric.takes_cutoff:
-        parameters[_CUTOFF] = measures.ParamInfo(desc="the last rank that counts")
-    name = metric.name.replace("-", "")  # which a name in Python cannot have
-    fields = {"NAME": name, "__name__": name, "PRETTY_NAME": metric.title, "SHORT_DESC": metric.title}
-    members = {**fields, "__doc__": metric.definition, "metric": metric, "SUPPORTED_PARAMS": parameters}
-    measure: GainboardMeasure = type(name, (GainboardMeasure,), members)()
-    return measure
-
-
 def parse_measure(measure: str) -> measures.Measure:
     """Return the measure of a text such as `Q(beta=10,gains='3:2:1')@20`, as `ir_measures.parse_measure` does.
 
@@ -169,7 +170,7 @@ def parse_measure(measure: str) -> measures.Measure:
 MEASURES: Final[Mapping[str, GainboardMeasure]] = {
     str(measure.NAME): measure
     # Its tables of judgments have neither memberships nor strata.
-    for measure in (_measure_of(metric) for metric in every_metric() if not metric.needs_annotations)
+    for measure in (GainboardMeasure.of(metric) for metric in every_metric() if not metric.needs_annotations)
     if measure.NAME not in measures.registry
 }
 """The measures by name."""

@@ -20,11 +20,8 @@ from gainboard.api import (
     audit,
     collections,
     compare,
-    feed,
     impact,
-    imports,
     jobs,
-    judgment_sets,
     leaderboard,
     middleware,
     nuggets,
@@ -37,7 +34,6 @@ from gainboard.api import (
     score_matrices,
     scores,
     service,
-    sweep,
     teams,
     telemetry,
     tokens,
@@ -66,29 +62,30 @@ from gainboard.store.snapshots import Standings
 POLLED = (leaderboard.router, scores.router, service.probes)
 """The routes that dashboards and machines poll. A request is compared with one after another, so these come first."""
 ROUTERS = (
-    service,
-    telemetry,
-    collections,
-    qrels,
-    impact,
-    judgment_sets,
-    runs,
-    score_matrices,
-    nuggets,
-    sweep,
-    compare,
-    rankings,
-    feed,
-    jobs,
-    reports,
-    teams,
-    topic_groups,
-    tokens,
-    audit,
-    releases,
-    archives,
-    imports,
-    problems,
+    service.router,
+    telemetry.router,
+    collections.router,
+    qrels.router,
+    impact.router,
+    qrels.sets,
+    runs.router,
+    score_matrices.router,
+    nuggets.router,
+    scores.grids,
+    compare.router,
+    rankings.router,
+    releases.news,
+    jobs.router,
+    reports.router,
+    teams.router,
+    topic_groups.router,
+    tokens.router,
+    audit.router,
+    releases.router,
+    archives.router,
+    releases.imports,
+    problems.router,
+    qrels.surveys,
 )
 EXPOSED = ("ETag", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Request-ID")
 """The headers that scripts of the origins in GAINBOARD_CORS_ORIGINS may read."""
@@ -216,7 +213,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     problems.install(application)
     add_routes(application, *POLLED)
     dashboard.install(application)
-    add_routes(application, service.doors, *(resource.router for resource in ROUTERS), qrels.surveys)
+    add_routes(application, service.doors, *ROUTERS)
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
     _surround(application, standings, access, origins, is_shared=settings.public_cors == "on")
     return application
@@ -233,12 +230,7 @@ class NamedOrigins(CORSMiddleware):
 
 
 def _surround(
-    application: FastAPI,
-    standings: Standings,
-    access: AccessLog | None,
-    origins: list[str],
-    *,
-    is_shared: bool,
+    application: FastAPI, standings: Standings, access: AccessLog | None, origins: list[str], *, is_shared: bool
 ) -> None:
     """Add the middleware; the last one added is the outermost."""
     application.add_middleware(middleware.Conditional)

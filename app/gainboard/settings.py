@@ -95,8 +95,7 @@ class Settings(BaseModel):
     )
     max_lines: Positive = Field(_LIMITS.lines, description="The most lines of an upload")
     max_topic_lines: Positive = Field(
-        _LIMITS.topic_lines,
-        description="The most lines of one topic of a run. A topic is held in memory as a whole",
+        _LIMITS.topic_lines, description="The most lines of one topic of a run. A topic is held in memory as a whole"
     )
     max_topics: Positive = Field(
         _LIMITS.topics, description="The most topics of a run. A collection with few declared topics allows fewer"

@@ -136,11 +136,7 @@ def _compile_apart(folder: Path | None) -> str:
     command = children.command(__name__, str(folder or ""), *modules)
     # The child reads a pipe that closes when this process ends, and then ends as well.
     with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env=children.environment(),
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=children.environment()
     ) as child:
         assert child.stderr is not None
         error = child.stderr.read().decode(errors="replace").strip()

@@ -9,9 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from gainboard.analyses import pair_tests
-from gainboard.analyses.common import (
-    unsure,
-)
+from gainboard.analyses.common import unsure
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
 from gainboard.analyses.labels import Labels
 from gainboard.analyses.params import DrawCount, Expression, MetricsParams, Seed, Seeds
@@ -24,11 +22,7 @@ from gainboard.notation.texts import counted, listed
 from gainboard.statistics import multiple_comparisons
 from gainboard.statistics.draws import Indices
 from gainboard.statistics.means import pair_count
-from gainboard.statistics.significance import (
-    Correction,
-    find_test,
-    uncertain_pairs,
-)
+from gainboard.statistics.significance import Correction, find_test, uncertain_pairs
 
 MOST_POINTS = 2_000
 """The most points that an ASL curve lists: more than a reader can see."""

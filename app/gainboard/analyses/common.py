@@ -47,9 +47,7 @@ def require_at_most(most: int, number: int, what: str, field: str, code: str = "
     """Raise InvalidRequest for this parameter if `number` exceeds `most`."""
     if number > most:
         raise refuse(
-            field,
-            code,
-            f"{number:,} {what}; one job may have at most {most:,}. Select fewer runs, metrics or draws.",
+            field, code, f"{number:,} {what}; one job may have at most {most:,}. Select fewer runs, metrics or draws."
         )
 
 

@@ -328,12 +328,7 @@ class Difficulty(Analysis[DifficultyParams, DifficultyResult]):
             tau=float(taus_with(means, standard_means[np.newaxis])[0]),
             runs=[
                 StandardisedRun(
-                    run=run.name,
-                    mean=mean,
-                    mean_standardised=standard,
-                    rank=rank,
-                    rank_standardised=new,
-                    scores=row,
+                    run=run.name, mean=mean, mean_standardised=standard, rank=rank, rank_standardised=new, scores=row
                 )
                 for run, mean, standard, (rank, new), row in zip(
                     self.matrices.runs, means.tolist(), standard_means.tolist(), ranks, table.tolist(), strict=True

@@ -190,11 +190,7 @@ def _compare_means(means: Floats, runs: Sequence[str], settings: RankSettings) -
     return {
         "correlations": RankCoefficients(**coefficients),
         "top": TopRunsAgreement(
-            k=top.k,
-            tau=top.tau,
-            overlap=top.overlap,
-            tau_union=top.tau_union,
-            union=[runs[row] for row in top.union],
+            k=top.k, tau=top.tau, overlap=top.overlap, tau_union=top.tau_union, union=[runs[row] for row in top.union]
         ),
         "differences": MeanDifferences(
             mean=mean,

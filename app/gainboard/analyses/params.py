@@ -34,13 +34,10 @@ Metrics = Annotated[list[Expression], Field(min_length=1, max_length=MOST_METRIC
 DrawCount = Annotated[int, Field(ge=1, le=MOST_DRAWS)]
 Version = Annotated[int, Field(ge=1, lt=2**31)]
 Judgments = Annotated[
-    str,
-    StringConstraints(pattern=SLUG_PATTERN),
-    Field(description="Name of a judgment set", examples=["official"]),
+    str, StringConstraints(pattern=SLUG_PATTERN), Field(description="Name of a judgment set", examples=["official"])
 ]
 Seed = Annotated[
-    int,
-    Field(ge=0, lt=2**64, description="Seed of everything that is drawn; an equal seed gives an equal result"),
+    int, Field(ge=0, lt=2**64, description="Seed of everything that is drawn; an equal seed gives an equal result")
 ]
 Seeds = Annotated[
     int,
@@ -79,8 +76,7 @@ class GroupTopics(JsonBody):
 
 
 Names = Annotated[
-    list[Annotated[str, StringConstraints(max_length=128)]],
-    Field(min_length=1, max_length=MOST_RUNS, fail_fast=True),
+    list[Annotated[str, StringConstraints(max_length=128)]], Field(min_length=1, max_length=MOST_RUNS, fail_fast=True)
 ]
 
 
@@ -201,10 +197,7 @@ class Params(AnyParams):
     beta: Default | None = Field(None, description="Default beta of the metrics")
     base: Default | None = Field(None, description="Default log base of the metrics")
     rel: Default | None = Field(None, description="Default relevance threshold of the metrics")
-    condensed: bool | None = Field(
-        None,
-        description="Default of the metrics' parameter: without unjudged documents",
-    )
+    condensed: bool | None = Field(None, description="Default of the metrics' parameter: without unjudged documents")
 
     def version(self) -> VersionName:
         return VersionName(self.judgments, self.qrels)

@@ -60,8 +60,7 @@ class CorrelationParams(Params):
         examples=[["AP", "Q", "nDCG@10"]],
     )
     coefficients: Annotated[list[Coefficient], Field(min_length=1, max_length=len(NAMES))] = Field(
-        ["kendall", "spearman"],
-        description="Coefficients to compute; for tau_ap, the row is the reference",
+        ["kendall", "spearman"], description="Coefficients to compute; for tau_ap, the row is the reference"
     )
     against: versioned_metrics.Entry | None = Field(None, description="The metric against which swops are listed")
     sweep: versioned_metrics.SweepRequest | None = Field(None, description="A parameter of one metric to vary")
@@ -459,11 +458,7 @@ class RankCorrelation(Analysis[CorrelationParams, RankCorrelationResult]):
             for label in sweep.against
         }
         return SweptTaus(
-            metric=sweep.metric,
-            parameter=sweep.parameter,
-            values=sweep.values,
-            labels=sweep.labels,
-            against=against,
+            metric=sweep.metric, parameter=sweep.parameter, values=sweep.values, labels=sweep.labels, against=against
         )
 
 

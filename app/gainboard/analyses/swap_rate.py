@@ -8,13 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from gainboard.analyses.common import (
-    MOST_KEPT,
-    PAIRS,
-    PairsOverHalves,
-    require_at_most,
-    subsets,
-)
+from gainboard.analyses.common import MOST_KEPT, PAIRS, PairsOverHalves, require_at_most, subsets
 from gainboard.analyses.job_kinds import Arrays, enter
 from gainboard.analyses.params import DrawCount, MetricsParams, Seed, Seeds
 from gainboard.analyses.result_models import (
@@ -173,11 +167,7 @@ class SwapRateResult(TopicsResult):
     def figures(self) -> Sequence[Figure]:
         """Return the swap-rate curves of all metrics."""
         series = [
-            Series(
-                metric.metric,
-                [swaps.from_ for swaps in metric.bins],
-                [swaps.swap_rate for swaps in metric.bins],
-            )
+            Series(metric.metric, [swaps.from_ for swaps in metric.bins], [swaps.swap_rate for swaps in metric.bins])
             for metric in self.metrics
         ]
         panel = Panel(

@@ -105,7 +105,7 @@ class SweepRequest(JsonBody):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [{"metric": "Q", "parameter": "beta", "values": [0, 1, 10, 100, 1000], "against": ["AP", "Q"]}]
-        },
+        }
     )
 
     metric: Expression

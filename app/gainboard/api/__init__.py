@@ -1,1 +1,1 @@
-"""The HTTP interface. Each resource has one file, with its models above its routes."""
+"""The HTTP interface. Each resource has one file, and its models are in `models`."""

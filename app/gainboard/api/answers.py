@@ -144,10 +144,7 @@ def dressed(scope: Scope, start: Message, *, is_shared: bool) -> RawHeaders:
 
 SHARED_HEADERS = "ETag, Link, Retry-After, X-Request-ID"
 """The headers that scripts of any origin may read."""
-_SHARED = (
-    (b"access-control-allow-origin", b"*"),
-    (b"access-control-expose-headers", SHARED_HEADERS.encode()),
-)
+_SHARED = ((b"access-control-allow-origin", b"*"), (b"access-control-expose-headers", SHARED_HEADERS.encode()))
 _PROTECTION = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),

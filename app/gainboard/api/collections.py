@@ -94,10 +94,7 @@ def values_of(sent: NewCollection | ChangeableSettings) -> dict[str, Any]:
     values = sent.model_dump(exclude={"seen"}, exclude_unset=is_sent_alone)
     if (levels := values.pop("levels", None)) is not None:
         is_named = isinstance(levels, list)
-        values |= {
-            "level_names": levels if is_named else None,
-            "highest_level": len(levels) if is_named else levels,
-        }
+        values |= {"level_names": levels if is_named else None, "highest_level": len(levels) if is_named else levels}
     if (policy := values.pop("policy", None)) is not None:
         values |= {name: policy.pop(name) for name in OF_COLLECTION if name in policy}
         values["policy"] = policy | (policy.pop("quotas", None) or {})
@@ -110,10 +107,7 @@ def values_of(sent: NewCollection | ChangeableSettings) -> dict[str, Any]:
     response_model=CollectionAnswer,
     responses=documented(Forbidden, CollectionExists, BadGains, UnsupportedMediaType, KeyReused, KeyInUse),
 )
-def create_collection(
-    sent: NewCollection,
-    keyed: KeyedDep,
-) -> Response:
+def create_collection(sent: NewCollection, keyed: KeyedDep) -> Response:
     """Create a collection (organisers of the instance)."""
 
     def act() -> Response:
@@ -126,10 +120,7 @@ def create_collection(
 
 @router.get("", openapi_extra={"security": [{}]})  # besides that with a token
 def list_collections(
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-    paging: PagingDep,
+    request: Request, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
 ) -> Page[CollectionAnswer]:
     """List the collections that this token may see, by name. Without a token, these are the public ones that are
     released.

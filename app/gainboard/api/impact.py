@@ -10,10 +10,7 @@ from fastapi.responses import PlainTextResponse
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.models.judgments import (
-    FlipAnswer,
-    ImpactAnswer,
-)
+from gainboard.api.models.judgments import FlipAnswer, ImpactAnswer
 from gainboard.api.problems import documented
 from gainboard.api.qrels import Version
 from gainboard.api.queries import asked_by, question_of

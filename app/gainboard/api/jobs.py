@@ -16,48 +16,19 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
+from gainboard import errors
 from gainboard.analyses.job_kinds import every_kind, find_kind, schema_of
 from gainboard.analyses.verify import VerifyResult
 from gainboard.api.answers import takes_gzip
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import KeyedDep
 from gainboard.api.job_answers import JobContext, JobContextDep, KindName, NewJob, WorkAnswers, exhibits, finished
+from gainboard.api.models import jobs as models
 from gainboard.api.models.common import Page
-from gainboard.api.models.jobs import (
-    DependedQrels,
-    DependedRun,
-    DependedSettings,
-    Dependencies,
-    FigureAnswer,
-    JobAnswer,
-    KindAnswer,
-    KindsAnswer,
-    PairAnswer,
-    Progress,
-    TableAnswer,
-)
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by
 from gainboard.api.routes import CheckedRoute
-from gainboard.errors import (
-    BadExpression,
-    BadGains,
-    Conflict,
-    Forbidden,
-    InvalidRequest,
-    JobNotFinished,
-    JudgmentsHidden,
-    KeyInUse,
-    KeyReused,
-    NeedsIntents,
-    NoQrels,
-    NoResult,
-    NotFound,
-    ResultOutdated,
-    TooManyJobs,
-    UnsupportedMediaType,
-)
 from gainboard.evaluation.releases.document import FrozenMatrix
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.access import JOBS, JobsWanted, Seen, find_work
@@ -141,7 +112,9 @@ async def table_answer(
     """Answer with the named table, or with the first one if `name` is None."""
     named = _named("table", work, name)
     if form == "latex" and named.get("only_csv"):
-        raise NotFound(f"The table {named['name']!r} is too long for LaTeX. Get it as CSV: tables/{named['name']}.csv.")
+        raise errors.NotFound(
+            f"The table {named['name']!r} is too long for LaTeX. Get it as CSV: tables/{named['name']}.csv."
+        )
     ending, media_type = ("csv", CSV) if form == "csv" else ("tex", LATEX)
     return await file_answer(context, work, f"tables/{named['name']}.{ending}", media_type)
 
@@ -157,7 +130,7 @@ async def file_answer(context: JobContext, work: StoredWork, path: str, media_ty
 
 def _there(file: StoredFile | None, path: str) -> StoredFile:
     if file is None:
-        raise NotFound(
+        raise errors.NotFound(
             f"There is no file {path!r} here. Read the result: its `tables` and `figures` list the addresses."
         )
     return file
@@ -174,7 +147,7 @@ def _named(what: Literal["table", "figure"], work: StoredWork, name: str | None)
             return exhibit
     there_are = ", ".join(exhibit["name"] for exhibit in among) or "none"
     whole = "result" if isinstance(work, StoredJob) else "report"
-    raise NotFound(
+    raise errors.NotFound(
         f"The {whole} has no {what} {name!r}. Available: {there_are}." if name else f"The {whole} has no {what}."
     )
 
@@ -188,7 +161,9 @@ def add_exhibit_routes(router: APIRouter, noun: str, seen: Callable[..., Seen[An
     csv, latex, svg = (Path(description=described) for _ in range(3))
 
     def answering(media_type: str) -> dict[str, Any]:
-        answers = documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(media_type))
+        answers = documented(
+            errors.JobNotFinished, errors.NoResult, errors.ResultOutdated, also=text_answer(media_type)
+        )
         return {"response_class": Response, "responses": answers}
 
     @router.get(f"{address}/tables/{{table}}.csv", name=f"read_{noun}_table_as_csv", **answering(CSV))
@@ -215,32 +190,32 @@ def add_exhibit_routes(router: APIRouter, noun: str, seen: Callable[..., Seen[An
 router = APIRouter(prefix="/v1", tags=["jobs"], responses=documented(), route_class=CheckedRoute)
 
 ON_LAUNCH = (
-    BadExpression,
-    NeedsIntents,
-    BadGains,
-    Forbidden,
-    JudgmentsHidden,
-    NoQrels,
-    Conflict,
-    TooManyJobs,
-    UnsupportedMediaType,
-    KeyReused,
-    KeyInUse,
+    errors.BadExpression,
+    errors.NeedsIntents,
+    errors.BadGains,
+    errors.Forbidden,
+    errors.JudgmentsHidden,
+    errors.NoQrels,
+    errors.Conflict,
+    errors.TooManyJobs,
+    errors.UnsupportedMediaType,
+    errors.KeyReused,
+    errors.KeyInUse,
 )
 _RESULT_MODELS = (*(kind.result_model for kind in every_kind()), VerifyResult)
 JOB_RESULT: Any = Annotated[Union[_RESULT_MODELS], Field(discriminator="kind")]  # noqa: UP007
 """The model of every result of a job, told apart by its kind."""
 
 
-def show(request: Request, seen: Seen[StoredJob], exhibits: dict[str, Any] | None) -> JobAnswer:
+def show(request: Request, seen: Seen[StoredJob], exhibits: dict[str, Any] | None) -> models.JobAnswer:
     """Return a job, with the tables and figures of its result if `exhibits` names them."""
     job, url = seen.work, ANSWERS.address(request, seen.work)
-    return JobAnswer(
+    return models.JobAnswer(
         id=job.id,
         collection=seen.collections[0].name,
         kind=job.kind,
         state=job.state,
-        progress=Progress(done=job.parts_done, total=job.parts),
+        progress=models.Progress(done=job.parts_done, total=job.parts),
         params=job.params,
         qrels_version=job.qrels_version,
         judgment_set=job.judgment_set,
@@ -251,8 +226,8 @@ def show(request: Request, seen: Seen[StoredJob], exhibits: dict[str, Any] | Non
         pairs_url=f"{url}/pairs" if job.exhibits and job.exhibits.get("pairs") else None,
         error=job.error,
         origin=job.origin,
-        tables=[TableAnswer.below(url, **exhibit) for exhibit in exhibits["tables"]] if exhibits else None,
-        figures=[FigureAnswer.below(url, **exhibit) for exhibit in exhibits["figures"]] if exhibits else None,
+        tables=[models.TableAnswer.below(url, **exhibit) for exhibit in exhibits["tables"]] if exhibits else None,
+        figures=[models.FigureAnswer.below(url, **exhibit) for exhibit in exhibits["figures"]] if exhibits else None,
     )
 
 
@@ -269,11 +244,11 @@ SeenJobDep = Annotated[Seen[StoredJob], Depends(_seen_job)]
 
 
 @router.get("/job-kinds")
-def list_job_kinds() -> KindsAnswer:
+def list_job_kinds() -> models.KindsAnswer:
     """List every kind of job: what it computes, its parameters, and the form of its result."""
-    return KindsAnswer(
+    return models.KindsAnswer(
         items=[
-            KindAnswer(
+            models.KindAnswer(
                 name=kind.name,
                 definition=kind.definition,
                 params=schema_of(kind.params_model),
@@ -288,15 +263,10 @@ def list_job_kinds() -> KindsAnswer:
 @router.post(
     "/collections/{collection}/jobs",
     status_code=202,
-    response_model=JobAnswer,
-    responses=documented(*ON_LAUNCH, also=finished("job", JobAnswer)),
+    response_model=models.JobAnswer,
+    responses=documented(*ON_LAUNCH, also=finished("job", models.JobAnswer)),
 )
-def ask_for_job(
-    collection: CollectionName,
-    sent: NewJob,
-    context: JobContextDep,
-    keyed: KeyedDep,
-) -> Response:
+def ask_for_job(collection: CollectionName, sent: NewJob, context: JobContextDep, keyed: KeyedDep) -> Response:
     """Ask for an analysis of stored runs (principals who may see the judgments), or for a pool or another order of the
     documents (organisers). An equal request returns the job that exists; a failed or cancelled job is queued again.
     """
@@ -309,31 +279,31 @@ def ask_for_job(
     return keyed.answer_once(act, permit=permit, again=partial(ANSWERS.again, context))
 
 
-@router.get("/jobs", responses=documented(JudgmentsHidden))
+@router.get("/jobs", responses=documented(errors.JudgmentsHidden))
 def list_jobs(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     asked: Annotated[JobsQuery, asked_by(JobsQuery, kind=KindName | Literal["verify"])],
     paging: PagingDep,
-) -> Page[JobAnswer]:
+) -> Page[models.JobAnswer]:
     """List the jobs that this token may see, newest first, without their tables and figures."""
     listed = list_seen_jobs(workspace, principal, JobsWanted(**asked), paging.after_number, paging.wanted)
     return paging.page(listed, lambda seen: seen.work.number, lambda seen: show(request, seen, None))
 
 
-ANSWERS.add_routes(router, JobAnswer, _seen_job)
+ANSWERS.add_routes(router, models.JobAnswer, _seen_job)
 
 
 @router.get(
     "/jobs/{job}/result",
     response_class=Response,
-    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=result_answer(JOB_RESULT, CSV, LATEX)),
+    responses=documented(
+        errors.JobNotFinished, errors.NoResult, errors.ResultOutdated, also=result_answer(JOB_RESULT, CSV, LATEX)
+    ),
 )
 async def read_job_result(
-    seen: SeenJobDep,
-    context: JobContextDep,
-    asked: Annotated[JobResultQuery, asked_by(JobResultQuery)],
+    seen: SeenJobDep, context: JobContextDep, asked: Annotated[JobResultQuery, asked_by(JobResultQuery)]
 ) -> Response:
     """Return the result, or one of its tables as CSV or LaTeX. Equal requests on equal data have equal results."""
     accepted: Literal["json", "csv", "latex"] = "json"
@@ -343,7 +313,7 @@ async def read_job_result(
         accepted = "latex"
     form, table = asked.get("format") or accepted, asked.get("table")
     if form == "json" and table is not None:
-        raise InvalidRequest.at(
+        raise errors.InvalidRequest.at(
             "query.table",
             "not-for-json",
             "`table` has no effect on JSON, which is the whole result. Add format=csv or format=latex.",
@@ -353,18 +323,16 @@ async def read_job_result(
     return await table_answer(context, seen.work, table, form)
 
 
-@router.get("/jobs/{job}/pairs", responses=documented(JobNotFinished, NoResult))
+@router.get("/jobs/{job}/pairs", responses=documented(errors.JobNotFinished, errors.NoResult))
 def read_job_pairs(
-    seen: SeenJobDep,
-    workspace: WorkspaceDep,
-    asked: Annotated[PairsQuery, asked_by(PairsQuery)],
-    paging: PagingDep,
-) -> Page[PairAnswer]:
+    seen: SeenJobDep, workspace: WorkspaceDep, asked: Annotated[PairsQuery, asked_by(PairsQuery)], paging: PagingDep
+) -> Page[models.PairAnswer]:
     """List the pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric."""
     require_result(seen.work)
     page = find_pairs(workspace, seen.work, PairsWanted(**asked), paging.after_number, paging.limit)
     shown = [
-        PairAnswer(metric=numbered.metric, **numbered.pair.as_json(numbered.is_corrected)) for numbered in page.pairs
+        models.PairAnswer(metric=numbered.metric, **numbered.pair.as_json(numbered.is_corrected))
+        for numbered in page.pairs
     ]
     return paging.short_page(shown, page.more_after)
 
@@ -372,18 +340,21 @@ def read_job_pairs(
 add_exhibit_routes(router, "job", _seen_job)
 
 
-@router.get("/jobs/{job}/dependencies", responses=documented(JobNotFinished, NoResult, JudgmentsHidden, Conflict))
-def read_job_dependencies(seen: SeenJobDep, workspace: WorkspaceDep, principal: PrincipalDep) -> Dependencies:
+@router.get(
+    "/jobs/{job}/dependencies",
+    responses=documented(errors.JobNotFinished, errors.NoResult, errors.JudgmentsHidden, errors.Conflict),
+)
+def read_job_dependencies(seen: SeenJobDep, workspace: WorkspaceDep, principal: PrincipalDep) -> models.Dependencies:
     """Return all that the result depends on: parameters, settings, and the hashes of the judgments and runs (those who
     may see the judgments). With these files, `gainboard verify` computes the result on another machine.
     """
     return show_dependencies(dependencies(workspace, principal, seen.work))
 
 
-def show_dependencies(depended: DependedJob) -> Dependencies:
+def show_dependencies(depended: DependedJob) -> models.Dependencies:
     """Return what the result of a job depends on."""
     job = depended.job
-    return Dependencies(
+    return models.Dependencies(
         job=job.id,
         kind=job.kind,
         params=depended.params,
@@ -396,9 +367,9 @@ def show_dependencies(depended: DependedJob) -> Dependencies:
 def depended_files(depended: DependedOn) -> dict[str, Any]:
     """Return the files of a collection that results depend on, with its settings."""
     return {
-        "collection": DependedSettings.model_validate(depended.collection, from_attributes=True),
-        "qrels": [DependedQrels.model_validate(version, from_attributes=True) for version in depended.qrels],
-        "runs": [DependedRun.model_validate(run, from_attributes=True) for run in depended.runs],
+        "collection": models.DependedSettings.model_validate(depended.collection, from_attributes=True),
+        "qrels": [models.DependedQrels.model_validate(version, from_attributes=True) for version in depended.qrels],
+        "runs": [models.DependedRun.model_validate(run, from_attributes=True) for run in depended.runs],
         "score_matrices": [
             FrozenMatrix(**{name: matrix[name] for name in FrozenMatrix.model_fields if name in matrix})
             for matrix in depended.score_matrices
@@ -414,9 +385,14 @@ def add_verification_route(router: APIRouter, noun: str, seen: Callable[..., See
         f"/{noun}s/{{{noun}}}/verify",
         name=f"verify_{noun}",
         status_code=202,
-        response_model=JobAnswer,
+        response_model=models.JobAnswer,
         responses=documented(
-            Forbidden, JobNotFinished, NoResult, Conflict, TooManyJobs, also=finished("job", JobAnswer)
+            errors.Forbidden,
+            errors.JobNotFinished,
+            errors.NoResult,
+            errors.Conflict,
+            errors.TooManyJobs,
+            also=finished("job", models.JobAnswer),
         ),
         description=f"Compute the result of a {noun} again from what is stored, as a job of kind `verify`, and compare "
         "it with the stored result. The job's result says `identical`, `equal` (to 1e-12 relative), `different` or "

@@ -14,13 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gainboard.acceleration.serving import give_memory_back
-from gainboard.api.answers import (
-    OF_THE_BODY,
-    dressed,
-    has_already,
-    headers_of,
-    takes_gzip,
-)
+from gainboard.api.answers import OF_THE_BODY, dressed, has_already, headers_of, takes_gzip
 from gainboard.api.dependencies import caller_of
 from gainboard.api.problems import problem
 from gainboard.api.response_cache import note_sent

@@ -1,4 +1,7 @@
-"""`/v1/collections/{collection}/qrels`, and `/v1/survey`: a qrels file in numbers, before there is a collection."""
+"""`/v1/collections/{collection}/qrels`, and the judgment sets that versions belong to, at `/judgments`.
+
+`/v1/survey` is a qrels file in numbers, before there is a collection.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.job_answers import JobContext, JobContextDep
 from gainboard.api.models.common import Page, ReceiptAnswer
-from gainboard.api.models.judgments import QrelsAnswer, SurveyAnswer
+from gainboard.api.models.judgments import JudgmentSetAnswer, JudgmentSetChange, QrelsAnswer, SurveyAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by
@@ -25,13 +28,16 @@ from gainboard.api.uploads import ReadersDep
 from gainboard.errors import (
     Conflict,
     Forbidden,
+    HeldByRelease,
     JobNotFinished,
     JudgmentsHidden,
     NoResult,
     ResultOutdated,
     TooManyJobs,
+    UnsupportedMediaType,
 )
-from gainboard.evaluation.judgments import publication, qrels
+from gainboard.evaluation.judgments import publication, qrels, versions
+from gainboard.evaluation.judgments.versions import SeenSet
 from gainboard.evaluation.runs.receipts import QRELS, receipt_of
 from gainboard.jobs.pools import find_pool, pool_warnings
 from gainboard.jobs.submission import launch
@@ -141,10 +147,7 @@ async def put_qrels(
 
 
 @surveys.post(
-    "/v1/survey",
-    response_model=SurveyAnswer,
-    responses=documented(*uploads.ON_UPLOAD),
-    openapi_extra=uploads.openapi(),
+    "/v1/survey", response_model=SurveyAnswer, responses=documented(*uploads.ON_UPLOAD), openapi_extra=uploads.openapi()
 )
 async def survey_qrels(
     request: Request, workspace: WorkspaceDep, principal: PrincipalDep, readers: ReadersDep
@@ -226,3 +229,66 @@ def discard_qrels(
 ) -> None:
     """Discard a draft and the jobs about it. Its number is not used again."""
     publication.discard(workspace, principal, collection, VersionName(judgments, version))
+
+
+sets = APIRouter(
+    prefix="/v1/collections/{collection}/judgments", tags=["qrels"], responses=documented(), route_class=CheckedRoute
+)
+
+SetName = Annotated[str, Path(alias="judgments", description="The name of the set")]
+
+
+def show_set(seen: SeenSet) -> JudgmentSetAnswer:
+    """Return a judgment set as JSON."""
+    found = seen.in_use
+    return JudgmentSetAnswer(
+        name=seen.name,
+        state="released" if seen.is_released else "hidden",
+        created_at=seen.created_at,
+        released_at=seen.released_at,
+        versions=len(seen.versions),
+        qrels_version=found.version if found else None,
+        topics=found.topics if found else None,
+        judged=found.judged if found else None,
+        relevant=found.relevant if found else None,
+    )
+
+
+@sets.get("", responses=documented(JudgmentsHidden))
+def list_judgment_sets(
+    collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
+) -> Page[JudgmentSetAnswer]:
+    """List the judgment sets by name: parallel judgments, for example of a second assessor or of a language model. The
+    set `official` answers requests that name none.
+    """
+    sets = [each for each in versions.list_sets(workspace, principal, collection) if each.name > (paging.after or "")]
+    return paging.page(sets[: paging.wanted], lambda each: each.name, show_set)
+
+
+@sets.patch(
+    "/{judgments}",
+    response_model=JudgmentSetAnswer,
+    responses=documented(Forbidden, Conflict, HeldByRelease, UnsupportedMediaType),
+)
+def change_judgment_set(
+    collection: CollectionName,
+    judgments: SetName,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    sent: JudgmentSetChange,
+) -> JudgmentSetAnswer:
+    """Release a judgment set, or hide it again (organisers). Each set is released on its own, and shown once the
+    collection is released as well.
+    """
+    is_released = sent.state == "released"
+    return show_set(versions.release(workspace, principal, collection, judgments, is_released=is_released))
+
+
+@sets.delete(
+    "/{judgments}", status_code=204, response_class=Response, responses=documented(Forbidden, Conflict, HeldByRelease)
+)
+def delete_judgment_set(
+    collection: CollectionName, judgments: SetName, workspace: WorkspaceDep, principal: PrincipalDep
+) -> None:
+    """Delete a judgment set with all its versions and the jobs about them (organisers). The official set stays."""
+    versions.delete(workspace, principal, collection, judgments)

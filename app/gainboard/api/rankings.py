@@ -37,9 +37,7 @@ router = APIRouter(
 
 # Names of topics may contain slashes.
 @router.get(
-    "/topics/{topic:path}/rankings",
-    response_model=TopicRankingsAnswer,
-    responses=documented(JudgmentsHidden, NoQrels),
+    "/topics/{topic:path}/rankings", response_model=TopicRankingsAnswer, responses=documented(JudgmentsHidden, NoQrels)
 )
 def read_topic_rankings(
     collection: CollectionName,

@@ -96,9 +96,7 @@ def show(request: Request, seen: Seen[StoredReport], exhibits: dict[str, Any] | 
 
 
 ANSWERS = WorkAnswers(
-    REPORTS,
-    show,
-    " Its jobs are cancelled too, if they were queued for it and no other report waits for them.",
+    REPORTS, show, " Its jobs are cancelled too, if they were queued for it and no other report waits for them."
 )
 
 ReportId = Annotated[str, Path(alias="report", description="The report's id")]
@@ -135,11 +133,7 @@ def list_report_kinds() -> ReportKindsAnswer:
     response_model=ReportAnswer,
     responses=documented(*ON_LAUNCH, also=finished("report", ReportAnswer)),
 )
-def ask_for_report(
-    sent: NewReport,
-    context: JobContextDep,
-    keyed: KeyedDep,
-) -> Response:
+def ask_for_report(sent: NewReport, context: JobContextDep, keyed: KeyedDep) -> Response:
     """Ask for a paper's tables and figures for one or several collections (principals who may see the judgments of all
     of them). Jobs that the report needs are queued unless they exist. An equal request returns the report that exists.
     """
@@ -177,9 +171,7 @@ ANSWERS.add_routes(router, ReportAnswer, _seen_report)
     responses=documented(JobNotFinished, NoResult, ResultOutdated, also=result_answer(ReportResult, LATEX)),
 )
 async def read_report_result(
-    seen: SeenReportDep,
-    context: JobContextDep,
-    asked: Annotated[ReportResultQuery, asked_by(ReportResultQuery)],
+    seen: SeenReportDep, context: JobContextDep, asked: Annotated[ReportResultQuery, asked_by(ReportResultQuery)]
 ) -> Response:
     """Return every table and figure with its numbers, and what is missing and why; or all tables as LaTeX."""
     report = seen.work

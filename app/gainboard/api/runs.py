@@ -17,12 +17,7 @@ from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import KeyedUploadDep
 from gainboard.api.models.common import Page, ReceiptAnswer, WarningAnswer
-from gainboard.api.models.runs import (
-    MetadataFileAnswer,
-    RunAnswer,
-    RunChange,
-    RunMetadataAnswer,
-)
+from gainboard.api.models.runs import MetadataFileAnswer, RunAnswer, RunChange, RunMetadataAnswer
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import TEXT
@@ -112,10 +107,7 @@ def show(seen: SeenRun, receipt: Receipt | None = None) -> RunAnswer:
     responses=documented(
         *ON_SUBMIT,
         also={
-            200: {
-                "model": RunAnswer,
-                "description": "The same team has uploaded this file before: the run is that one",
-            }
+            200: {"model": RunAnswer, "description": "The same team has uploaded this file before: the run is that one"}
         },
     ),
     openapi_extra=uploads.openapi(RunUploadQuery),
@@ -282,13 +274,7 @@ def withdraw_run(collection: CollectionName, run: RunName, workspace: WorkspaceD
     runs.withdraw(workspace, principal, collection, run)
 
 
-@router.get(
-    "/pool",
-    status_code=308,
-    response_class=RedirectResponse,
-    responses=documented(Forbidden),
-    deprecated=True,
-)
+@router.get("/pool", status_code=308, response_class=RedirectResponse, responses=documented(Forbidden), deprecated=True)
 def read_pool(
     collection: CollectionName,
     request: Request,

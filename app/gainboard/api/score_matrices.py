@@ -21,11 +21,7 @@ from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import ReadersDep
-from gainboard.errors import (
-    Forbidden,
-    HeldByRelease,
-    JudgmentsHidden,
-)
+from gainboard.errors import Forbidden, HeldByRelease, JudgmentsHidden
 from gainboard.evaluation.runs.receipts import MATRIX, receipt_of
 from gainboard.evaluation.scoring import score_matrices
 from gainboard.evaluation.scoring.score_matrices import MatrixSettings, csv_of_matrix

@@ -36,11 +36,7 @@ def _show(team: CountedTeam, organises: bool) -> TeamAnswer:
     response_model=TeamAnswer,
     responses=documented(Forbidden, TeamExists, UnsupportedMediaType, KeyReused, KeyInUse),
 )
-def create_team(
-    collection: CollectionName,
-    sent: NewTeam,
-    keyed: KeyedDep,
-) -> Response:
+def create_team(collection: CollectionName, sent: NewTeam, keyed: KeyedDep) -> Response:
     """Create a team (organisers)."""
 
     def act() -> Response:

@@ -79,11 +79,7 @@ def _show_once(
     response_model=CreatedToken,
     responses=documented(TeamRequired, *ON_SECRET),
 )
-def create_token(
-    collection: CollectionName,
-    sent: NewToken,
-    keyed: KeyedDep,
-) -> Response:
+def create_token(collection: CollectionName, sent: NewToken, keyed: KeyedDep) -> Response:
     """Create a token for the collection (organisers). The token is shown only this once; a repeated request never shows
     it.
     """
@@ -97,10 +93,7 @@ def create_token(
 
 @router.get("/collections/{collection}/tokens", responses=documented(Forbidden))
 def list_tokens(
-    collection: CollectionName,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-    paging: PagingDep,
+    collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
 ) -> Page[TokenAnswer]:
     """List the collection's tokens, with revoked ones (organisers)."""
     records = tokens.list_tokens(workspace, principal, collection, paging.after, paging.wanted)
@@ -121,12 +114,7 @@ def read_token(
     response_model=CreatedToken,
     responses=documented(Conflict, *ON_SECRET),
 )
-def rotate_token(
-    collection: CollectionName,
-    token: TokenId,
-    keyed: KeyedDep,
-    sent: Rotation | None = None,
-) -> Response:
+def rotate_token(collection: CollectionName, token: TokenId, keyed: KeyedDep, sent: Rotation | None = None) -> Response:
     """Replace a token's secret; the old secret ends at once (organisers). The new secret is shown only this once."""
 
     def act() -> IssuedToken:
@@ -162,10 +150,7 @@ def _show_organiser(token: Token) -> OrganiserAnswer:
 
 
 @router.post("/tokens", status_code=201, response_model=CreatedOrganiser, responses=documented(*ON_SECRET))
-def create_organiser(
-    sent: NewOrganiser,
-    keyed: KeyedDep,
-) -> Response:
+def create_organiser(sent: NewOrganiser, keyed: KeyedDep) -> Response:
     """Create a token for another organiser of the instance (its organisers). The token is shown only this once."""
 
     def act() -> IssuedToken:

@@ -19,11 +19,7 @@ from gainboard.api.problems import documented
 from gainboard.api.queries import asked_by
 from gainboard.api.routes import CheckedRoute
 from gainboard.api.uploads import ReadersDep
-from gainboard.errors import (
-    Conflict,
-    Forbidden,
-    UnsupportedMediaType,
-)
+from gainboard.errors import Conflict, Forbidden, UnsupportedMediaType
 from gainboard.evaluation.judgments import topic_groups
 from gainboard.evaluation.judgments.topic_groups import MOST_MEMBERS, SeenGroup
 from gainboard.notation.queries import TopicGroupsQuery
@@ -63,11 +59,7 @@ def show_whole(seen: SeenGroup) -> WholeTopicGroup:
     openapi_extra=uploads.openapi(),
 )
 async def put_topic_groups(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-    readers: ReadersDep,
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, principal: PrincipalDep, readers: ReadersDep
 ) -> Response:
     """Replace all topic groups by those of a CSV file (organisers). Its header is `topic,group`, and it has a row for
     each topic of each group; a topic may be in several groups. Groups that are not in the file are deleted.

@@ -200,11 +200,7 @@ def list_faults(error: GainboardError) -> tuple[Sequence[Fault], int, bool]:
 
 
 def fault_lines(
-    name: str,
-    faults: Sequence[Fault],
-    total: int,
-    is_minimum: bool = False,
-    hints: Mapping[str, str] = FILE_HINTS,
+    name: str, faults: Sequence[Fault], total: int, is_minimum: bool = False, hints: Mapping[str, str] = FILE_HINTS
 ) -> Iterator[str]:
     """Yield the faults of a file, in the format of compilers, and then hints by their codes."""
     for fault in faults:

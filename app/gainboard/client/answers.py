@@ -19,7 +19,7 @@ from gainboard.api.models.scores import (
     ScoresAnswer,
     SweepAnswer,
 )
-from gainboard.notation.frames import Column, Framed, pandas_of, polars_of
+from gainboard.notation.sources import Column, Framed, pandas_of, polars_of
 from gainboard.notation.texts import counted
 
 if TYPE_CHECKING:

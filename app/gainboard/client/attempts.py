@@ -87,9 +87,14 @@ def _send_until_answered(request: Request, retries: int) -> Steps[httpx.Response
     while True:
         outcome = yield attempt
         assert outcome is not None
-        if isinstance(outcome, httpx.Response) and (outcome.is_success or (may_be_done and _is_gone(request, outcome))):
-            return outcome
-        may_be_done = may_be_done or _may_be_done(outcome)
+        if isinstance(outcome, httpx.Response):
+            # An earlier attempt, whose answer was lost, may have removed the resource already.
+            if outcome.is_success or (may_be_done and request.removes and outcome.status_code == 404):
+                return outcome
+            # These come from a proxy, so the service may have done the work.
+            may_be_done = may_be_done or outcome.status_code in (502, 504)
+        else:
+            may_be_done = may_be_done or not isinstance(outcome, UNSENT)
         pause = _pause(outcome, number) if number < retries and request.may_repeat else None
         if pause is None:
             raise _error(outcome) from (outcome if isinstance(outcome, Exception) else None)
@@ -105,33 +110,15 @@ def _pause(outcome: httpx.Response | httpx.RequestError, number: int) -> float |
     ours = FIRST_PAUSE * 2**number * random.uniform(0.5, 1)
     if isinstance(outcome, httpx.RequestError):
         return ours if isinstance(outcome, BROKEN) else None
-    # At the first attempt, none of ours can be under way.
-    if outcome.status_code not in AGAIN and not (number and _is_under_way(outcome)):
+    # The service may still work on an attempt whose connection broke; at the first one, none of ours is under way. An
+    # answer with the `id` of a created token is final.
+    in_use = number and _type_of(outcome).endswith("/idempotency-key-in-use") and "id" not in (_members(outcome) or {})
+    if outcome.status_code not in AGAIN and not in_use:
         return None
     if _type_of(outcome).endswith("/too-many-failures"):  # the token is invalid, and will be later
         return None
     pause = max(ours, _retry_after(outcome.headers.get("retry-after", "")))
     return pause if pause <= LONGEST_PAUSE else None
-
-
-def _may_be_done(outcome: httpx.Response | httpx.RequestError) -> bool:
-    """Return whether the service may have carried out the request although its answer was lost."""
-    if isinstance(outcome, httpx.Response):
-        return outcome.status_code in (502, 504)  # these come from a proxy, so the service may have done the work
-    return not isinstance(outcome, UNSENT)
-
-
-def _is_gone(request: Request, answer: httpx.Response) -> bool:
-    """Return whether an earlier attempt, whose answer was lost, has already removed the resource."""
-    return request.removes and answer.status_code == 404
-
-
-def _is_under_way(answer: httpx.Response) -> bool:
-    """Return whether the service still works on an attempt whose connection broke.
-
-    An answer with the `id` of a created token is final.
-    """
-    return _type_of(answer).endswith("/idempotency-key-in-use") and "id" not in (_members(answer) or {})
 
 
 def _type_of(answer: httpx.Response) -> str:

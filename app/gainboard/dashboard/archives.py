@@ -36,8 +36,8 @@ from gainboard.api.reports import show_report_dependencies
 from gainboard.api.routes import CheckedRoute
 from gainboard.dashboard import rendering
 from gainboard.dashboard.crates import METADATA, WrittenFile, crate
+from gainboard.dashboard.home import boards_of
 from gainboard.dashboard.jobs import MOST_ROWS, table_on_page
-from gainboard.dashboard.releases import boards_of
 from gainboard.dashboard.rendering import ENVIRONMENT
 from gainboard.errors import JudgmentsHidden, NotFound, TooManyDearRequests
 from gainboard.evaluation import audit

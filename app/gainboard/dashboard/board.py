@@ -471,7 +471,7 @@ def read_board(
     """Return a board as the API does, or as an image."""
     if form != "json":
         # The menu of a board with whiskers leads here, too.
-        asked = cast(ExportQuery, {name: asked[name] for name in asked if name not in ("bounds", "cwl")})
+        asked = cast(ExportQuery, {name: value for name, value in asked.items() if name not in ("bounds", "cwl")})
     if form == "svg" or form == "png":
         board = leaderboard(visitor.workspace, visitor.sender, collection, question_of(asked), **columns_of(asked))
         return image_answer(form, lambda: board_figure(board))

@@ -60,7 +60,13 @@ class WrittenFile(NamedTuple):
 def crate(document: Mapping[str, Any], files: Iterable[WrittenFile]) -> bytes:
     """Return the metadata of a folder with these files. It says nothing that the document of the release does not."""
     release, named = document["release"], list(files)
-    license = _license(release["license"])
+    said = release["license"]
+    license = {
+        "@id": said if said and said.startswith(("https://", "http://")) else NO_LICENSE,
+        "@type": "CreativeWork",
+        "name": said or "No licence was named",
+        "description": said or "Ask the organisers of the collection.",
+    }
     authors = [
         {"@id": f"#creator-{number}", "@type": "Person", "name": name}
         for number, name in enumerate(release["creators"], start=1)
@@ -83,7 +89,16 @@ def crate(document: Mapping[str, Any], files: Iterable[WrittenFile]) -> bytes:
     if authors:
         references = [{"@id": author["@id"]} for author in authors]
         root["author"] = references if len(references) > 1 else references[0]
-    others = [license, *authors, _freezing(document)]
+    # An entity of the software must have an address, and this one has none, so a sentence names the software.
+    freezing = {
+        "@id": "#freezing",
+        "@type": "CreateAction",
+        "name": f"The collection was frozen as {release['name']}",
+        "description": f"All scores and boards were computed by {document['made_by']['environment']}.",
+        "result": {"@id": "./"},
+        "endTime": release["created_at"],
+    }
+    others = [license, *authors, freezing]
     if release["doi"]:
         address = f"https://doi.org/{release['doi']}"
         root["identifier"], root["url"] = {"@id": address}, address
@@ -94,24 +109,6 @@ def crate(document: Mapping[str, Any], files: Iterable[WrittenFile]) -> bytes:
     descriptor |= {"description": "What the folder is, and what each of its files."}
     graph = [descriptor, root, *others, *map(_file, named)]
     return to_json({"@context": f"{PROFILE}/context", "@graph": graph}, indent=1) + b"\n"
-
-
-def _freezing(document: Mapping[str, Any]) -> dict[str, Any]:
-    # An entity of the software must have an address, and this one has none, so a sentence names the software.
-    return {
-        "@id": "#freezing",
-        "@type": "CreateAction",
-        "name": f"The collection was frozen as {document['release']['name']}",
-        "description": f"All scores and boards were computed by {document['made_by']['environment']}.",
-        "result": {"@id": "./"},
-        "endTime": document["release"]["created_at"],
-    }
-
-
-def _license(license: str | None) -> dict[str, str]:
-    name, description = license or "No licence was named", license or "Ask the organisers of the collection."
-    address = license if license and license.startswith(("https://", "http://")) else NO_LICENSE
-    return {"@id": address, "@type": "CreativeWork", "name": name, "description": description}
 
 
 def _file(file: WrittenFile) -> dict[str, str]:

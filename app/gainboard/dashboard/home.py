@@ -1,22 +1,29 @@
-"""`/` and `/new`: the collections that one may see, and a new one. `/problems/{slug}`: what a problem means."""
+"""`/` and `/new`: the collections that one may see, and a new one. `/problems/{slug}`: what a problem means.
+
+`/r/{release}` is a release of a collection, such as `web-1`, as it was frozen.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from fastapi import Response
 from pydantic import ValidationError
 
+from gainboard.api.answers import server_address
 from gainboard.api.collections import values_of
 from gainboard.api.models.collections import NewCollection
 from gainboard.api.problems import read_problem
 from gainboard.api.routes import PeopleRoute
-from gainboard.dashboard.rendering import PageLook, help_of_problem, lead_to, page, pages
+from gainboard.dashboard.figures import ChartScale
+from gainboard.dashboard.rendering import PageLook, help_of_problem, lead_to, page, page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, told_by, with_faults
-from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
-from gainboard.errors import BadGains, BadInput, Conflict
+from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep, enter
+from gainboard.errors import BadGains, BadInput, Conflict, NotFound
 from gainboard.evaluation import collections
 from gainboard.evaluation.collection_settings import OF_JUDGED
+from gainboard.evaluation.releases.releases import cite_release, find_release, list_releases, read_document
 from gainboard.metrics import parse_gains
 from gainboard.notation.texts import read_topics
 
@@ -115,3 +122,43 @@ def _describe_gains(levels: str, gains: str) -> str:
         return error.message
     shown = [f"{name} {value:g}" for name, value in zip(names, values, strict=True)]
     return f"A document is worth, from the highest level down: {', '.join(reversed(shown))}; not relevant 0."
+
+
+class BoardOnPage(NamedTuple):
+    """A board of a release's document, and the axis on which its intervals are drawn."""
+
+    value: Mapping[str, Any]
+    scale: ChartScale
+
+
+def boards_of(document: Mapping[str, Any]) -> list[BoardOnPage]:
+    """Return the boards of a release, one for each official metric, with axes that hold all means and intervals."""
+    boards = []
+    for value in document["boards"]:
+        by = value["by"]
+        ends = [end for row in value["rows"] for end in row["intervals"][by] or ()]
+        boards.append(BoardOnPage(value, ChartScale.around([0.0, *ends, *(row["means"][by] for row in value["rows"])])))
+    return boards
+
+
+@router.get("/r/{release}")
+def show_release(release: str, visitor: VisitorDep) -> Response:
+    """Show a release: how to cite it, its boards, and what it holds."""
+    name, _, number = release.rpartition("-")
+    # Nine digits fit into the column of numbers; PostgreSQL fails at a number that does not.
+    if not (name and number.isdecimal() and len(number) <= 9):
+        raise NotFound(f"There is no release {release!r}. Its name is that of a collection and a number: web-1.")
+    place = enter(visitor, name)
+    _, frozen = find_release(visitor.workspace, place.principal, name, int(number))
+    newest = list_releases(visitor.workspace, place.principal, name, limit=1)[1][0].number
+    document = read_document(visitor.workspace, frozen)
+    return page_of(
+        place,
+        "release.html",
+        f"{frozen.title}, release {release}",
+        document=document,
+        sha256=frozen.sha256,
+        boards=boards_of(document),
+        cited=cite_release(document, frozen.sha256, server_address(place.request)),
+        newest=newest if newest > frozen.number else None,
+    )

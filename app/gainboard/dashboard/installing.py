@@ -12,7 +12,6 @@ from fastapi.concurrency import run_in_threadpool
 
 from gainboard.api.routes import add_routes
 from gainboard.dashboard import (
-    answers,
     board,
     compare,
     documentation,
@@ -20,7 +19,6 @@ from gainboard.dashboard import (
     jobs,
     judgments,
     mount,
-    releases,
     rendering,
     runs,
     settings,
@@ -34,22 +32,7 @@ from gainboard.errors import GainboardError
 from gainboard.evaluation.audit import find_last_change
 from gainboard.vocabulary import OFFICIAL
 
-PAGES = (
-    home,
-    signing_in,
-    board,
-    topics,
-    compare,
-    runs,
-    judgments,
-    answers,
-    releases,
-    jobs,
-    teams,
-    settings,
-    documentation,
-    mount,
-)
+PAGES = (home, signing_in, board, topics, compare, runs, judgments, jobs, teams, settings, documentation, mount)
 """The modules of pages, each with its `router`. They come before the API, whose addresses some of them share."""
 
 

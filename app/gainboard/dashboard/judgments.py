@@ -19,9 +19,8 @@ from gainboard.api import uploads
 from gainboard.api.answers import answer, uploaded_file
 from gainboard.api.collections import values_of
 from gainboard.api.dependencies import CollectionName
-from gainboard.api.judgment_sets import SetName
 from gainboard.api.models.collections import CollectionChange
-from gainboard.api.qrels import JudgmentsDep, Version, publish_qrels
+from gainboard.api.qrels import JudgmentsDep, SetName, Version, publish_qrels
 from gainboard.api.queries import asked_by, version_of
 from gainboard.api.routes import JSON_BYTES
 from gainboard.api.score_matrices import put_score_matrix

@@ -11,15 +11,15 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends
 from fastapi.routing import APIRoute
 
-from gainboard.api import imports, jobs, qrels, rankings, reports, runs, scores, topic_groups
+from gainboard.api import jobs, qrels, rankings, releases, reports, runs, scores, topic_groups
 from gainboard.api.queries import asked_by
 from gainboard.dashboard import archives
 from gainboard.dashboard.rendering import pages
 from gainboard.dashboard.sessions import by_session, uploader
 from gainboard.notation.queries import Said, ScoresQuery, TopicRankingsQuery
 
-MODULES = (archives, imports, jobs, qrels, rankings, reports, runs, scores, topic_groups)
-ROUTERS = (qrels.surveys, *(module.router for module in MODULES))
+MODULES = (archives, jobs, qrels, rankings, reports, runs, scores, topic_groups)
+ROUTERS = (qrels.surveys, releases.imports, *(module.router for module in MODULES))
 OPERATIONS = {route.name: route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)}
 
 

@@ -60,12 +60,8 @@ def show_run(
 ) -> Response:
     """Show a run as far as this visitor may see it."""
     workspace, principal, collection = place.workspace, place.principal, place.name
-    board, why, receipt, profile = None, None, None, None
-    try:
-        question = replace(question_of(asked), cwl=False)
-        board = leaderboard(workspace, place.sender, collection, question, asked.get("by"))
-    except (NoQrels, Refused) as error:
-        why = error.message
+    receipt, profile = None, None
+    board, why = _find_board(place, replace(question_of(asked), cwl=False), asked.get("by"))
     rows = board.rows if board else []
     at = next((number for number, row in enumerate(rows) if row.run.name == run), None)
     if at is not None and rows[at].replicates:
@@ -114,6 +110,14 @@ def show_run(
         numbers=query,
         asking=PrintedRequest.of(place, "scores", query),
     )
+
+
+def _find_board(place: Place, question: Question, by: str | None = None) -> tuple[Board | None, str | None]:
+    """Return the board that this visitor may see, or why there is none."""
+    try:
+        return leaderboard(place.workspace, place.sender, place.name, question, by), None
+    except (NoQrels, Refused) as error:
+        return None, error.message
 
 
 @router.get("/c/{collection}/runs/{run}/file.txt")
@@ -258,7 +262,9 @@ def show_submissions(
     seen = runs.list_runs(workspace, principal, collection, None, MOST)
     shown = [each for each in seen if own_team in (None, each.run.team_id)]
     shown.sort(key=lambda each: each.run.created_at, reverse=True)
-    board = _own_board(place)
+    # A team sees a board without being charged under the presets, or once scores are free.
+    is_free = place.view.sees_free_scores or bool(place.view.policy.presets)
+    board, _ = _find_board(place, Question()) if own_team is not None and is_free else (None, None)
     _, every_team = list_teams(workspace, principal, collection, None, MOST)
     teams = [each for each in every_team if own_team in (None, each.id)]
     chosen = [each for each in teams if team in (None, each.name)]
@@ -315,16 +321,6 @@ def _judgment_news(place: Place) -> dict[str, Any] | None:
         key=lambda version: version.published_at or version.created_at,
     )
     return {"now": published[-1], "before": published[-2]} if len(published) > 1 else None
-
-
-def _own_board(place: Place) -> Board | None:
-    """Return the board that a team sees without being charged: under the presets, or once scores are free."""
-    if place.view.own_team is None or not (place.view.sees_free_scores or place.view.policy.presets):
-        return None
-    try:
-        return leaderboard(place.workspace, place.sender, place.name, Question(), None)
-    except (NoQrels, Refused):
-        return None
 
 
 @router.post("/c/{collection}/check")

@@ -1,4 +1,7 @@
-"""`/c/{collection}/topics`: all topics by all runs, and one topic with what each run found of it."""
+"""`/c/{collection}/topics`: all topics by all runs, and one topic with what each run found of it.
+
+`/c/{collection}/answers` shows how many runs have each nugget of a topic, and how alike judges are.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from urllib.parse import quote
 import numpy as np
 from fastapi import Request, Response
 from numpy.typing import NDArray
+from typing_extensions import TypedDict
 
+from gainboard.analyses.answer_agreement import AnswerAgreement
 from gainboard.api.leaderboard import DIGITS, image_answer, table_answer
 from gainboard.api.queries import asked_by, question_of, version_of
 from gainboard.api.scores import read_scores
@@ -21,11 +26,15 @@ from gainboard.errors import NotFound
 from gainboard.evaluation.boards.leaderboard import Board, leaderboard
 from gainboard.evaluation.boards.rankings import topic_rankings
 from gainboard.evaluation.collections import read_queries
+from gainboard.evaluation.judgments import nuggets
 from gainboard.evaluation.judgments.topic_groups import list_groups
 from gainboard.exhibits import Column, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap
+from gainboard.jobs.access import JobsWanted, list_jobs
+from gainboard.jobs.results import read_back
 from gainboard.notation.queries import MetricsQuery, RankingOptions, Said, completed
 from gainboard.notation.texts import order_topics
+from gainboard.vocabulary import OFFICIAL
 
 router = pages()
 MOST_RUNS = 60
@@ -227,3 +236,31 @@ def show_topic(
         best = sorted(scores.items(), key=lambda item: (item[1] != item[1], sign * item[1]))
         values["rankings"] = [(name, []) for name, _ in best[shown]]
     return page_of(place, "topic.html", f"Topic {topic} of {place.title}", "Topics", is_judged=is_judged, **values)
+
+
+class AnswersQuery(TypedDict, total=False):
+    """The query of the page."""
+
+    judge: Annotated[str | None, Said(description="The judge whose verdicts are counted")]
+
+
+@router.get("/c/{collection}/answers")
+def show_answers(place: PlaceDep, asked: Annotated[AnswersQuery, asked_by(AnswersQuery)]) -> Response:
+    """Show how many runs have each nugget of each topic, those first that nobody has, as a judge says."""
+    read = place.workspace, place.principal, place.name
+    judges = [judged.judge for judged in nuggets.list_judges(*read)]
+    # An address may name a judge that is not there, which is an error; without one, the official judge comes first.
+    judge = asked.get("judge") or (OFFICIAL if OFFICIAL in judges or not judges else judges[0])
+    judged, counted = nuggets.count_nuggets(*read, judge) if judges or asked.get("judge") else (None, {})
+    wanted = JobsWanted(place.name, AnswerAgreement.name, "succeeded")
+    seen = list_jobs(place.workspace, place.principal, wanted, None, 1)
+    topics = {topic: sorted(of, key=lambda it: (it.full, it.partial, it.text)) for topic, of in counted.items()}
+    compared = [(found.work.id, read_back(place.workspace, found.work).verdict()) for found in seen]
+    values: dict[str, Any] = {
+        "judges": judges,
+        "judge": judge,
+        "judged": judged,
+        "topics": topics,
+        "compared": compared,
+    }
+    return page_of(place, "answers.html", "Answers", "judgments", **values)

@@ -176,12 +176,7 @@ def list_collections(workspace: Workspace, principal: Principal, after: str | No
     everything, now = principal.organises_instance, workspace.now()
     with workspace.database.reading() as tx:
         page = collections.page(
-            tx,
-            after=after,
-            limit=limit,
-            now=now,
-            collection_id=principal.collection_id,
-            everything=everything,
+            tx, after=after, limit=limit, now=now, collection_id=principal.collection_id, everything=everything
         )
         # The query only saves rows. What this principal sees is decided by `look` alone.
         views = [view for collection in page if (view := visibility.look(principal, collection, now))]

@@ -18,8 +18,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from gainboard.errors import NotAuthenticated, TooManyDearRequests
 from gainboard.store.database import Database, may_take_long
-from gainboard.store.processes import Lease
-from gainboard.store.uploads import UploadSlots
+from gainboard.store.processes import Lease, UploadSlots
 from gainboard.trec import FileLimits
 
 SCORING_MEMORY = 128 << 20

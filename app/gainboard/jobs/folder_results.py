@@ -27,9 +27,10 @@ from gainboard.analyses.job_kinds import Kind, find_kind
 from gainboard.analyses.pair_tests import ComparedPairs
 from gainboard.analyses.report_kinds import find_report_kind
 from gainboard.analyses.result_models import JobResult
-from gainboard.errors import GainboardError, InvalidRequest
+from gainboard.errors import FaultyFile, GainboardError, InvalidRequest
 from gainboard.evaluation.access.visibility import View
-from gainboard.evaluation.releases.document import Archived, FrozenReport, FrozenResult, FrozenScores
+from gainboard.evaluation.judgments.nuggets import MOST_BYTES
+from gainboard.evaluation.releases.document import Archived, FrozenNuggets, FrozenReport, FrozenResult, FrozenScores
 from gainboard.evaluation.releases.releases import HISTORY, WHOLE_LOG, line_of, read_history
 from gainboard.evaluation.runs.intake import Body, apart
 from gainboard.evaluation.runs.run_files import NO_LIMITS
@@ -55,6 +56,7 @@ from gainboard.store.job_records import StoredFile
 from gainboard.store.records import Collection, Qrels, Run, VersionName
 from gainboard.trec import FileLimits, decompress_body
 from gainboard.trec.bodies import PIECE, ZSTD, require_plain_tar
+from gainboard.trec.nuggets import read_nuggets
 from gainboard.vocabulary import LEAVE_OUT, OFFICIAL
 
 SUMS: Final = "SHA256SUMS"
@@ -128,6 +130,17 @@ class Folder:
         packed = io.BytesIO(self.read(path, MOST_SCORES))
         limits = replace(NO_LIMITS, decompressed_bytes=MOST_SCORES)
         return arrays_of(b"".join(decompress_body(packed, ZSTD.name, limits)))
+
+    def read_nuggets(self, frozen: FrozenNuggets) -> bytes:
+        """Return a file of nuggets, which has no faults."""
+        path = f"data/nuggets/{frozen.version}.jsonl"
+        content = self.read(path, MOST_BYTES)
+        require_same(path, hashlib.sha256(content).hexdigest(), frozen.sha256)
+        try:
+            read_nuggets([content], NO_LIMITS, stray="count")
+        except FaultyFile as error:
+            raise unusable(f"{path} is no file of nuggets: {error.message}") from error
+        return content
 
     def read_score_matrix(self, frozen: FrozenScores) -> tuple[list[str], list[str], NDArray[np.float64]]:
         """Return the runs, the topics and the scores of a score matrix."""
@@ -332,10 +345,7 @@ def add_jobs(
     """Add the jobs with their tables, which are made anew, and return their numbers by id."""
     numbers = {}
     for frozen, kind, _, read, tested in results:
-        named = [
-            VersionName(frozen.judgments or "", frozen.version),
-            *(VersionName(*other) for other in frozen.others),
-        ]
+        named = [VersionName(frozen.judgments or "", frozen.version), *(VersionName(*other) for other in frozen.others)]
         if unknown := [name for name in (*named, *frozen.runs) if name not in versions and name not in stored]:
             raise unusable(f"the result {frozen.id} is about {unknown[0]}, which is not there")
         version, *others = (versions[name] for name in named)
@@ -374,11 +384,7 @@ def add_jobs(
 
 
 def add_reports(
-    workspace: Workspace,
-    tx: Transaction,
-    view: View,
-    every: Sequence[FrozenReport],
-    numbers: Mapping[str, int],
+    workspace: Workspace, tx: Transaction, view: View, every: Sequence[FrozenReport], numbers: Mapping[str, int]
 ) -> Iterator[NotImported]:
     """Add the reports whose plans come out as they were, and yield the others. A worker lays them out."""
     for frozen in every:

@@ -73,6 +73,43 @@ class Held:
     reports: Sequence[job_records.StoredReport]
     matrices: Sequence[records.ScoreMatrix]
 
+    def describe_results(self, tx: Transaction) -> list[dict[str, Any]]:
+        """Return what the document says of each result."""
+        names = {run.id: run.name for run in self.runs}
+        versions = {version.id: version for version in self.qrels}
+        return [
+            {
+                "id": job.id,
+                "kind": job.kind,
+                "title": find_kind(job.kind).title,
+                "params": job.params,
+                "sha256": job.result_sha256,
+                "engine_version": job.engine_version,
+                "finished_at": job.finished_at,
+                "judgments": job.judgment_set,
+                "version": job.qrels_version,
+                "runs": [names[run_id] for run_id in job.run_ids],
+                "others": [list(versions[key].named) for key in jobs.versions_of(tx, job) if key != job.qrels_id],
+            }
+            for job in self.jobs
+        ]
+
+    def describe_reports(self) -> list[dict[str, Any]]:
+        """Return what the document says of each report."""
+        return [
+            {
+                "id": report.id,
+                "name": report.name,
+                "params": report.params,
+                "sha256": report.result_sha256,
+                "finished_at": report.finished_at,
+                "about": report.chapters[0].about,
+                "left_out": report.chapters[0].left_out,
+                "jobs": {key: job.id for key, job in report.chapters[0].jobs.items()},
+            }
+            for report in self.reports
+        ]
+
 
 def freeze(
     workspace: Workspace, principal: Principal, sender: Sender, name: str, wanted: Wanted
@@ -196,8 +233,6 @@ def _is_current(job: job_records.StoredJob) -> bool:
 
 
 def _describe_rows(tx: Transaction, collection: records.Collection, held: Held) -> dict[str, Any]:
-    names = {run.id: run.name for run in held.runs}
-    versions = {version.id: version for version in held.qrels}
     beside = runs.metadata_hashes(tx, collection.id)
     rare = {"queries": collections.find_queries(tx, collection.id), "sample_of": collection.sample_of}
     rare["kind"] = "scores" if collection.has_scores_alone else None
@@ -219,35 +254,8 @@ def _describe_rows(tx: Transaction, collection: records.Collection, held: Held) 
         "score_matrices": [matrix_as_json(tx, matrix) for matrix in held.matrices],
         **({"nuggets": published} if published else {}),
         "topic_groups": {group.name: group.topics for group in collections.page_groups(tx, collection.id)},
-        "results": [
-            {
-                "id": job.id,
-                "kind": job.kind,
-                "title": find_kind(job.kind).title,
-                "params": job.params,
-                "sha256": job.result_sha256,
-                "engine_version": job.engine_version,
-                "finished_at": job.finished_at,
-                "judgments": job.judgment_set,
-                "version": job.qrels_version,
-                "runs": [names[run_id] for run_id in job.run_ids],
-                "others": [list(versions[key].named) for key in jobs.versions_of(tx, job) if key != job.qrels_id],
-            }
-            for job in held.jobs
-        ],
-        "reports": [
-            {
-                "id": report.id,
-                "name": report.name,
-                "params": report.params,
-                "sha256": report.result_sha256,
-                "finished_at": report.finished_at,
-                "about": report.chapters[0].about,
-                "left_out": report.chapters[0].left_out,
-                "jobs": {key: job.id for key, job in report.chapters[0].jobs.items()},
-            }
-            for report in held.reports
-        ],
+        "results": held.describe_results(tx),
+        "reports": held.describe_reports(),
     }
 
 

@@ -18,28 +18,15 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.errors import (
-    CollectionExists,
-    Conflict,
-    DatabaseBusy,
-    FaultyFile,
-    GainboardError,
-    InvalidRequest,
-    NotFound,
-)
+from gainboard.errors import CollectionExists, Conflict, DatabaseBusy, GainboardError, InvalidRequest, NotFound
 from gainboard.evaluation import audit, collections
 from gainboard.evaluation.access.principals import Principal
 from gainboard.evaluation.access.visibility import open_collection
 from gainboard.evaluation.judgments import qrels
-from gainboard.evaluation.judgments.nuggets import MOST_BYTES, follows
+from gainboard.evaluation.judgments.nuggets import follows
 from gainboard.evaluation.judgments.publication import after_all
 from gainboard.evaluation.judgments.topic_groups import put_group
-from gainboard.evaluation.releases.document import (
-    Archived,
-    FrozenJudgments,
-    FrozenNuggets,
-    FrozenScores,
-)
+from gainboard.evaluation.releases.document import Archived, FrozenJudgments, FrozenScores
 from gainboard.evaluation.runs import run_properties, runs
 from gainboard.evaluation.runs.intake import IN_MEMORY_BYTES, Body
 from gainboard.evaluation.runs.run_files import NO_LIMITS
@@ -53,7 +40,7 @@ from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.database import Transaction
 from gainboard.trec.bodies import compress
-from gainboard.trec.nuggets import Verdicts, read_nuggets
+from gainboard.trec.nuggets import Verdicts
 from gainboard.vocabulary import OFFICIAL, RunOrder
 
 NO_LOG = hashlib.sha256().hexdigest()
@@ -281,7 +268,7 @@ class Importing:
         log = self.folder.read_log(document)
         by_version = sorted(self.document.score_matrices, key=lambda matrix: (matrix.name, matrix.version))
         matrices = [(matrix, *self.folder.read_score_matrix(matrix)) for matrix in by_version]
-        nuggets_files = [(version, self._read_nuggets(version)) for version in self.document.nuggets]
+        nuggets_files = [(version, self.folder.read_nuggets(version)) for version in self.document.nuggets]
         results = list(folder_results.read_results(self.folder, self.require_client, self.left_out))
         with ExitStack() as stack:
             contents = [
@@ -325,16 +312,6 @@ class Importing:
             details = {"sha256": release.sha256, "uuid": frozen.uuid, "left_out": left_out}
             audit.record(tx, self.principal, "collection-imported", frozen.name, changed, **details)
         return changed, release
-
-    def _read_nuggets(self, frozen: FrozenNuggets) -> bytes:
-        path = f"data/nuggets/{frozen.version}.jsonl"
-        content = self.folder.read(path, MOST_BYTES)
-        folder_results.require_same(path, hashlib.sha256(content).hexdigest(), frozen.sha256)
-        try:
-            read_nuggets([content], NO_LIMITS, stray="count")
-        except FaultyFile as error:
-            raise folder_results.unusable(f"{path} is no file of nuggets: {error.message}") from error
-        return content
 
     def _add_matrix(
         self,

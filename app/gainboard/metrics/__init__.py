@@ -6,7 +6,7 @@ compiled kernels needs only NumPy and the standard library.
 """
 
 # Importing a module of metrics adds its metrics to the catalogue.
-from gainboard.metrics import cumulative, distance, diversity, fairness, incomplete, precision, stopping  # noqa: F401
+from gainboard.metrics import cumulative, diversity, fairness, incomplete, precision, stopping  # noqa: F401
 from gainboard.metrics.catalogue import Metric, every_metric, every_parameter, query_parameters
 from gainboard.metrics.curves import RECALL_STEPS, CurvesOfRun, judged_share
 from gainboard.metrics.expected import TiedRun, expected_form, expected_scores, is_without_order

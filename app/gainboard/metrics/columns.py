@@ -142,11 +142,7 @@ class Rows:
     """
 
     def __init__(
-        self,
-        rankings: Rankings,
-        number: NDArray[np.intp],
-        row: NDArray[np.intp] | None,
-        begin: NDArray[np.intp],
+        self, rankings: Rankings, number: NDArray[np.intp], row: NDArray[np.intp] | None, begin: NDArray[np.intp]
     ) -> None:
         self._rankings = rankings
         self.number = number

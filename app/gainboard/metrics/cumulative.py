@@ -1,15 +1,23 @@
-"""Metrics of cumulative gain: discounted or not, normalised, blended with counts, or weighed by the ideal order."""
+"""Metrics of cumulative gain: discounted or not, normalised, blended with counts, or beside an ideal or own scores."""
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from gainboard.metrics.catalogue import Namesake, ScoreLimits, metric
 from gainboard.metrics.gains import MICROSOFT, NO_DISCOUNT, Discount
-from gainboard.metrics.parameters import Base, Beta, Cutoff, Rank, RecallBase
+from gainboard.metrics.parameters import Base, Beta, Cutoff, Rank, RecallBase, SystemScores, UserScores
 from gainboard.metrics.precision import recall_divisor
 from gainboard.metrics.values import Value, logarithm, maximum, minimum
-from gainboard.metrics.views import WHOLE, BinaryRankings, GradedFound, GradedRankings, WholeGradedRankings
+from gainboard.metrics.views import (
+    WHOLE,
+    BinaryRankings,
+    GradedFound,
+    GradedRankings,
+    ScoredRankings,
+    WholeGradedRankings,
+)
 
 _NTCIR4 = "Sakai, New performance metrics based on multigrade relevance, NTCIR-4, 2004"
 _FIRST = "Sakai, On the task of finding one highly relevant document with high precision, IPSJ TOD 47(SIG4), 2006"
@@ -292,3 +300,37 @@ def ndcg_at_falls(rankings: WholeGradedRankings) -> Value:
     goes_on = minimum(maximum(rankings.retrieved_count - rankings.relevant_count - 1.0, 0.0), 1.0)
     at_falls = relevant.sum(gains * relevant.reciprocals_at_falls(MICROSOFT))
     return (at_falls + goes_on * whole) / (rankings.ideal.falls + goes_on)
+
+
+def _span_of_distance(limits: ScoreLimits) -> float:
+    """Return the largest user score: judgments move the distance of a document by as much.
+
+    Raw system scores have no bound, and judgments decide by how many documents their sum is divided.
+    """
+    if limits.parameters["srs"] == "raw":
+        return math.inf
+    return limits.highest_gain if limits.parameters["urs"] == "raw" else 1.0
+
+
+@metric(
+    "ADM",
+    title="Average Distance Measure",
+    reference="Della Mea and Mizzaro, Measuring retrieval effectiveness: a new proposal, JASIST 55(6), 2004",
+    span=_span_of_distance,
+    bounded=True,
+)
+def average_distance(rankings: ScoredRankings, *, urs: UserScores = "scaled", srs: SystemScores = "minmax") -> Value:
+    """ADM is one minus the mean distance between user score and system score over the documents judged or retrieved.
+
+    A document that is not retrieved has system score 0. A document that is not relevant has user score 0. ADM uses
+    scores and not ranks, so a run with a perfect ranking may have a lower ADM than another run (Sakai, IPSJ, 2004,
+    section 6).
+    """
+    relevant, is_raw = rankings.relevant(), srs == "raw"
+    unit = rankings.highest_gain() if urs == "scaled" else 1.0
+    system_score = rankings.system_scores(raw=is_raw)
+    # The sum over all documents retrieved is known as if none had a gain. A relevant one is nearer by this much.
+    nearer = abs(system_score) - abs(system_score - relevant.gain / unit)
+    missed = (rankings.ideal.total - relevant.sum(relevant.gain)) / unit
+    distance = rankings.system_distance(raw=is_raw) - relevant.sum(nearer) + missed
+    return 1.0 - distance / rankings.documents(raw=is_raw)

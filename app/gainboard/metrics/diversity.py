@@ -178,12 +178,7 @@ def _sharp(rankings: GradedIntentRankings, gamma: float, intents: str, cutoff: i
 
 
 @metric(
-    "alphanDCG",
-    aliases=["alpha-nDCG"],
-    title="alpha-nDCG",
-    reference=_CLARKE,
-    span=_above_greedy,
-    sorted_is_best=False,
+    "alphanDCG", aliases=["alpha-nDCG"], title="alpha-nDCG", reference=_CLARKE, span=_above_greedy, sorted_is_best=False
 )
 def alpha_ndcg(rankings: IntentRankings, *, alpha: Alpha = 0.5, cutoff: int) -> Scores:
     """alphanDCG@l is the discounted novelty gain of the first l documents, divided by that of the ideal ranking.

@@ -312,8 +312,7 @@ UserScores = Annotated[
     str, choice("urs", "User scores: gains divided by the highest gain of the scale, or raw gains.", "scaled", "raw")
 ]
 SystemScores = Annotated[
-    str,
-    choice("srs", "System scores: scaled to [0, 1] within the topic's ranking, or raw scores.", "minmax", "raw"),
+    str, choice("srs", "System scores: scaled to [0, 1] within the topic's ranking, or raw scores.", "minmax", "raw")
 ]
 StopScale = Annotated[int, _STOP_SCALE]
 _EXPECTED: Final = number("T", "The gain that users expect to find, of documents whose gain is 0 to 1.", least=0.5)

@@ -132,7 +132,7 @@ def mean_if_relevant(metrics: Sequence[BoundMetric], run: JudgedRun, judgments: 
     sampled pools have none (NaN): nobody can say to which group or stratum an unjudged document belongs.
     """
     table = np.full(scores.shape, np.nan)
-    rows = [row for row, metric in enumerate(metrics) if not metric.metric.needs_annotations]
+    rows = np.flatnonzero([not metric.metric.needs_annotations for metric in metrics])
     some = [metrics[row] for row in rows]
     # Rows are now all documents retrieved, which may be a hundred times as many as the relevant ones.
     part_of_topic = np.cumsum(run.retrieved) // _MOST_ASSUMED

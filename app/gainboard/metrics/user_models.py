@@ -123,8 +123,25 @@ _AT_ONCE: Final = 1 << 14
 
 def five_numbers(model: UserModel, runs: JudgedRuns, chosen: NDArray[np.intp]) -> Scores:
     """Return the `NUMBERS` of the runs at the positions `chosen`: float64 [5, chosen, n]. A document costs 1."""
-    parts = [_numbers(model, gains) for gains in _gains_by_rank(model, runs, chosen)]
-    numbers = np.concatenate([np.empty((len(NUMBERS), 0)), *parts], axis=1)
+    ranks, parts = np.arange(1.0, model.last + 1), [np.empty((len(NUMBERS), 0))]
+    for gains in _gains_by_rank(model, runs, chosen):
+        values = {"i": ranks, "g": gains, "T": model.expected, "total": gains.cumsum(axis=1)}
+        with np.errstate(all="ignore"):
+            on, gain = (np.broadcast_to(_function(text)(values), gains.shape) for text in (model.go_on, model.gain))
+        reached = np.ones(gains.shape)
+        np.cumprod(on[:, :-1], axis=1, out=reached[:, 1:])
+        # L(i) is lost where a user goes on from the last rank, as in cwl_eval.
+        ends, total, inspected = reached * (1.0 - on), gain.cumsum(axis=1), reached.sum(axis=1)
+        gained, cost = (ends * total).sum(axis=1), (ends * ranks).sum(axis=1)
+        if model.rest:
+            x = np.broadcast_to(_compiled(ast.parse(model.rest, mode="eval").body)(values), gains.shape)[:, -1]
+            left = reached[:, -1] * on[:, -1]
+            # The sum of (x/(x+m))^2 over m = 0, 1, ... is x^2 trigamma(x), and x is so large that its first terms do.
+            inspected += left * (x + 0.5 + 1.0 / (6.0 * x) - 1.0 / (30.0 * x * x * x))
+            # Everybody ends somewhere, so the expected last rank is the number of documents read.
+            gained, cost = gained + left * total[:, -1], inspected
+        parts.append(np.array([(reached * gain).sum(axis=1) / inspected, gained, np.ones(len(gains)), cost, inspected]))
+    numbers = np.concatenate(parts, axis=1)
     return numbers.reshape(len(NUMBERS), len(chosen), runs.judgments.topics)
 
 
@@ -145,24 +162,3 @@ def _gains_by_rank(model: UserModel, runs: JudgedRuns, chosen: NDArray[np.intp])
         gains = np.zeros((end - begin, model.last))
         gains[ranking[some] - begin, rank[some] - 1] = worth[some]
         yield gains
-
-
-def _numbers(model: UserModel, gains: Scores) -> Scores:
-    """Return the `NUMBERS` of rankings with these gains by rank: float64 [5, rankings]."""
-    ranks = np.arange(1.0, model.last + 1)
-    values = {"i": ranks, "g": gains, "T": model.expected, "total": gains.cumsum(axis=1)}
-    with np.errstate(all="ignore"):
-        on, gain = (np.broadcast_to(_function(text)(values), gains.shape) for text in (model.go_on, model.gain))
-    reached = np.ones(gains.shape)
-    np.cumprod(on[:, :-1], axis=1, out=reached[:, 1:])
-    # L(i) is lost where a user goes on from the last rank, as in cwl_eval.
-    ends, total, inspected = reached * (1.0 - on), gain.cumsum(axis=1), reached.sum(axis=1)
-    gained, cost = (ends * total).sum(axis=1), (ends * ranks).sum(axis=1)
-    if model.rest:
-        x = np.broadcast_to(_compiled(ast.parse(model.rest, mode="eval").body)(values), gains.shape)[:, -1]
-        left = reached[:, -1] * on[:, -1]
-        # The sum of (x/(x+m))^2 over m = 0, 1, ... is x^2 trigamma(x), and x is so large that its first terms do.
-        inspected += left * (x + 0.5 + 1.0 / (6.0 * x) - 1.0 / (30.0 * x * x * x))
-        # Everybody ends somewhere, so the expected last rank is the number of documents read.
-        gained, cost = gained + left * total[:, -1], inspected
-    return np.array([(reached * gain).sum(axis=1) / inspected, gained, np.ones(len(gains)), cost, inspected])

@@ -226,7 +226,8 @@ def tau_ap_matrix(means: Floats, ties: Literal["b"] | None = None) -> Floats:
     tau = (agreement + untied) / np.where(below_first > 0, below_first, np.nan) - 1
     if ties == "b":
         return (tau + tau.T) / 2
-    tau[_ties_in_either(means)] = np.nan
+    has_ties = tied_pairs(means) > 0
+    tau[has_ties | has_ties[:, np.newaxis]] = np.nan
     return tau
 
 
@@ -266,12 +267,6 @@ def rbo_matrix(means: Floats, p: float = 0.9, ties: Literal["a", "b", "w"] = "b"
         weights = p**depths * ((1 - p) / p + (depths == depth))
         lost += ((1 - common / whole) * weights).sum(axis=0)
     return 1 - lost
-
-
-def _ties_in_either(means: Floats) -> NDArray[np.bool_]:
-    """Return whether row or column has ties, bool [metrics, metrics]."""
-    has_ties = tied_pairs(means) > 0
-    return has_ties | has_ties[:, np.newaxis]
 
 
 def taus_with(reference: Floats, means: Floats) -> Floats:

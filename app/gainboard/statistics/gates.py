@@ -113,10 +113,7 @@ def combined_levels(worse: Floats, not_worse: Floats, combination: Combination) 
     that (Berger's intersection-union test), but `worse` under one is enough for the other verdict. "any" is the
     reverse.
     """
-    return (
-        worse if combination == "any" else holm(worse),
-        not_worse if combination == "all" else holm(not_worse),
-    )
+    return (worse if combination == "any" else holm(worse), not_worse if combination == "all" else holm(not_worse))
 
 
 def verdict_of(worse: float, not_worse: float) -> Verdict:

@@ -13,20 +13,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import (
-    Row,
-    Select,
-    String,
-    bindparam,
-    case,
-    cast,
-    delete,
-    func,
-    literal,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import Row, Select, String, bindparam, case, cast, delete, func, literal, or_, select, update
 
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import Claim
@@ -220,11 +207,7 @@ def results_of_chunks(tx: Transaction, job_number: int) -> list[bytes]:
 
 
 def finish(
-    tx: Transaction,
-    held: Claim,
-    sha256: str | None,
-    now: datetime,
-    exhibits: Mapping[str, Sequence[Mapping[str, Any]]],
+    tx: Transaction, held: Claim, sha256: str | None, now: datetime, exhibits: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> bool:
     """Store that the job has its result, and delete its chunks. Return False if the claim is lost.
 

@@ -13,20 +13,7 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any, get_args
 
-from sqlalchemy import (
-    ColumnElement,
-    Select,
-    bindparam,
-    case,
-    delete,
-    exists,
-    func,
-    insert,
-    or_,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import ColumnElement, Select, bindparam, case, delete, exists, func, insert, or_, select, text, update
 
 from gainboard.store.damage import find_record, get_record, list_records
 from gainboard.store.database import Transaction, exclude_others, insert_for

@@ -6,18 +6,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    FromClause,
-    Select,
-    bindparam,
-    delete,
-    exists,
-    func,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, FromClause, Select, bindparam, delete, exists, func, insert, select, update
 
 from gainboard.store.damage import columns_of, find_record, get_record, list_records
 from gainboard.store.database import Transaction, insert_for

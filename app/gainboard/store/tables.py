@@ -220,10 +220,7 @@ blobs = Table(
 )
 
 objects = Table(  # every object that was, or was to be, written outside of the database
-    "objects",
-    metadata,
-    Column("name", String(128), primary_key=True),
-    Column("created_at", UtcTime, nullable=False),
+    "objects", metadata, Column("name", String(128), primary_key=True), Column("created_at", UtcTime, nullable=False)
 )
 
 blob_parts = Table(

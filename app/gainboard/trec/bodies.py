@@ -185,14 +185,7 @@ if sys.version_info >= (3, 14):
         decompress,
     )
 else:
-    from backports.zstd import (
-        DecompressionParameter,
-        ZstdCompressor,
-        ZstdDecompressor,
-        ZstdError,
-        compress,
-        decompress,
-    )
+    from backports.zstd import DecompressionParameter, ZstdCompressor, ZstdDecompressor, ZstdError, compress, decompress
 
 
 CHUNK = MIB

@@ -99,13 +99,7 @@ class Faults:
     def __bool__(self) -> bool:
         return self.total > 0
 
-    def add(
-        self,
-        code: str,
-        message: str,
-        *lines: int,
-        topic: bytes | None = None,
-    ) -> None:
+    def add(self, code: str, message: str, *lines: int, topic: bytes | None = None) -> None:
         """Note a fault. If there are two `lines`, the second is at fault and repeats the first; 0 is an unknown one.
 
         Raises FaultyFile for the fault number `most`.

@@ -44,7 +44,7 @@ class NewCollection(JsonBody):
     """
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"name": "web-2026", "levels": ["B", "A", "S"], "gains": "3:2:1"}]},
+        json_schema_extra={"examples": [{"name": "web-2026", "levels": ["B", "A", "S"], "gains": "3:2:1"}]}
     )
 
     name: Slug = Field(

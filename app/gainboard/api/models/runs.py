@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import partial
+from operator import is_
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
@@ -14,7 +15,7 @@ from gainboard.notation.texts import SLUG_PATTERN
 from gainboard.notation.types import JsonBody
 from gainboard.vocabulary import Direction, Variant
 
-_of_replicate = partial(Field, None, exclude_if=lambda value: value is None)
+_of_replicate = partial(Field, None, exclude_if=partial(is_, None))
 
 
 class RunAnswer(Model):
@@ -27,8 +28,7 @@ class RunAnswer(Model):
     type: str | None
     pooled: bool
     priority: int | None = Field(
-        None,
-        description="Place among the runs of its team, from 1: a pool may take the first runs of each team",
+        None, description="Place among the runs of its team, from 1: a pool may take the first runs of each team"
     )
     system: str | None = _of_replicate(description="The system of which the run is a replicate")
     replicate: str | None = _of_replicate(description="What tells the run from its system's other replicates")

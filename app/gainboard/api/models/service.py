@@ -179,8 +179,7 @@ class DesignRequest(JsonBody):
         "confidence interval of the difference of two runs; or `detect`: the smallest difference that topics show"
     )
     difference: float | None = Field(
-        None,
-        description="The smallest difference of means to find; for `anova`, that of the best and the worst",
+        None, description="The smallest difference of means to find; for `anova`, that of the best and the worst"
     )
     width: float | None = Field(None, description="The wanted width of the interval, with level 1 - alpha")
     variance: float | Annotated[list[KnownVariance], Field(min_length=1, max_length=100)] | None = Field(

@@ -67,12 +67,7 @@ def run(
 
 
 @command("list the jobs that you may see, newest first")
-def list_(
-    at: OneCollection,
-    *,
-    format: Format = "table",
-    **query: Unpack[JobsQuery],
-) -> None:
+def list_(at: OneCollection, *, format: Format = "table", **query: Unpack[JobsQuery]) -> None:
     """List those that you may see, newest first. A table shows the first characters of each id, which are enough to
     name it; without a token, whole ids.
     """

@@ -22,8 +22,7 @@ from gainboard.evaluation.scoring.binding import DEFAULT_METRICS
 from gainboard.evaluation.scoring.file_scores import FileScores, score
 from gainboard.evaluation.scoring.score_files import as_file_scores, read_score_files
 from gainboard.evaluation.scoring.scores import ScoreTable, rank_by_mean
-from gainboard.notation.frames import Framed
-from gainboard.notation.sources import Table
+from gainboard.notation.sources import Framed, Table
 from gainboard.statistics.significance import Correction
 from gainboard.trec.score_matrices import ScoresFile
 from gainboard.vocabulary import Combination

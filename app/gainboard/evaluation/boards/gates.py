@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gainboard.errors import BadInput
 from gainboard.evaluation.scoring.scores import ScoreTable
-from gainboard.notation.frames import Framed
+from gainboard.notation.sources import Framed
 from gainboard.notation.texts import read_number
 from gainboard.statistics.gates import ALPHA, combined_levels, one_sided_tests, verdict_of, verdict_of_all
 from gainboard.statistics.means import round_scores, unit_of, widen

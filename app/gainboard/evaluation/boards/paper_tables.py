@@ -14,7 +14,7 @@ from gainboard.exhibits import Cell, Column, Marked, Noted, Table, csv_line, mar
 from gainboard.exhibits.latex import as_latex
 from gainboard.exhibits.tables import as_html, as_markdown
 from gainboard.metrics import short_labels
-from gainboard.notation.frames import Framed
+from gainboard.notation.sources import Framed
 from gainboard.statistics.significance import Correction
 
 DIGITS: Final = 4

@@ -229,13 +229,7 @@ def verdicts_of(tx: Transaction, collection: Collection, family: str, judge: str
 
 
 def _store_scores(
-    tx: Transaction,
-    collection: Collection,
-    family: str,
-    judge: str,
-    verdicts: Verdicts,
-    sha256: str,
-    now: datetime,
+    tx: Transaction, collection: Collection, family: str, judge: str, verdicts: Verdicts, sha256: str, now: datetime
 ) -> bool:
     """Store verdicts with the scores that follow, as the next versions of the judge's score matrices of a family.
 

@@ -80,11 +80,7 @@ def publish(
             assert published is not None
             return replace(published, takes_job=True)
         return with_all_judged(
-            workspace,
-            collection,
-            lambda: index,
-            lambda judged: upload.add(index, judged),
-            order=collection.order,
+            workspace, collection, lambda: index, lambda judged: upload.add(index, judged), order=collection.order
         )
 
 

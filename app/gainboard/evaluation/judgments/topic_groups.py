@@ -83,12 +83,7 @@ def choose_topics(judged: JudgedTopics, name: str | None, wanted: Sequence[str],
 
 
 def topics_of(
-    workspace: Workspace,
-    tx: Transaction,
-    view: View,
-    version: Qrels,
-    group: str | None,
-    location: str = "query.topics",
+    workspace: Workspace, tx: Transaction, view: View, version: Qrels, group: str | None, location: str = "query.topics"
 ) -> tuple[ChosenTopics | None, JudgedTopics]:
     """Return the topics of a version, or of a group those that the version judges.
 

@@ -107,11 +107,7 @@ def metadata_of(head: bytes, tag: str) -> RunMetadata | None:
 
 
 def read_run(
-    chunks: Chunks,
-    order: RunOrder,
-    depth: int,
-    limits: FileLimits,
-    consume: Callable[[Iterable[Ranking]], T],
+    chunks: Chunks, order: RunOrder, depth: int, limits: FileLimits, consume: Callable[[Iterable[Ranking]], T]
 ) -> tuple[RunReader, T]:
     """Read a run topic by topic into `consume`; if its topics are not in blocks, read it again into memory.
 

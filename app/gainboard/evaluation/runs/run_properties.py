@@ -23,10 +23,7 @@ from gainboard.evaluation.judgments.versions import JudgedVersion, index_of, sel
 from gainboard.evaluation.releases.releases import refuse_held_run
 from gainboard.evaluation.runs import runs
 from gainboard.evaluation.runs.intake import Body
-from gainboard.evaluation.runs.run_files import (
-    HEAD_BYTES,
-    metadata_of,
-)
+from gainboard.evaluation.runs.run_files import HEAD_BYTES, metadata_of
 from gainboard.evaluation.runs.stored_files import reread
 from gainboard.evaluation.scoring.binding import customs_of, require_rankings, scale_of
 from gainboard.evaluation.scoring.identification import Numbers, identify, judge_in_orders

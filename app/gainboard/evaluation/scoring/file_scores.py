@@ -18,8 +18,7 @@ from gainboard.evaluation.runs.run_files import NO_LIMITS, judged_run_warnings, 
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names, undefined
 from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable
 from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Names, Scale, mean_all, query_parameters, score_all
-from gainboard.notation.frames import optional_package
-from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, name_runs
+from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, name_runs, optional_package
 from gainboard.notation.texts import warning_lines
 from gainboard.statistics.means import group_rows
 from gainboard.trec import FileWarning, decompress_body

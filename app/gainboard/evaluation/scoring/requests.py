@@ -58,6 +58,8 @@ MOST_SCORES = 20_000_000
 
 All are in memory at once: 160 MB, for example 43 metrics of 66 runs on 6,980 topics.
 """
+BESIDE_SECONDS = 3e-7
+"""The approximate time for a document and a metric, if all documents of a run are scored as judged ones."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,16 @@ class Question:
     """True to add the means if unjudged documents were relevant, and `cwl` the numbers of users: see `score_beside`."""
     cwl: bool = False
     repeats: Sequence[str] = ()  # more judgment sets of the same judge: scores of systems under each are replicates
+
+    def require_one_run(self, chosen: Sequence[Run], disclosure: Disclosure | None) -> None:
+        """Raise InvalidRequest if the format allows one run, and not one is selected."""
+        if self.one_run and len(chosen) != 1:
+            withheld = "".join(f" {run}: {why}" for run, why in (disclosure.withheld if disclosure else {}).items())
+            message = (
+                f"The format of trec_eval is for exactly one run, but the request selects {len(chosen)}. "
+                f"Name one run: `run=NAME`.{withheld}"
+            )
+            raise InvalidRequest.at("query.run", "one-run", message)
 
 
 @dataclass(frozen=True)
@@ -137,6 +149,28 @@ class StoredScores(ScoreTable):
             shown = {label: None if mean != mean else mean for label, mean in zip(self.labels, means, strict=True)}
             told.append({"name": run.name, "replicate": run.replicate, "mean": shown, "topics_missing": lacking})
         return told
+
+    def with_numbers_beside(self, workspace: Workspace, question: Question) -> StoredScores:
+        """Return the table with what is asked for beside scores. Uploaded ones, runs without a ranking and means of
+        replicates have nothing.
+        """
+        rows = [row for row, metric in enumerate(self.metrics) if not isinstance(metric, CustomMetric)]
+        metrics = [self.metrics[row] for row in rows]
+        is_one_run = [run.has_ranking and not (run.system and self.arrays.groups is not None) for run in self.runs]
+        ranked = [run for run, is_one in zip(self.runs, is_one_run, strict=True) if is_one and rows]
+        may_take_long()
+        seconds = BESIDE_SECONDS * sum(run.retrieved for run in ranked) * question.bounds
+        spend(len(rows) * (seconds + READING_SECONDS * len(ranked) * len(self.topics) * question.cwl))
+        exact = any(metric.needs_retrieval_scores for metric in metrics)
+        judged = judged_runs(workspace, self.collection, JudgedVersion(self.qrels, self.judged), ranked, exact)
+        asked = {"bounds": question.bounds, "cwl": question.cwl}
+        beside = [
+            score_beside(metrics, next(judged), self.judged.judgments, self.by_topic[rows, column], **asked)
+            if is_one and rows
+            else {}
+            for column, is_one in enumerate(is_one_run)
+        ]
+        return replace(self, beside=beside)
 
     @property
     def is_rationed(self) -> bool:
@@ -191,13 +225,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         sets = [select(tx, view, VersionName(other)) for other in sorted(set(question.repeats) - {qrels.judgments})]
         repeats = [JudgedVersion(each, topics_of(workspace, tx, view, each, question.topics)[1]) for each in sets]
         refuse_more_than(question.most, len(bound), len(chosen) * (1 + len(repeats)), len(topics.topics))
-        if question.one_run and len(chosen) != 1:
-            withheld = "".join(f" {run}: {why}" for run, why in (disclosure.withheld if disclosure else {}).items())
-            message = (
-                f"The format of trec_eval is for exactly one run, but the request selects {len(chosen)}. "
-                f"Name one run: `run=NAME`.{withheld}"
-            )
-            raise InvalidRequest.at("query.run", "one-run", message)
+        question.require_one_run(chosen, disclosure)
     if len(bound) * len(chosen) * (len(topics.topics) if question.per_topic else 1) > MOST_QUICK:
         may_take_long()
     if disclosure is not None:
@@ -234,34 +262,8 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         members=chosen,
         repeats=[each.qrels for each in repeats],
     )
-    return _score_beside(workspace, table, question) if (question.bounds or question.cwl) and not repeats else table
-
-
-BESIDE_SECONDS = 3e-7
-"""The approximate time for a document and a metric, if all documents of a run are scored as judged ones."""
-
-
-def _score_beside(workspace: Workspace, table: StoredScores, question: Question) -> StoredScores:
-    """Return the table with what is asked for beside scores. Uploaded ones, runs without a ranking and means of
-    replicates have nothing.
-    """
-    rows = [row for row, metric in enumerate(table.metrics) if not isinstance(metric, CustomMetric)]
-    metrics = [table.metrics[row] for row in rows]
-    is_one_run = [run.has_ranking and not (run.system and table.arrays.groups is not None) for run in table.runs]
-    ranked = [run for run, is_one in zip(table.runs, is_one_run, strict=True) if is_one and rows]
-    may_take_long()
-    seconds = BESIDE_SECONDS * sum(run.retrieved for run in ranked) * question.bounds
-    spend(len(rows) * (seconds + READING_SECONDS * len(ranked) * len(table.topics) * question.cwl))
-    exact = any(metric.needs_retrieval_scores for metric in metrics)
-    judged = judged_runs(workspace, table.collection, JudgedVersion(table.qrels, table.judged), ranked, exact)
-    asked = {"bounds": question.bounds, "cwl": question.cwl}
-    beside = [
-        score_beside(metrics, next(judged), table.judged.judgments, table.by_topic[rows, column], **asked)
-        if is_one and rows
-        else {}
-        for column, is_one in enumerate(is_one_run)
-    ]
-    return replace(table, beside=beside)
+    is_asked = (question.bounds or question.cwl) and not repeats
+    return table.with_numbers_beside(workspace, question) if is_asked else table
 
 
 def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
