@@ -133,7 +133,7 @@ def mean_if_relevant(metrics: Sequence[BoundMetric], run: JudgedRun, judgments: 
     """
     table = np.full(scores.shape, np.nan)
     rows = np.flatnonzero([not metric.metric.needs_annotations for metric in metrics])
-    some = [metrics[row] for row in rows]
+    some = [metrics[row] for row in rows.tolist()]
     # Rows are now all documents retrieved, which may be a hundred times as many as the relevant ones.
     part_of_topic = np.cumsum(run.retrieved) // _MOST_ASSUMED
     for topics in np.split(np.arange(judgments.topics), np.flatnonzero(np.diff(part_of_topic)) + 1):
