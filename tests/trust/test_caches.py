@@ -20,6 +20,7 @@ ACCEPTS = ("text/html", "application/json", "text/csv")
 QUERIES = {
     **dict.fromkeys(("{collection}/compare", "/compare.{form}"), "?run=run-0&run=run-1"),
     "/rankings.json": "?topic=1",
+    "/identify": "?number=0.5",
 }
 """What some addresses need to be answered."""
 SHARED = ("/", "/problems/{slug}")
