@@ -29,7 +29,7 @@ PARAMETERS = {"base", "beta", "condensed", "gains", "mean", "p", "recall_base", 
 CLOSE = 1e-12  # relative, and absolute below 1: additions in another order differ by less
 
 
-class Metric:
+class LabelledMetric:
     """A label such as `nDCG(base=2,gains=3:2:1)@10`, taken apart, and a method for each metric.
 
     `found` has the rank and the gain of each relevant document that was retrieved within the cut-off.
@@ -193,7 +193,7 @@ class FolderCheck:
             try:
                 if version is None or self.settings["intents"]:
                     raise ValueError("there are no judgments, or they are by intent")
-                metrics[label] = Metric(label, self.settings["highest_level"])
+                metrics[label] = LabelledMetric(label, self.settings["highest_level"])
             except ValueError as why:
                 self.notes.append(f"Not computed again: {label}, because {why}")
         paths = {run["name"]: self.folder / f"data/runs/{run['name']}.txt" for run in self.document["runs"]}

@@ -76,8 +76,7 @@ def show_run(
         profile = run_profile(workspace, principal, collection, run, qrels=version_of(asked))
     row = rows[at] if at is not None else None
     by_topic = row if row and place.view.sees_free_scores and row.topics else None
-    figures = [_topics_figure(by_topic)] if by_topic else []
-    figures += [_figure(profile)] if profile else []
+    figures = [*([_topics_figure(by_topic)] if by_topic else ()), *([_figure(profile)] if profile else ())]
     of_others = ("by", "number", "called")
     query = query_of({"run": run} | {name: value for name, value in asked.items() if name not in of_others})
     return page_of(

@@ -39,7 +39,7 @@ from gainboard.evaluation.scoring.binding import (
     undefined,
 )
 from gainboard.evaluation.scoring.scorer import READING_SECONDS, SCORE_SECONDS, judged_runs, kept_scores, mean_scores
-from gainboard.evaluation.scoring.scores import ScoreTable, score_beside
+from gainboard.evaluation.scoring.scores import Indices, ScoreArrays, ScoreTable, score_beside
 from gainboard.evaluation.scoring.selection import systems_of, visible_runs
 from gainboard.evaluation.workspace import Workspace, spend
 from gainboard.metrics import BoundMetric, Names, expand, resolve
@@ -97,6 +97,19 @@ class Question:
     """True to add the means if unjudged documents were relevant, and `cwl` the numbers of users: see `score_beside`."""
     cwl: bool = False
     repeats: Sequence[str] = ()  # more judgment sets of the same judge: scores of systems under each are replicates
+
+    @property
+    def names_metrics(self) -> bool:
+        return bool(self.metrics or self.also or self.defaults)
+
+    def require_rights(self, view: View) -> None:
+        """Raise Refused for who may not ask this, before anything is said of metrics, versions or groups."""
+        view.require_scores()
+        if self.bounds or self.cwl:
+            view.require_judgments()  # both tell more of them than scores do
+        if self.topics is not None or self.repeats:
+            view.require_free_scores()
+        self.admit(view)
 
     def require_one_run(self, chosen: Sequence[Run], disclosure: Disclosure | None) -> None:
         """Raise InvalidRequest if the format allows one run, and not one is selected."""
@@ -206,12 +219,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     Raises Refused if the sender may not see the scores, and BadInput if the request is invalid.
     """
     with open_for_reading(workspace, sender, name, question.qrels) as (tx, view, stored):
-        view.require_scores()
-        if question.bounds or question.cwl:
-            view.require_judgments()  # both tell more of them than scores do
-        if question.topics is not None or question.repeats:
-            view.require_free_scores()  # before anything is said of metrics, versions or groups
-        question.admit(view)
+        question.require_rights(view)
         # Official metrics of answers are left out for whoever may not see the judgments, and are no error.
         official = official_metrics(view.collection) if view.sees_judgments else ()
         custom = custom_metrics(tx, view, [*question.metrics, *question.also, *official])
@@ -226,22 +234,18 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         repeats = [JudgedVersion(each, topics_of(workspace, tx, view, each, question.topics)[1]) for each in sets]
         refuse_more_than(question.most, len(bound), len(chosen) * (1 + len(repeats)), len(topics.topics))
         question.require_one_run(chosen, disclosure)
-    if len(bound) * len(chosen) * (len(topics.topics) if question.per_topic else 1) > MOST_QUICK:
+    # A charge writes, which may wait for other writers, and a reading transaction cannot write.
+    if disclosure or len(bound) * len(chosen) * (len(topics.topics) if question.per_topic else 1) > MOST_QUICK:
         may_take_long()
     if disclosure is not None:
-        # A charge writes, which may wait for other writers, and a reading transaction cannot write.
-        may_take_long()
         chosen, unpaid = charge(workspace, view, bound, qrels, chosen, not question.as_many_as_may)
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
-    version, is_chosen = JudgedVersion(qrels, topics), bool(question.metrics or question.also or question.defaults)
-    arrays = kept_scores(workspace, view.collection, version, chosen, bound, is_chosen=is_chosen)
+    versions, is_chosen = [JudgedVersion(qrels, topics), *repeats], question.names_metrics
+    under = [kept_scores(workspace, view.collection, each, chosen, bound, is_chosen=is_chosen) for each in versions]
     systems, groups = systems_of(chosen) if question.by_system else (chosen, None)
+    arrays = under[0]
     if repeats:
-        under = [kept_scores(workspace, view.collection, each, chosen, bound, is_chosen=is_chosen) for each in repeats]
-        arrays = arrays.repeated(topics.topics, [(repeats[at].topics.topics, of) for at, of in enumerate(under)])
-        groups = np.tile(np.arange(len(chosen)) if groups is None else groups, 1 + len(repeats))
-        names = [each.qrels.judgments for each in (version, *repeats)]
-        chosen = [replace(run, replicate=" ".join(filter(None, (run.replicate, of)))) for of in names for run in chosen]
+        arrays, groups, chosen = _repeat(versions, under, chosen, groups)
     arrays = arrays.collapsed(bound, groups, redraws=question.by_system == "topics+replicates")
     if disclosure is not None:
         # From here on, nothing of the answer has more decimals than may be shown.
@@ -264,6 +268,17 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     )
     is_asked = (question.bounds or question.cwl) and not repeats
     return table.with_numbers_beside(workspace, question) if is_asked else table
+
+
+def _repeat(
+    versions: Sequence[JudgedVersion], under: Sequence[ScoreArrays], chosen: Sequence[Run], groups: Indices | None
+) -> tuple[ScoreArrays, Indices, list[Run]]:
+    """Return the scores of runs under several judgment sets as those of replicates, with the system and run of each."""
+    sets = [(version.topics.topics, arrays) for version, arrays in zip(versions, under, strict=True)]
+    systems = np.tile(np.arange(len(chosen)) if groups is None else groups, len(versions))
+    names = [version.qrels.judgments for version in versions]
+    rows = [replace(run, replicate=" ".join(filter(None, (run.replicate, of)))) for of in names for run in chosen]
+    return under[0].repeated(sets[0][0], sets[1:]), systems, rows
 
 
 def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
