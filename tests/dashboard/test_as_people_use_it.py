@@ -95,8 +95,10 @@ def test_every_analysis_starts_from_its_form_as_it_is(tmp_path_factory):
     with serving_demo(tmp_path_factory, job_slots=0) as service:  # nobody waits for what is started
         refused = refused_forms(Person(service))
     # The order is already that of the collection, a version must be chosen, or a judgment set, the judgments come
-    # from no pool, and nobody has said that topics were drawn at random.
+    # from no pool, and nobody has said that topics were drawn at random. There are no replicates and no judges of
+    # answers here, and nobody knows what was reproduced.
     own_choice = {"rejudge", "judge", "judge-agreement", "judge-validity", "corrected-means"}
+    own_choice |= {"noise", "answer-agreement", "reproduction"}
     assert set(refused) <= own_choice | {"leave-one-team-out", "web-track-diversity"}
 
 
