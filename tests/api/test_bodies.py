@@ -40,7 +40,7 @@ BODIES = {
 
 
 def _with_bodies():
-    routes = (route for module in ROUTERS for route in module.router.routes if isinstance(route, APIRoute))
+    routes = (route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute))
     return [route for route in routes if route.body_field is not None]
 
 

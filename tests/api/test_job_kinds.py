@@ -27,6 +27,14 @@ def lab(still):
         assert lab.submit(rotated(number), team="again", name=name).status_code == 201
     for number in (8, 9):
         assert lab.submit(rotated(number), team="seeds", system="seeded", replicate=str(number)).status_code == 201
+    fact, labels = {"text": "Established in 2004", "importance": "vital"}, ("support", "not_support")
+    nuggets = [{"qid": topic, "nuggets": [fact]} for topic in "1357"]
+    lab.organiser.put(f"{lab.path}/nuggets", content="\n".join(map(json.dumps, nuggets))).raise_for_status()
+    for number, judge in enumerate(("official", "model")):
+        said = [fact | {"assignment": labels[place * number % 2]} for place in range(len(nuggets))]
+        lines = [of | {"run_id": "run-0", "nuggets": [one]} for of, one in zip(nuggets, said, strict=True)]
+        text = "\n".join(map(json.dumps, lines))
+        lab.organiser.put(f"{lab.path}/answers/{judge}", content=text).raise_for_status()
     return lab
 
 
