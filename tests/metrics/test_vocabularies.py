@@ -223,7 +223,8 @@ def assert_no_default_changes(vocabulary, name):
         for each in plain.metric.parameters
         if each.only_with is None or plain.parameters[each.only_with[0]] == each.only_with[1]
     }
-    open_parameters = with_effect - {*word.values, *word.cut, word.number}
+    needed_here = {ours for theirs, (ours, _) in word.parameters.items() if word.needs.startswith(f"{theirs}=")}
+    open_parameters = with_effect - {*word.values, *word.cut, word.number, *needed_here}
     assert open_parameters <= vocabulary.told, name
 
 
