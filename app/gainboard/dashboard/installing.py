@@ -32,7 +32,20 @@ from gainboard.errors import GainboardError
 from gainboard.evaluation.audit import find_last_change
 from gainboard.vocabulary import OFFICIAL
 
-PAGES = (home, signing_in, board, topics, compare, runs, judgments, jobs, teams, settings, documentation, mount)
+PAGES = (
+    home,
+    signing_in,
+    board,
+    topics,
+    compare,
+    runs,
+    judgments,
+    jobs,
+    teams,
+    settings,
+    documentation,
+    mount,
+)
 """The modules of pages, each with its `router`. They come before the API, whose addresses some of them share."""
 
 
