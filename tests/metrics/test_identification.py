@@ -89,8 +89,9 @@ def test_the_numbers_of_trec_eval_10_and_of_ours_lead_to_them(tmp_path):
 def test_the_numbers_of_ranx_and_trectools_lead_to_them(tmp_path, monkeypatch):
     monkeypatch.setattr(pytest.importorskip("numba").config, "DISABLE_JIT", 1)
     assert ("ranx", "map@10") in tools_of(one(tmp_path, f"{by_ranx('map@10', QRELS, RUN):.4f}"))
-    number = by_trectools("get_ndcg(depth=3, trec_eval=False)", QRELS, RUN, tmp_path)
-    assert ("trectools", "get_ndcg(depth=3, trec_eval=False)") in tools_of(one(tmp_path, f"{number:.4f}"))
+    for tool, call in (("trectools", "get_map()"), ("trectools, as read", "get_ndcg(depth=3, trec_eval=False)")):
+        number = by_trectools(call, QRELS, RUN, tmp_path)
+        assert (tool, call) in tools_of(one(tmp_path, f"{number:.4f}"))
 
 
 def test_the_case_tells_the_tools_apart(tmp_path):

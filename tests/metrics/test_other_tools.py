@@ -110,7 +110,9 @@ def tools(tmp_path, monkeypatch):
         "ir_measures": by_ir_measures,
         "ranx": by_ranx,
         "pyndeval": lambda name, qrels, run: mean(scores_of_ndeval(name, qrels, run)),
-        "trectools": lambda name, qrels, run: by_trectools(name, qrels, run, tmp_path),
+        **dict.fromkeys(
+            ("trectools", "trectools, as read"), lambda name, qrels, run: by_trectools(name, qrels, run, tmp_path)
+        ),
     }
 
 

@@ -42,6 +42,8 @@ TOOLS: Final = (
     Tool("ndeval", ASCENDING, BOTH, "ndeval"),
     Tool("ranx", FILE, QRELS),
     Tool("trectools", IDS, BOTH),
+    # get_map() sorts equal scores by descending ids, get_ndcg() takes the order of reading, get_rbp() averages ties.
+    Tool("trectools, as read", ASCENDING, BOTH),
 )
 ELSEWHERE: Final = (
     # A tool, its name, our expression. `{}` is a cut-off in both.
@@ -58,8 +60,8 @@ ELSEWHERE: Final = (
     ("ranx", "r-precision", "Rprec"),
     ("ranx", "f1", "setF(weight=1)"),
     ("trectools", "get_map()", "AP"),
-    ("trectools", "get_ndcg(depth={}, trec_eval=True)", "MSnDCG(gains=linear)@{}"),
-    ("trectools", "get_ndcg(depth={}, trec_eval=False)", "MSnDCG(gains=exp)@{}"),
+    ("trectools, as read", "get_ndcg(depth={}, trec_eval=True)", "MSnDCG(gains=linear)@{}"),
+    ("trectools, as read", "get_ndcg(depth={}, trec_eval=False)", "MSnDCG(gains=exp)@{}"),
     ("trectools", "get_rbp()", "RBP(gains=flat,p=0.8)"),
 )
 _CUTOFFS: Final = ("1", "3", "5", "10", "20", "30", "50", "100", "200", "500", "1000")
