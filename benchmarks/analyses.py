@@ -198,6 +198,9 @@ def measure_jobs(client: httpx.Client, runs: int) -> Iterator[Row]:
     topics = sorted({line.split()[0] for line in lines})
     some = b"".join(line for line in lines if line.split()[0] in topics[: len(topics) // 2])
     client.put(f"{COLLECTION}/qrels", params={"judgments": "people"}, content=some).raise_for_status()
+    first, second, third = (
+        run["name"] for run in client.get(f"{COLLECTION}/runs?limit=3").raise_for_status().json()["items"]
+    )
     asked: dict[str, dict[str, Any]] = {
         "judge-agreement": {"metrics": PAPER, "sets": ["second"]},
         "corrected-means": {"metrics": PAPER, "trusted": "people", "sampled_at_random": True},
@@ -207,9 +210,12 @@ def measure_jobs(client: httpx.Client, runs: int) -> Iterator[Row]:
         "rank-correlation": {"metrics": PAPER, "accuracy": True},
         "leave-one-team-out": {"metrics": GRADED, "pool_depth": 100},
         "pool": {"depth": 100},
+        "judge-validity": {"judges": ["official", "second"]},
+        "reproduction": {"metrics": PAPER, "pairs": [{"original": first, "baseline": second, "reproduced": third}]},
     }
-    # To judge is not to analyse: it would change the collection that the next rows are about.
-    left_out = {"judge", "rejudge"}
+    # To judge is not to analyse: it would change the collection that the next rows are about. The campaign has neither
+    # replicates nor judges of answers.
+    left_out = {"judge", "rejudge", "noise", "answer-agreement"}
     if len(topics) < 2 * LEAST_TRUSTED:
         left_out.add("corrected-means")  # the short campaign has ten topics
     kinds = [kind["name"] for kind in client.get("/v1/job-kinds").json()["items"] if kind["name"] not in left_out]
