@@ -4,12 +4,14 @@ import shutil
 from dataclasses import dataclass, field
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.world.demos import serving_demo
 
-# Playwright's 5 s are few where the server computes on two busy cores.
-expect.set_options(timeout=30_000)
+MOST_WAIT = 120_000
+"""Milliseconds. Playwright's 5 and 30 s are few where servers compute on two busy cores."""
+expect.set_options(timeout=MOST_WAIT)
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -22,7 +24,8 @@ FLAGS = (
 
 
 def chromium():
-    return shutil.which("chromium") or shutil.which("chromium-browser")
+    """The shell without a window needs three quarters of the time of the whole browser."""
+    return shutil.which("chromium-headless-shell") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture(scope="package")
@@ -30,7 +33,7 @@ def browser():
     """A browser without a window. It ends with this folder: Playwright's event loop would be in the way elsewhere."""
     path = chromium()
     if path is None:
-        pytest.skip("no Chromium: install Debian's `chromium`")
+        pytest.skip("no Chromium: install Debian's `chromium-headless-shell` or `chromium`")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser
@@ -63,6 +66,13 @@ class Watched:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.route("**/*", self._note)
 
+    def broken_rules(self, **rules):
+        """What axe says of each rule of accessibility that the page breaks. `rules` are settings of rules."""
+        # What axe does not have to write out is quicker, and a page has axe from its first run on.
+        options = {"resultTypes": ["violations"], "rules": rules}
+        run = "options => window.axe ? axe.run(document, options) : null"
+        return (self.page.evaluate(run, options) or Axe().run(self.page, options=options).response)["violations"]
+
     def sign_in(self, token):
         self.visit("/signin")
         self.page.get_by_label("Token").fill(token)
@@ -77,6 +87,7 @@ def open_page(browser):
 
     def open_one(service, **settings):
         context = browser.new_context(**({"viewport": {"width": 1440, "height": 1000}} | settings))
+        context.set_default_timeout(MOST_WAIT)
         contexts.append(context)
         watched = Watched(context.new_page(), service.url)
         watched.watch()

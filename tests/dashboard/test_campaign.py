@@ -253,7 +253,7 @@ def analysed(organiser):
     organiser.page.get_by_role("link", name=re.compile("^Discriminative power")).first.click()
     organiser.fill("Metrics", "AP, Q")
     organiser.press("Start")
-    expect(organiser.page.get_by_role("main")).to_contain_text("estimated difference", timeout=90_000)
+    expect(organiser.page.get_by_role("main")).to_contain_text("estimated difference")
 
 
 def joined(team, name, link):

@@ -3,16 +3,11 @@
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from tests.dashboard.every_page import VALUES, addresses, filled
 from tests.waiting import over
 from tests.world.servers import ADMIN
 
-AXE = {"resultTypes": ["violations"]}
-"""What axe does not have to write out is quicker."""
-RUN = "options => window.axe ? axe.run(document, options) : null"
-"""A page has axe from its first run on: to send half a megabyte takes as long as the rule."""
 LOOKS = ((1440, "light"), (390, "dark"))
 """Colours depend on the theme, and what is hidden or scrolls on the width. A look at all pages takes half a minute."""
 WIDTHS = (360, 768, 1440)
@@ -68,11 +63,10 @@ def faults_of_accessibility(watched):
 
 def _faults(watched):
     watched.page.evaluate(AT_REST)
-    found = watched.page.evaluate(RUN, AXE) or Axe().run(watched.page, options=dict(AXE)).response
     is_own = watched.page.locator("#api").count() == 0
     return [
         (each["id"], each["nodes"][0]["html"][:160])
-        for each in found["violations"]
+        for each in watched.broken_rules()
         if is_own or not each["id"].startswith(OF_SWAGGER)
     ]
 
