@@ -25,9 +25,9 @@ from gainboard.evaluation.runs import intake
 from gainboard.evaluation.runs.intake import Body
 from gainboard.evaluation.runs.pruning import prune
 from gainboard.evaluation.runs.run_files import NO_LIMITS
-from gainboard.jobs import folder_results
-from gainboard.jobs.folder_results import opened
+from gainboard.jobs import release_folder
 from gainboard.jobs.importing import Importing
+from gainboard.jobs.release_folder import opened
 from gainboard.settings import Settings
 from gainboard.store.audit import digest
 from gainboard.store.processes import sweep
@@ -540,7 +540,7 @@ def has_left(require_client):
 def test_a_large_folder_is_read_in_a_process_apart(packed, tmp_path, monkeypatch):
     monkeypatch.setattr(intake, "LARGE_BYTES", 0)
     monkeypatch.setattr(intake, "LARGE_COMPRESSED_BYTES", 0)
-    monkeypatch.setattr(folder_results, "_read", lambda *_: pytest.fail("it was read here"))
+    monkeypatch.setattr(release_folder, "_read", lambda *_: pytest.fail("it was read here"))
     with serving(new_settings(tmp_path, job_slots=0)) as service:
         wrong = changed(packed, "data/release.json", lambda content: b"{}", sums=True)
         assert "release.json is not as a release has it" in send(service, wrong).json()["detail"]

@@ -97,7 +97,7 @@ class Service:
         # All connections are kept, for nearly as long as the server keeps them: 75 seconds. To keep few, or after 5
         # seconds (its own default), httpx may close one that another thread has just been given.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60)
-        client = httpx.Client(base_url=self.url, headers=headers, timeout=60, limits=limits, verify=NO_AUTHORITIES)
+        client = httpx.Client(base_url=self.url, headers=headers, timeout=120, limits=limits, verify=NO_AUTHORITIES)
         self._clients.append(client)
         return client
 

@@ -50,8 +50,8 @@ from gainboard.exhibits.drawing import as_svg
 from gainboard.exhibits.figures import Figure
 from gainboard.exhibits.latex import as_latex
 from gainboard.jobs.files import read_file
-from gainboard.jobs.folder_results import DOCUMENT, SUMS
 from gainboard.jobs.importing import NO_LOG
+from gainboard.jobs.release_folder import DOCUMENT, SUMS
 from gainboard.jobs.report_assembly import lay_out
 from gainboard.jobs.results import content, read_back
 from gainboard.jobs.verification import depended_on, report_depended_on

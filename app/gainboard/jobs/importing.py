@@ -33,7 +33,7 @@ from gainboard.evaluation.runs.run_files import NO_LIMITS
 from gainboard.evaluation.runs.runs import RunDetails
 from gainboard.evaluation.scoring.systems import SystemName, add_systems, publish_topics, read_topics_file
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs import folder_results
+from gainboard.jobs import folder_results, release_folder
 from gainboard.store import blobs, imports, jobs, nuggets, records, releases, reports, score_matrices
 from gainboard.store import collections as stored_collections
 from gainboard.store import qrels as stored_qrels
@@ -76,7 +76,7 @@ def import_release(
     ours = workspace.limits
     limits = replace(NO_LIMITS, decompressed_bytes=most_bytes, ratio=ours.ratio, ratio_after=ours.ratio_after)
     with TemporaryFile() as packed:
-        folder = folder_results.opened(body, cast(BinaryIO, packed), limits, require_client)
+        folder = release_folder.opened(body, cast(BinaryIO, packed), limits, require_client)
         importing = Importing(workspace, principal, folder, require_client)
         importing.refuse_known()
         return importing.run()
@@ -88,7 +88,7 @@ class Importing:
 
     workspace: Workspace
     principal: Principal
-    folder: folder_results.Folder
+    folder: release_folder.Folder
     require_client: Callable[[], None] = lambda: None
     left_out: list[folder_results.NotImported] = field(default_factory=list)
 
@@ -110,15 +110,15 @@ class Importing:
         """Raise InvalidRequest, CollectionExists or Conflict for what cannot be imported."""
         release, settings = self.document.release, self.document.settings
         if not release.run_files:
-            raise folder_results.unusable("the release has the hashes of its runs, not their files")
+            raise release_folder.unusable("the release has the hashes of its runs, not their files")
         if settings.level_names is not None and len(settings.level_names) != settings.highest_level:
-            raise folder_results.unusable(
-                f"{folder_results.DOCUMENT} names {len(settings.level_names)} levels of {settings.highest_level}"
+            raise release_folder.unusable(
+                f"{release_folder.DOCUMENT} names {len(settings.level_names)} levels of {settings.highest_level}"
             )
         try:
             collections.check(self._settings())
         except GainboardError as error:
-            raise folder_results.unusable(f"the settings cannot be: {error.message}") from error
+            raise release_folder.unusable(f"the settings cannot be: {error.message}") from error
         with self.workspace.database.reading() as tx:
             if imports.uuid_exists(tx, release.uuid):
                 raise Conflict(
@@ -140,7 +140,7 @@ class Importing:
         """Return the settings as they are stored."""
         times = ("opens_at", "closes_at", "releases_at", "released_at", "created_at")
         settings = self.document.settings.model_dump()
-        return settings | {name: folder_results.time_of(settings[name]) for name in times}
+        return settings | {name: release_folder.time_of(settings[name]) for name in times}
 
     def run(self) -> Imported:
         """Import everything.
@@ -156,7 +156,7 @@ class Importing:
             except BaseException as error:
                 self._delete(collection)
                 if isinstance(error, GainboardError) and not isinstance(error, InvalidRequest):
-                    raise folder_results.unusable(error.message) from error
+                    raise release_folder.unusable(error.message) from error
                 raise
         try:
             changed, release = self._finish(collection)
@@ -187,7 +187,7 @@ class Importing:
 
     def _upload(self, collection: records.Collection) -> None:
         for version in sorted(
-            self.document.judgments, key=lambda judged: (folder_results.time_of(judged.created_at), judged.version)
+            self.document.judgments, key=lambda judged: (release_folder.time_of(judged.created_at), judged.version)
         ):
             self.require_client()
             self._publish(collection, version)
@@ -211,13 +211,13 @@ class Importing:
             path, beside = f"data/runs/{run.name}.txt", f"data/runs/{run.name}.ir_metadata.yml"
             with self._opened(path) as file:
                 stored_run = runs.submit(self.workspace, self.importer, collection.name, Body(file), details).run
-            folder_results.require_same(path, stored_run.sha256, run.sha256)
+            release_folder.require_same(path, stored_run.sha256, run.sha256)
             if run.metadata_sha256 is not None:
                 with self._opened(beside) as file:
                     put = run_properties.put_metadata(
                         self.workspace, self.importer, collection.name, run.name, Body(file)
                     )
-                folder_results.require_same(beside, put.sha256, run.metadata_sha256)
+                release_folder.require_same(beside, put.sha256, run.metadata_sha256)
         self._put_groups(collection)
 
     def _put_groups(self, collection: records.Collection) -> None:
@@ -229,13 +229,13 @@ class Importing:
         path = f"data/qrels/{version.judgments}-{version.version}.txt"
         if collection.has_scores_alone:
             try:
-                topics = read_topics_file(self.folder.read(path, folder_results.MOST_DOCUMENT))
+                topics = read_topics_file(self.folder.read(path, release_folder.MOST_DOCUMENT))
             except ValueError as error:
-                raise folder_results.unusable(f"{path} is no list of topics: {error}") from error
+                raise release_folder.unusable(f"{path} is no list of topics: {error}") from error
             with self.workspace.database.writing() as tx:
                 after = after_all(tx, collection, OFFICIAL, self.workspace.now())
                 published = publish_topics(tx, collection, topics, after)
-            folder_results.require_same(path, published.sha256, version.sha256)
+            release_folder.require_same(path, published.sha256, version.sha256)
             return
         judgments, order = version.judgments, {name: getattr(version, name) for name in RunOrder._fields}
         with self.workspace.database.writing() as tx:
@@ -251,7 +251,7 @@ class Importing:
             stored = qrels.publish(
                 self.workspace, self.importer, collection.name, Body(file), version.columns, judgments=judgments
             ).qrels
-        folder_results.require_same(path, stored.sha256, version.sha256)
+        release_folder.require_same(path, stored.sha256, version.sha256)
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[BinaryIO]:
@@ -264,7 +264,7 @@ class Importing:
     def _finish(self, collection: records.Collection) -> tuple[records.Collection, records.Release]:
         """Make the collection what it is, with all that came of it, in one transaction."""
         frozen, settings = self.document.release, self._settings()
-        document = self.folder.read(folder_results.DOCUMENT, folder_results.MOST_DOCUMENT)
+        document = self.folder.read(release_folder.DOCUMENT, release_folder.MOST_DOCUMENT)
         log = self.folder.read_log(document)
         by_version = sorted(self.document.score_matrices, key=lambda matrix: (matrix.name, matrix.version))
         matrices = [(matrix, *self.folder.read_score_matrix(matrix)) for matrix in by_version]
@@ -285,9 +285,9 @@ class Importing:
             versions = self._set_versions(tx, collection)
             stored = {run.name: run for run in stored_runs.page(tx, collection.id)}
             for run in self.document.runs:
-                imports.set_arrival(tx, stored[run.name].id, folder_results.time_of(run.created_at))
+                imports.set_arrival(tx, stored[run.name].id, release_folder.time_of(run.created_at))
             for version, file in nuggets_files:
-                times = {at: folder_results.time_of(getattr(version, at)) for at in ("created_at", "published_at")}
+                times = {at: release_folder.time_of(getattr(version, at)) for at in ("created_at", "published_at")}
                 nuggets.add(tx, collection.id, file, **version.model_dump() | times)
             matrix_ids = [self._add_matrix(tx, collection, *matrix) for matrix in matrices]
             self._refuse_name(tx)
@@ -306,7 +306,7 @@ class Importing:
                 **{name: getattr(frozen, name) for name in ("number", "title", "doi", "corrects", "citation")},
                 sha256=contents[0].sha256,
                 evidence_sha256=contents[1].sha256,
-                created_at=folder_results.time_of(frozen.created_at),
+                created_at=release_folder.time_of(frozen.created_at),
             )
             left_out = [result.id for result in self.left_out]
             details = {"sha256": release.sha256, "uuid": frozen.uuid, "left_out": left_out}
@@ -326,7 +326,7 @@ class Importing:
         same = ("name", "direction", "low", "high", "missing", "filled", "dropped", "sha256")
         verdicts = Verdicts(**frozen.verdicts.model_dump()) if frozen.verdicts else None
         if verdicts and not follows(frozen.name, names, topics, scores, verdicts):
-            raise folder_results.unusable(
+            raise release_folder.unusable(
                 f"the scores of {frozen.name} {frozen.version} do not follow from its verdicts"
             )
         stored = score_matrices.add(
@@ -337,7 +337,7 @@ class Importing:
             **{name: getattr(frozen, name) for name in same},
             runs=names,
             topics=topics,
-            created_at=folder_results.time_of(frozen.created_at),
+            created_at=release_folder.time_of(frozen.created_at),
         )
         imports.set_matrix(tx, stored.id, frozen.version)
         return stored.id
@@ -352,16 +352,16 @@ class Importing:
         by_name: dict[records.VersionName, records.Qrels] = {}
         for judgments, versions in by_set.items():
             stored = stored_qrels.page(tx, collection.id, judgments, drafts=False, after=None, limit=len(versions))
-            in_order = sorted(versions, key=lambda frozen: (folder_results.time_of(frozen.created_at), frozen.version))
+            in_order = sorted(versions, key=lambda frozen: (release_folder.time_of(frozen.created_at), frozen.version))
             numbers = [frozen.version for frozen in in_order]
             if len(stored) != len(in_order) or numbers != sorted(set(numbers)):
-                raise folder_results.unusable(
+                raise release_folder.unusable(
                     f"the versions of the judgments {judgments!r} are not in the order of their numbers"
                 )
             for one, version in reversed(list(zip(stored, in_order, strict=True))):
-                times = folder_results.time_of(version.created_at), folder_results.time_of(version.published_at)
+                times = release_folder.time_of(version.created_at), release_folder.time_of(version.published_at)
                 imports.set_version(tx, one.id, version.version, *times)
                 by_name[records.VersionName(judgments, version.version)] = replace(one, version=version.version)
             if judgments != OFFICIAL:
-                imports.set_released(tx, collection.id, judgments, folder_results.time_of(in_order[0].published_at))
+                imports.set_released(tx, collection.id, judgments, release_folder.time_of(in_order[0].published_at))
         return by_name

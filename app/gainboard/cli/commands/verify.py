@@ -98,7 +98,7 @@ def _read_dependencies(file: Path, result: Mapping[str, Any]) -> dict[str, Any]:
     from pydantic import ValidationError  # noqa: PLC0415  # imports as much as the service
 
     from gainboard.api.models.jobs import Dependencies, ReportDependencies  # noqa: PLC0415
-    from gainboard.jobs.folder_results import first_faults  # noqa: PLC0415  # noqa: PLC0415
+    from gainboard.jobs.release_folder import first_faults  # noqa: PLC0415
 
     beside = file.with_name(DEPENDS_ON)
     if not beside.exists():
@@ -296,7 +296,7 @@ def _read_document(file: Path) -> dict[str, Any]:
     from pydantic import ValidationError  # noqa: PLC0415
 
     from gainboard.evaluation.releases.document import Archived  # noqa: PLC0415
-    from gainboard.jobs.folder_results import first_faults  # noqa: PLC0415  # noqa: PLC0415
+    from gainboard.jobs.release_folder import first_faults  # noqa: PLC0415
 
     document = read_json(file)
     try:
