@@ -3,9 +3,10 @@
 import os
 import signal
 import socket
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -68,7 +69,21 @@ def upload(service, other):
         head = f"POST {campaign.path}/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
         connection.sendall(f"{head}Content-Length: 999\r\n\r\n1 Q0 the beginning".encode())
         until(lambda: used(other, token) == 1)
-        yield lambda: used(other, token)
+        ended = threading.Event()
+
+        def go_on():
+            # A body of which nothing arrives for half a minute would be ended by a server that is alive.
+            with suppress(OSError):
+                while not ended.wait(5):
+                    connection.sendall(b"-")
+
+        sender = threading.Thread(target=go_on)
+        sender.start()
+        try:
+            yield lambda: used(other, token)
+        finally:
+            ended.set()
+            sender.join()
 
 
 def stop(pids, url):
