@@ -227,7 +227,9 @@ class ScoredFiles(ScoreTable):
 
 
 def name_systems(files: Sequence[str], sign: str | None) -> list[str]:
-    """Return the system of each run file, by the sign in its printed name."""
+    """Return the system of each run file, by the sign in its printed name; without a sign, each is its own."""
+    if sign is None:
+        return list(files)
     return [split_replicate(without_suffix(name), sign)[0] for name in short_names(files)]
 
 
