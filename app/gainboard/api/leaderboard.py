@@ -273,6 +273,7 @@ def _show(board: Board, top: int | None) -> dict[str, Any]:
         "sample_of": scores.collection.sample_shown,
         "qrels_version": scores.shown_version,
         "judgment_set": scores.qrels.judgments,
+        **scores.described_replicates(),
         "by": board.by,
         "topic_group": ChosenGroup(**scores.chosen.described()) if scores.chosen else None,
         "by_group": [
