@@ -72,7 +72,7 @@ class NoiseResult(TopicsResult):
     """The sources of variance."""
 
     kind: Literal["noise"]
-    repeats: list[SetVersion] = Field(description="The other judgment sets of the same judge")
+    repeats: list[SetVersion] = Field([], description="The other judgment sets of the same judge")
     seed: int
     resamples: int
     metrics: list[NoiseOfMetric]

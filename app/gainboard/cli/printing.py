@@ -18,7 +18,7 @@ from gainboard.cli.command import Option
 from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.exhibits import Cell, Column, Marked, Table, Value, csv_line, mark_best_of_column
 from gainboard.exhibits.tables import Align, printed, value_of
-from gainboard.vocabulary import OFFICIAL
+from gainboard.notation.texts import name_versions
 
 if TYPE_CHECKING:  # commands on files print tables, too, and start without Pydantic
     from pydantic import BaseModel
@@ -98,19 +98,17 @@ def print_one(item: BaseModel, form: str) -> None:
         print(f"{printable(name):{widest}}  {'-' if value is None else printable(short)}")
 
 
-def name_versions(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> str:
+def name_judgments(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> str:
     """Return by which judgments the scores of an answer are. They have no version while they are hidden."""
     if answer.qrels_version is None:
         return "the qrels"
-    versions = {answer.judgment_set: answer.qrels_version, **getattr(answer, "repeats", {})}
-    said = [f"version {version} of {'the qrels' if of == OFFICIAL else of}" for of, version in versions.items()]
-    return " and ".join(said)
+    return name_versions({answer.judgment_set: answer.qrels_version, **getattr(answer, "repeats", {})})
 
 
 def tell_of_version(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> None:
     """Print on standard error by which judgments the scores of an answer are, unless these are hidden."""
     if answer.qrels_version is not None:
-        print(f"by {name_versions(answer)}", file=sys.stderr)
+        print(f"by {name_judgments(answer)}", file=sys.stderr)
 
 
 def tell_of_topics(groups: Iterable[ChosenGroup | None]) -> None:

@@ -13,7 +13,7 @@ from gainboard.cli.printing import (
     DIGITS,
     format_table,
     mark_best,
-    name_versions,
+    name_judgments,
     print_json,
     printable,
     table_beside,
@@ -97,7 +97,7 @@ def _table(answer: Scores, declared: Sequence[str] | None) -> Table:
         in_order = [names[index] for index in order_topics(names, declared)]
         rows += [[run.name, topic, *(topics[label][topic] for label in answer.metrics)] for topic in in_order]
         rows.append([run.name, *(["all"] if is_by_topic else []), *mean])
-    caption = f"Scores in {answer.collection}, by {name_versions(answer)}"
+    caption = f"Scores in {answer.collection}, by {name_judgments(answer)}"
     mark = "the highest mean under a metric" if len(answer.runs) > 1 else ""
     return Table("scores", caption, columns, rows, mark=mark, notes=[f"{remark}." for remark in _remarks(answer)])
 

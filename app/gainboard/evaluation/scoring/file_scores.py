@@ -39,7 +39,7 @@ class FileScores:
     Remarks are sentences, without the name of a file.
     """
     numbers: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
-    """With `bounds` or `cwl`, what `gainboard score` prints for them, by run and metric."""
+    """What `gainboard score` prints for `bounds` and `cwl`, by run and metric; empty without these."""
 
     @property
     def runs(self) -> Sequence[str]:
