@@ -104,11 +104,8 @@ class Noise(Analysis[NoiseParams, NoiseResult]):
         super().__init__(matrices, params)
         self.sets = list(dict.fromkeys([matrices, *map(matrices.under, params.versions().values())]))
         if matrices.groups is None and len(self.sets) == 1:
-            message = (
-                "No selected run has replicates. Upload several runs of a system with `system`, select others, or name "
-                "more judgment sets of a judge: `repeats`."
-            )
-            raise refuse("runs", "no-replicates", message)
+            others = "Upload several runs of a system with `system`, select others, or name judgment sets in `repeats`."
+            raise refuse("runs", "no-replicates", f"No selected run has replicates. {others}")
         if more := {topic for each in self.sets for topic in each.topics} - set(matrices.topics):
             message = f"`judgments` lacks the topic {min(more)!r} of a set in `repeats`. Name the widest set there."
             raise refuse("repeats", "more-topics", message)
@@ -116,8 +113,8 @@ class Noise(Analysis[NoiseParams, NoiseResult]):
         self.topics.require_drawable(params.resamples, "resamples")
 
     def parts(self) -> list[float]:
-        seconds = self.params.resamples * self.topics.count * len(self.sets) * SECONDS_A_SCORE
-        return [seconds] * len(self.params.metrics)
+        scores = self.params.resamples * self.topics.count * len(self.sets)
+        return [scores * SECONDS_A_SCORE] * len(self.params.metrics)
 
     def work(self, part: int) -> Arrays:
         label = self.params.metrics[part]

@@ -11,7 +11,7 @@ from gainboard.notation.queries import RankingOptions, ReplicatesOptions
 
 
 class CitedOptions(RankingOptions, ReplicatesOptions, total=False):
-    """What decides the scores and the letters of a board that is cited."""
+    """The options that decide the scores and the letters of a cited board."""
 
 
 @command(

@@ -39,7 +39,7 @@ class FileScores:
     Remarks are sentences, without the name of a file.
     """
     numbers: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
-    """What `gainboard score` prints for `bounds` and `cwl`, by run and metric; empty without these."""
+    """The numbers of `bounds` and `cwl`, by run and metric, as JSON of `gainboard score` has them."""
 
     @property
     def runs(self) -> Sequence[str]:
