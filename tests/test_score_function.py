@@ -59,6 +59,17 @@ def test_files_frames_and_dictionaries_have_the_scores_of_the_command(tmp_path):
                     np.testing.assert_equal(wide.loc[(name, topic), label], np.nan if value is None else value)
 
 
+def test_numbers_beside_means_are_those_of_the_command(tmp_path):
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "run.txt").write_text(RUN)
+    done = Shell(tmp_path).run("gainboard score qrels.txt run.txt -m AP -m RBP --bounds --cwl -f json")
+    (run,) = json.loads(done.out)["runs"]
+    scores = gainboard.score(tmp_path / "qrels.txt", tmp_path / "run.txt", ["AP", "RBP"], bounds=True, cwl=True)
+    assert scores.numbers == {"run": run["numbers"]}
+    with pytest.raises(BadInput, match=r"bounds is for gainboard\.score alone"):
+        gainboard.leaderboard(tmp_path / "qrels.txt", tmp_path / "run.txt", bounds=True)
+
+
 def test_what_cannot_be_scored_is_refused_with_what_would_be():
     assert {"score", "FileScores"} <= set(dir(gainboard))
     one = {"1": {"a": 1.0}}

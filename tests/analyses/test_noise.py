@@ -85,6 +85,21 @@ def test_a_board_shows_the_shares_of_the_job(repeated):
     assert board.variance_shares == pytest.approx({part["source"]: part["share"] for part in metric["components"]})
 
 
+def test_judgment_sets_of_one_judge_are_replicates_as_on_the_board(repeated):
+    for name, topics in (("again", TOPICS), ("fewer", TOPICS[1:])):
+        repeated.judge("".join(f"{topic} 0 {document} 1\n" for topic in topics for document in "bc"), name)
+    question = Question(metrics=("AP",), repeats=("again", "fewer"))
+    board = leaderboard(repeated.workspace, Sender.of(ADMIN), repeated.name, question, None)
+    found = repeated.answer("noise", metrics=["AP"], repeats=["again", "fewer", "official"])
+    (metric,) = found["metrics"]
+    assert board.variance_shares == pytest.approx({part["source"]: part["share"] for part in metric["components"]})
+    assert [each["judgments"] for each in found["repeats"]] == ["again", "fewer", "official"]
+    one = repeated.read("noise", metrics=["AP"], runs=["alone-1"], repeats=["again"])
+    assert one.metrics[0].components[3].variance > 0
+    with pytest.raises(InvalidRequest, match="lacks the topic '01'"):
+        repeated.launch("noise", metrics=["AP"], judgments="fewer", repeats=["again"])
+
+
 def test_a_design_adds_the_noise_of_both_runs():
     asked = {"method": "interval", "width": 0.2}
     noisy = design_topics(DesignQuestion(**asked, difference_variance=0.1, noise=0.01 / 5))

@@ -6,7 +6,7 @@ import pytest
 
 from gainboard.cli.options import parse_pair as pair
 from gainboard.cli.options import parse_value as value_of
-from gainboard.cli.options import with_lists
+from gainboard.cli.options import split_expressions, with_lists
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,8 @@ def test_one_item_is_a_list_where_nothing_else_is_allowed():
     given = {"alphas": 0.05, "metrics": "Q", "runs": "all", "seed": 3, "unknown": "x"}
     assert with_lists(given, schemas) == {**given, "alphas": [0.05], "metrics": ["Q"]}
     assert with_lists({"alphas": [0.05], "metrics": None}, schemas) == {"alphas": [0.05], "metrics": None}
+
+
+def test_an_expression_may_have_nested_parentheses_among_several():
+    expression = "CWL(C=((i+2*T-total-1)/(i+2*T-total))**2,T=2)"
+    assert list(split_expressions(f"{expression} INST(T=2)")) == [expression, "INST(T=2)"]

@@ -36,6 +36,19 @@ def test_each_command_on_files_has_the_same_systems(replicated, capsys):
     assert {row.run: row.means["AP"] for row in scored.rows} == pytest.approx({"dense": dense, "other": other})
 
 
+@pytest.mark.parametrize("command", ["compare", "table"])
+@pytest.mark.parametrize("baseline", ["other", "other.txt", "./other.txt"])
+def test_a_baseline_beside_replicates_is_named_as_anywhere_else(replicated, capsys, command, baseline):
+    assert main([command, "qrels.txt", *replicated, "--replicates", "@", "-mAP", "--baseline", baseline]) == 0
+    assert "other.txt" in capsys.readouterr().out
+
+
+def test_several_baselines_beside_replicates_are_all_compared(replicated, capsys):
+    baselines = ("--baseline", "dense", "--baseline", "other")
+    pairs = printed(capsys, "compare", "qrels.txt", *replicated, "runs/otter.txt", *baselines)["comparisons"]
+    assert [pair["baseline"] for pair in pairs] == ["dense", "other.txt"]
+
+
 def test_tests_on_files_draw_replicates_anew_if_asked(replicated, capsys):
     alone, both = (
         printed(capsys, "compare", "qrels.txt", *replicated, "--baseline", "other", "--resample", drawn)

@@ -177,7 +177,7 @@ def test_a_changed_run_and_a_file_that_nobody_listed_differ(folder):
     (folder / "more.txt").write_text("more")
     code, out, _ = check(folder)
     assert code == 1
-    assert "SHA-256: more.txt: None is stored" in out
+    assert "SHA-256: more.txt: nothing is stored" in out
     assert "SHA-256: data/runs/run-0.txt: " in out
     assert "SHA-256 in data/release.json: data/runs/run-0.txt: " in out
 
@@ -208,6 +208,24 @@ def test_a_folder_without_runs_has_its_hashes_checked_and_says_so(service, tmp_p
     code, out, _ = check(folder)
     assert (code, "scores of 1 runs, which have no file here" in out) == (0, True)
     assert "Scores of" not in out
+
+
+def test_scores_of_systems_are_means_of_their_replicates(service, tmp_path):
+    campaign = Campaign(service)
+    campaign.put_qrels("1 0 a 1\n2 0 b 1\n3 0 c 1\n").raise_for_status()
+    runs = ("1 Q0 a 1 9 s1\n2 Q0 x 1 9 s1\n2 Q0 b 2 8 s1\n", "1 Q0 x 1 9 s2\n1 Q0 a 2 8 s2\n", "3 Q0 c 1 9 alone\n")
+    for number, (run, told) in enumerate(zip(runs, ("dense", "dense", None), strict=True)):
+        more = {"system": told, "replicate": str(number)} if told else {}
+        campaign.submit(run, **more).raise_for_status()
+    folder = frozen(campaign, tmp_path / "folder", metrics=["AP"])
+    assert check(folder)[0] == 0
+
+    def better(document):
+        document["scores"]["AP"]["dense"][0] = 0.5
+
+    rewrite(folder, better)
+    code, out, _ = check(folder)
+    assert (code, "AP of dense: 1: 0.5 is stored, and 0.75 was computed" in out) == (1, True), out
 
 
 def test_named_levels_three_columns_and_scores_from_elsewhere_agree(service, tmp_path):

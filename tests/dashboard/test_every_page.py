@@ -44,6 +44,7 @@ def test_every_page_loads_is_read_and_reached_by_everybody(open_page, demo_servi
             wrong.append((address, status))
         wrong += ((address, fault) for fault in faults_of_the_keyboard(watched))
         wrong += ((address, *fault) for fault in faults_of_accessibility(watched))
+        wrong += ((address, "opens elsewhere", menu) for menu in watched.page.evaluate(MENUS_ELSEWHERE))
         wrong += ((address, width, "too wide") for width in WIDTHS if is_wider(watched, width))
     assert wrong == []
     # No page violates its policy, or loads from elsewhere.
@@ -93,6 +94,11 @@ UNFOLD = """() => { for (const fold of document.querySelectorAll('details')) {
     fold.open = true;
 } }"""
 """Of folds with a name, only one can be open."""
+MENUS_ELSEWHERE = """() => [...document.querySelectorAll('details.menu[open]')].filter(menu => {
+    const [button, content] = menu.children;
+    return Math.abs(content.getBoundingClientRect().top - button.getBoundingClientRect().bottom) > 60;
+}).map(menu => menu.firstElementChild.innerText)"""
+"""Content without a place of its own would be at the end of the window, where nobody looks."""
 AT_REST = """async () => {
     const frame = () => new Promise(done => requestAnimationFrame(done));
     for (let turn = 0; turn < 2; turn += 1) {

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
 from gainboard.analyses.common import common_topics, refuse
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
-from gainboard.analyses.params import DrawCount, MetricsParams, Seed
+from gainboard.analyses.params import DrawCount, Judgments, MetricsParams, Seed, SetVersion
 from gainboard.analyses.result_models import Number, ResultModel, Shown, TopicsResult, table
 from gainboard.evaluation.scoring.matrices import Matrices
 from gainboard.exhibits import Table
 from gainboard.notation.texts import said
 from gainboard.statistics import topic_sets
 from gainboard.statistics.draws import Draws, resample_counts
+from gainboard.store.records import VersionName
 
 SECONDS_A_SCORE = 2e-8
 AS_NOW = ("now", "twice the topics", "twice the replicates")
@@ -31,8 +32,22 @@ class NoiseParams(MetricsParams):
     replicates of a system share on a topic is averaged out by more topics alone.
     """
 
+    repeats: Annotated[list[Judgments | SetVersion], Field(max_length=99)] = Field(
+        [],
+        description="More judgment sets of the same judge: scores under each are replicates, on the topics of the "
+        "job's own set",
+        examples=[["model-2"]],
+    )
     resamples: DrawCount = Field(1000, description="Number of bootstrap samples of the topics")
     seed: Seed = 0
+
+    def versions(self) -> dict[str, VersionName]:
+        named = [VersionName(each) if isinstance(each, str) else each.named() for each in self.repeats]
+        return {f"repeats.{place}": version for place, version in enumerate(named)}
+
+    def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
+        sets = dict.fromkeys(SetVersion.of(versions[named]) for named in self.versions().values())
+        return self.model_copy(update={"repeats": list(sets)})
 
 
 class NoiseComponent(ResultModel):
@@ -57,6 +72,7 @@ class NoiseResult(TopicsResult):
     """The sources of variance."""
 
     kind: Literal["noise"]
+    repeats: list[SetVersion] = Field([], description="The other judgment sets of the same judge")
     seed: int
     resamples: int
     metrics: list[NoiseOfMetric]
@@ -86,17 +102,32 @@ class Noise(Analysis[NoiseParams, NoiseResult]):
 
     def __init__(self, matrices: Matrices, params: NoiseParams) -> None:
         super().__init__(matrices, params)
-        if matrices.groups is None:
-            message = "No selected run has replicates. Upload several runs of a system with `system`, or select others."
-            raise refuse("runs", "no-replicates", message)
+        self.sets = list(dict.fromkeys([matrices, *map(matrices.under, params.versions().values())]))
+        if matrices.groups is None and len(self.sets) == 1:
+            others = "Upload several runs of a system with `system`, select others, or name judgment sets in `repeats`."
+            raise refuse("runs", "no-replicates", f"No selected run has replicates. {others}")
+        if more := {topic for each in self.sets for topic in each.topics} - set(matrices.topics):
+            message = f"`judgments` lacks the topic {min(more)!r} of a set in `repeats`. Name the widest set there."
+            raise refuse("repeats", "more-topics", message)
         self.topics = common_topics(matrices, params.metrics, least_runs=1)
         self.topics.require_drawable(params.resamples, "resamples")
 
     def parts(self) -> list[float]:
-        return [self.params.resamples * self.topics.count * SECONDS_A_SCORE] * len(self.params.metrics)
+        scores = self.params.resamples * self.topics.count * len(self.sets)
+        return [scores * SECONDS_A_SCORE] * len(self.params.metrics)
 
     def work(self, part: int) -> Arrays:
-        scores, groups = self.matrices.replicates(self.params.metrics[part])
+        label = self.params.metrics[part]
+        # Uploaded scores are the same under every set.
+        sets = self.sets[:1] if self.matrices.metric(label).is_uploaded else self.sets
+        place = {topic: at for at, topic in enumerate(self.matrices.topics)}
+        tables, systems = [], []
+        for each in sets:
+            of_set, of_rows = each.replicates(label)
+            tables.append(np.full((len(of_set), len(place)), np.nan))  # a set may lack topics
+            tables[-1][:, [place[topic] for topic in each.topics]] = of_set
+            systems.append(of_rows)
+        scores, groups = np.concatenate(tables), np.concatenate(systems)
         drawn = Draws(self.params.seed, self.name).resamples(self.params.resamples, self.topics.count)
         # The topics themselves are the first sample.
         counts = np.vstack((np.ones(self.topics.count), resample_counts(drawn, self.topics.count))).T
@@ -114,5 +145,5 @@ class Noise(Analysis[NoiseParams, NoiseResult]):
             rows = [dict(zip(NoiseComponent.model_fields, row, strict=True)) for row in zip(*columns, strict=True)]
             mean, difference = topic_sets.replicated_widths(estimates, self.topics.count)
             metrics.append({"metric": label, "components": rows, "mean": mean, "difference": difference})
-        drawn = {"seed": self.params.seed, "resamples": self.params.resamples}
-        return self.topics.described() | drawn | {"metrics": metrics}
+        about = {"repeats": self.params.repeats, "seed": self.params.seed, "resamples": self.params.resamples}
+        return self.topics.described() | about | {"metrics": metrics}

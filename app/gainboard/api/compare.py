@@ -65,6 +65,7 @@ def show(compared: ComparedRuns) -> dict[str, Any]:
         "collection": scores.collection.name,
         "qrels_version": scores.qrels.version,
         "judgment_set": scores.qrels.judgments,
+        **scores.described_replicates(),
         "topic_group": scores.chosen and scores.chosen.described(),
         "metrics": scores.labels,
         "asked": scores.label_by_expression,

@@ -41,6 +41,7 @@ from gainboard.exhibits.latex import as_latex_document
 from gainboard.exhibits.tables import as_markdown
 from gainboard.metrics import notes_on_names, short_labels
 from gainboard.notation.queries import BoardOptions, LeaderboardQuery
+from gainboard.notation.texts import name_versions
 
 TableForm = Literal["latex", "markdown", "tex", "md"]
 ImageForm = Literal["svg", "png"]
@@ -147,7 +148,7 @@ def spaced_letters(row: Row) -> str:
 
 def _caption(board: Board, shown: int) -> str:
     scores = board.scores
-    version = f", by version {scores.shown_version} of the qrels" if scores.shown_version is not None else ""
+    version = f", by {name_versions(scores.versions)}" if scores.shown_version is not None else ""
     which = f"The first {shown} of {len(board.rows)} runs" if shown < len(board.rows) else "The runs"
     return f"{which} of {scores.collection.title or scores.collection.name}, ranked by {board.by}{version}"
 
@@ -238,7 +239,8 @@ def read_leaderboard(
     note_origin(request, None if board.corrected else origin_of(board.scores))
     if form in CITED:
         query = request.url.remove_query_params(["format", "run"]).query
-        return PlainTextResponse(cite_board(board, f"{server_address(request)}/c/{collection}?{query}")[form])
+        url = f"{server_address(request)}/c/{collection}?{query}".rstrip("?")
+        return PlainTextResponse(cite_board(board, url)[form])
     if form == "csv":
         return PlainTextResponse("".join(_csv(board, top)), media_type=ACCEPTED[form])
     if form in ("latex", "markdown"):
@@ -273,6 +275,7 @@ def _show(board: Board, top: int | None) -> dict[str, Any]:
         "sample_of": scores.collection.sample_shown,
         "qrels_version": scores.shown_version,
         "judgment_set": scores.qrels.judgments,
+        **scores.described_replicates(),
         "by": board.by,
         "topic_group": ChosenGroup(**scores.chosen.described()) if scores.chosen else None,
         "by_group": [

@@ -18,7 +18,14 @@ from gainboard.cli.loading import ScoreFiles
 from gainboard.cli.options import REPLICATES, STANDARD_INPUT
 from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, format_table
-from gainboard.cli.scored_files import FilesToScore, ScoredFile, ScoredFiles, list_refused, named_for_paper
+from gainboard.cli.scored_files import (
+    FilesToScore,
+    ScoredFile,
+    ScoredFiles,
+    list_refused,
+    name_systems,
+    named_for_paper,
+)
 from gainboard.errors import BadSetting, GainboardError
 from gainboard.evaluation.scoring.score_files import as_file_scores
 from gainboard.exhibits import Cell, Column, Level, Marked, Table, csv_line
@@ -287,11 +294,14 @@ FORMS: Mapping[str, Callable[[ComparedFiles, bool], Iterable[str]]] = {
 """The formats of comparisons, by name. The second argument says whether marked levels may be bold."""
 
 
-def find_baseline(name: str, files: Sequence[str]) -> str:
+def find_baseline(name: str, files: Sequence[str], sign: str | None) -> str:
     """Return the file of a baseline: a run file, a run by its printed name or without a suffix, or by its tag.
 
-    Raise BadSetting if there is none, or several. It is asked before any file is read as a whole.
+    With the `sign` of replicates, a system is found by its name, too: its first file. Raise BadSetting if there is
+    none, or several. It is asked before any file is read as a whole.
     """
+    if sign and name in (systems := name_systems(files, sign)):
+        return files[systems.index(name)]
     if name in files or name == STANDARD_INPUT:
         return name
     if os.path.isfile(name):

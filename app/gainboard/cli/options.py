@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
@@ -96,15 +96,16 @@ def environment_here() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith(("GAINBOARD_FAST", "GAINBOARD_MAX_"))}
 
 
-_WORD = r"(?:[^\s()]|\((?:[^()]|\([^()]*\))*\))+"
-_WORDS = re.compile(rf"\s*{_WORD}(?:\s+{_WORD})*\s*")
+_NESTED = reduce(lambda inner, _: rf"\((?:[^()]|{inner})*\)", range(5), r"\([^()]*\)")
+_WORD = rf"(?:[^\s()]|{_NESTED})+"
+_WORDS = rf"\s*{_WORD}(?:\s+{_WORD})*\s*"  # compiled by the first command that names a metric
 _DOTTED = re.compile(r"([A-Za-z_]+)\.([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)")
 
 
 def split_expressions(text: str) -> Iterator[str]:
     """Yield the expressions of a text: ir_measures writes `nDCG@10 P@5`, trec_eval writes `P.5,10`."""
     text = as_utf8(text)
-    for word in re.findall(_WORD, text) if _WORDS.fullmatch(text) else [text]:
+    for word in re.findall(_WORD, text) if re.fullmatch(_WORDS, text) else [text]:
         dotted = _DOTTED.fullmatch(word)
         yield from (f"{dotted[1]}_{cutoff}" for cutoff in dotted[2].split(",")) if dotted else [word]
 

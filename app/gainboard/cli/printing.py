@@ -18,11 +18,13 @@ from gainboard.cli.command import Option
 from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.exhibits import Cell, Column, Marked, Table, Value, csv_line, mark_best_of_column
 from gainboard.exhibits.tables import Align, printed, value_of
+from gainboard.notation.texts import name_versions
 
 if TYPE_CHECKING:  # commands on files print tables, too, and start without Pydantic
     from pydantic import BaseModel
 
     from gainboard.api.models.collections import ChosenGroup
+    from gainboard.api.models.scores import LeaderboardAnswer, ScoresAnswer, SweepAnswer
 
 DIGITS = 4
 """The decimal places of the scores in a table."""
@@ -96,10 +98,17 @@ def print_one(item: BaseModel, form: str) -> None:
         print(f"{printable(name):{widest}}  {'-' if value is None else printable(short)}")
 
 
-def tell_of_version(version: int | None) -> None:
-    """Print on standard error which version of the qrels the scores are by. It is None while they are hidden."""
-    if version is not None:
-        print(f"by version {version} of the qrels", file=sys.stderr)
+def name_judgments(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> str:
+    """Return by which judgments the scores of an answer are. They have no version while they are hidden."""
+    if answer.qrels_version is None:
+        return "the qrels"
+    return name_versions({answer.judgment_set: answer.qrels_version, **getattr(answer, "repeats", {})})
+
+
+def tell_of_version(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> None:
+    """Print on standard error by which judgments the scores of an answer are, unless these are hidden."""
+    if answer.qrels_version is not None:
+        print(f"by {name_judgments(answer)}", file=sys.stderr)
 
 
 def tell_of_topics(groups: Iterable[ChosenGroup | None]) -> None:

@@ -159,41 +159,6 @@ class ScoredFiles(ScoreTable):
     per_topic: bool
     """True if scores of single topics are printed beside their means."""
 
-    @classmethod
-    def of(
-        cls,
-        task: FileScoring,
-        label_by_expression: Mapping[str, str],
-        runs: Sequence[tuple[str, str, ScoredFile]],
-        refused: Mapping[str, RefusedFile],
-        *,
-        scale: Scale,
-        per_topic: bool,
-    ) -> ScoredFiles:
-        """Join the scores of single runs, each with its name and its file."""
-        topics, count = task.index.topics, len(task.metrics)
-        by_run = np.array([run.scores for _, _, run in runs]).reshape(len(runs), count, len(topics.topics))
-        arrays = ScoreArrays(
-            np.ascontiguousarray(by_run.swapaxes(0, 1)),
-            np.array([run.means for _, _, run in runs]).reshape(len(runs), count).T,
-            undefined(task.metrics, topics),
-            np.array([run.topics_missing for _, _, run in runs], np.int64),
-        )
-        names, files, scored = [list(column) for column in zip(*runs, strict=True)] or ([], [], [])
-        return cls(
-            metrics=task.metrics,
-            label_by_expression=label_by_expression,
-            names=names,
-            topics=topics.topics,
-            arrays=arrays,
-            qrels=as_utf8(task.qrels),
-            scale=scale,
-            runs=scored,
-            files=files,
-            refused=refused,
-            per_topic=per_topic,
-        )
-
     def by_system(self, sign: str | None, resample: Resample) -> ScoredFiles:
         """Return the scores of systems, whose replicates the runs are, by the sign in their names."""
         if sign is None:
@@ -211,23 +176,16 @@ class ScoredFiles(ScoreTable):
     def best_first(self, label: str) -> ScoredFiles:
         """Return the same with the runs sorted by their means under one of the metrics, equal means by name."""
         order = [run for _, run in rank_by_mean(self.names, self.means[self.labels.index(label)])]
-        arrays = ScoreArrays(
-            self.arrays.by_topic[:, order],
-            self.arrays.means[:, order],
-            self.arrays.undefined,
-            self.arrays.topics_missing[order],
-        )
-        return replace(
-            self,
-            arrays=arrays,
-            names=[self.names[run] for run in order],
-            files=[self.files[run] for run in order],
-            runs=[self.runs[run] for run in order],
-        )
+        own, lists = self.arrays, ("names", "files", "runs")
+        arrays = ScoreArrays(own.by_topic[:, order], own.means[:, order], own.undefined, own.topics_missing[order])
+        ordered: dict[str, Any] = {name: [getattr(self, name)[run] for run in order] for name in lists}
+        return replace(self, arrays=arrays, **ordered)
 
 
 def name_systems(files: Sequence[str], sign: str | None) -> list[str]:
-    """Return the system of each run file, by the sign in its printed name."""
+    """Return the system of each run file, by the sign in its printed name; without a sign, each is its own."""
+    if sign is None:
+        return list(files)
     return [split_replicate(without_suffix(name), sign)[0] for name in short_names(files)]
 
 
@@ -422,7 +380,19 @@ def _score_by(
     for code, named in slight.items():
         few = "less than 1 % of the documents"
         print(f"{len(named)} of {len(files)} runs: warning: {code}: {few}, such as in {named[0]}", file=sys.stderr)
-    return ScoredFiles.of(task, asked, runs, refused, scale=scale, per_topic=said.per_topic)
+    names, scored_files, scored = [list(column) for column in zip(*runs, strict=True)] or ([], [], [])
+    topics, shape = task.index.topics, (len(runs), len(metrics))
+    by_run = np.array([run.scores for run in scored]).reshape(*shape, len(topics.topics))
+    arrays = ScoreArrays(
+        np.ascontiguousarray(by_run.swapaxes(0, 1)),
+        np.array([run.means for run in scored]).reshape(shape).T,
+        undefined(metrics, topics),
+        np.array([run.topics_missing for run in scored], np.int64),
+    )
+    qrels_name, per_topic = as_utf8(said.qrels), said.per_topic
+    return ScoredFiles(
+        metrics, asked, names, topics.topics, arrays, qrels_name, scale, scored, scored_files, refused, per_topic
+    )
 
 
 def load_compiled(names: Sequence[str], processes: int) -> None:

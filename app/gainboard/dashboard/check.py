@@ -137,7 +137,8 @@ class FolderCheck:
         self.compared += 1
         are_numbers = isinstance(stored, (int, float)) and isinstance(computed, (int, float))
         if not (math.isclose(stored, computed, rel_tol=CLOSE, abs_tol=CLOSE) if are_numbers else stored == computed):
-            self.differences.append(f"{place}: {stored} is stored, and {computed} was computed")
+            said = ["nothing" if value is None else value for value in (stored, computed)]
+            self.differences.append("{}: {} is stored, and {} was computed".format(place, *said))
 
     def check_hashes(self) -> None:
         """Compare the hash of each file, also of those of which this file knows nothing else."""
@@ -196,21 +197,26 @@ class FolderCheck:
                 metrics[label] = LabelledMetric(label, self.settings["highest_level"])
             except ValueError as why:
                 self.notes.append(f"Not computed again: {label}, because {why}")
-        paths = {run["name"]: self.folder / f"data/runs/{run['name']}.txt" for run in self.document["runs"]}
-        there = [name for name, path in paths.items() if path.is_file()]
-        if len(there) < len(paths):
-            self.notes.append(f"Not computed again: scores of {len(paths) - len(there)} runs, which have no file here")
+        systems: dict[str, list[Path]] = {}
+        for run in self.document["runs"]:
+            path = self.folder / f"data/runs/{run['name']}.txt"
+            systems.setdefault(run.get("system") or run["name"], []).append(path)
+        there = {name: paths for name, paths in systems.items() if all(path.is_file() for path in paths)}
+        if len(there) < len(systems):
+            self.notes.append(
+                f"Not computed again: scores of {len(systems) - len(there)} runs, which have no file here"
+            )
         if version is None or not there or not metrics:
             return
         judged, topics = self.read_judgments(version), self.document["topics"]
         self.compare("the topics", sorted(map(str.encode, topics)), sorted(judged))
         levels = {topic: list(judged.get(topic.encode(), {}).values()) for topic in topics}
-        for name in there:
-            rankings = self.read_run(paths[name], judged, version)
+        for name, paths in there.items():
+            replicates = [self.read_run(path, judged, version) for path in paths]
             for label, metric in metrics.items():
                 # A run without a score, for topics that it lacks, is on no board either.
                 if name in self.scores[label]:
-                    scores = {it: metric.score(levels[it], rankings.get(it.encode(), [])) for it in topics}
+                    scores = {it: mean_of_replicates(metric, it.encode(), levels[it], replicates) for it in topics}
                     self.compare(f"{label} of {name}", dict(zip(topics, self.scores[label][name])), scores)
         print(f"Scores of {len(there)} runs on {len(topics)} topics: {', '.join(metrics)}")
 
@@ -237,6 +243,14 @@ class FolderCheck:
                 rows = [[re.sub("^'(?=[=+@\\-\t\r])", "", cell) for cell in row] for row in csv.reader(table)][1:]
             cells = dict(enumerate((row[: len(expected[0])] for row in rows), 2))
             self.compare(f"{name}, line", cells, dict(enumerate(lines, 2)))
+
+
+def mean_of_replicates(
+    metric: LabelledMetric, topic: bytes, judged: list[int], replicates: list[dict[bytes, Any]]
+) -> float | None:
+    """Return the mean over the replicates that have the topic; the score of an empty ranking if none has it."""
+    rankings = [replicate[topic] for replicate in replicates if topic in replicate] or [[]]
+    return mean("", [metric.score(judged, ranking) for ranking in rankings])
 
 
 def mean(label: str, scores: list[float | None]) -> float | None:

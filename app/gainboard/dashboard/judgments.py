@@ -266,6 +266,8 @@ def _pools(place: Place, job: str | None) -> dict[str, Any]:
 def read_pool(job: str, form: Literal["txt", "ntcir", "csv", "json", "strata"], place: PlaceDep) -> Response:
     """Return the file of a pool for assessors: it does not tell who found a document."""
     pool = find_pool(place.workspace, place.principal, place.name, job, "path.job")
+    if form == "strata" and not any(topic.strata for topic in pool.pool):
+        raise InvalidRequest.at("path.form", "no-strata", "This pool is no sample. Make one with `strata`.")
     kind: PoolFormat = "trec" if form == "txt" else form
     name = f"{place.name}-pool-{job[:12]}.{'txt' if form == 'ntcir' else form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}

@@ -286,7 +286,7 @@ class TopicClasses:
         else:
             widths = np.ceil(np.log2(np.maximum(depth, 1))).astype(np.int64)
         starts, size, tables = np.zeros(len(depth), np.int64), 1, []
-        for width in np.unique(widths[depth > 0]):
+        for width in sorted(set(widths[depth > 0].tolist())):  # np.unique imports masked arrays
             classes = ((widths == width) & (depth > 0)).nonzero()[0]
             deepest = int(depth[classes].max())
             holds = np.arange(1, deepest + 1) <= self.last[classes, 1:, np.newaxis]

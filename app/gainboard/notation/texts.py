@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
 from gainboard.errors import NameRequired
+from gainboard.vocabulary import OFFICIAL
 
 SHOWN: Final = 60
 """The most characters of a wrong value in a message."""
@@ -205,3 +206,9 @@ def why_left_out(labels: Iterable[str]) -> str:
     is_by_gain = all(_ZERO_GAIN.search(label) for label in labels)
     of_sets = " or no attribute set" if any(label.startswith(("GF_", "AWRF")) for label in labels) else ""
     return "because they have no relevant document" + (" with a gain above 0" if is_by_gain else "") + of_sets
+
+
+def name_versions(versions: Mapping[str, int]) -> str:
+    """Return how a caption names the versions of judgment sets: "version 1 of the qrels and version 2 of model"."""
+    said = (f"version {version} of {'the qrels' if of == OFFICIAL else of}" for of, version in versions.items())
+    return " and ".join(said)

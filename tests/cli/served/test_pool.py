@@ -68,3 +68,9 @@ def test_what_a_second_round_leaves_out_is_a_version_a_set_or_a_file(uploaded, f
     assert "10 x\n" not in served
     assert main(["pool", "make", "--without", "second:x"]) == 1
     assert "second:3" in capsys.readouterr().err
+
+
+def test_a_pool_without_strata_has_no_file_of_them(uploaded, capsys):
+    with pytest.raises(SystemExit):
+        main(["pool", "make", "--runs", "list.csv", "-f", "strata"])
+    assert "--strata 10:1,100:0.2" in capsys.readouterr().err

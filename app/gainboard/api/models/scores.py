@@ -9,6 +9,7 @@ from pydantic import Field
 
 from gainboard.api.models.collections import ChosenGroup
 from gainboard.api.models.common import Model
+from gainboard.vocabulary import Resample
 
 
 class TiedScoresAnswer(Model):
@@ -244,6 +245,8 @@ class LeaderboardAnswer(Model):
     sample_of: str | None = Field(None, description="What the topics are a sample of; null if nothing is said")
     qrels_version: int | None = Field(description="Null while the judgments are hidden")
     judgment_set: str = Field("official", description="The judgment set of the version")
+    repeats: dict[str, int] = Field({}, description="With `repeats=`: the version of each of these judgment sets")
+    resample: Resample | None = Field(None, description="What is drawn anew of systems; null if none has replicates")
     by: str
     topic_group: ChosenGroup | None = Field(None, description="The group of `topics=`; null for all topics")
     by_group: list[GroupColumn] = Field([], description="The groups of `by_group=`, in their order")
@@ -393,6 +396,8 @@ class CompareAnswer(Model):
     collection: str
     qrels_version: int
     judgment_set: str = Field("official", description="The judgment set of the version")
+    repeats: dict[str, int] = Field({}, description="With `repeats=`: the version of each of these judgment sets")
+    resample: Resample | None = Field(None, description="What is drawn anew of systems; null if none has replicates")
     topic_group: ChosenGroup | None = Field(None, description="The group of `topics=`; null for all topics")
     metrics: list[str] = Field(description="Labels: each metric with all its parameters")
     asked: dict[str, str] = Field(description="Maps each expression of the request to its label")

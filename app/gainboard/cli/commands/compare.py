@@ -72,12 +72,13 @@ def compare(
         raise Misuse("the following arguments are required: QRELS, RUN_FILE; or --scores FILE")
     else:
         runs = expand_folders(files.runs, files.qrels)
-        systems = dict(zip(runs, name_systems(runs, files.replicates), strict=True)) if files.replicates else {}
-        kept = [file for file, system in systems.items() if system in baselines]
-        kept = kept or list(dict.fromkeys(find_baseline(name, runs) for name in baselines))
-        others = [file for file in dict.fromkeys(runs) if file not in kept]
+        found = [find_baseline(name, runs, files.replicates) for name in baselines]
+        every = list(dict.fromkeys([*runs, *found]))
+        systems = dict(zip(every, name_systems(every, files.replicates), strict=True))
+        kept = [file for system in dict.fromkeys(map(systems.get, found)) for file in every if systems[file] == system]
+        others = [file for file in every if file not in kept]
     if not (kept and others) and (count := len({systems.get(name, name) for name in others})) != 2:
-        kind, kinds = ("systems", "systems") if files.of_scores.scores else ("run files", "files")
+        kind, kinds = ("systems", "systems") if files.of_scores.scores or files.replicates else ("run files", "files")
         raise BadSetting(
             f"Two different {kind} can be compared, but the number of {kinds} is {count}. Name two, or say with "
             "which run the others are compared: --baseline RUN."

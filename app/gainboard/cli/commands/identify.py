@@ -59,6 +59,8 @@ def identify(
             raise BadSetting(f"{table} has the run {min(missing)!r}, but {run} has no file of this name.")
         files = [by_name[name] for name in names]
         asked = [Numbers(texts, name or metric, is_heading=bool(name)) for name, *texts in columns]
+    elif len(files) > 1:
+        raise BadSetting(f"{run} has {len(files)} files. Name the run that has the numbers, or give --table FILE.")
     reader = FileReader.of(reading, NO_LIMITS)
     runs, file = [], qrels
     try:

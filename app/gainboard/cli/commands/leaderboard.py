@@ -139,7 +139,7 @@ def _print_board(board: Leaderboard, format: str, *, are_files: bool) -> None:
         print_rows(list(values), list(zip(*values.values(), strict=True)), "csv")
     else:
         if not are_files:
-            tell_of_version(board.qrels_version)
+            tell_of_version(board)
         tell_of_topics([board.topic_group, *board.by_group])
         for line in _remarks_on(board):
             print(line, file=sys.stderr)
@@ -159,7 +159,7 @@ def _rank_scores(at: CorrectableCampaign, metrics: Sequence[str], query: Leaderb
     from gainboard.evaluation.boards.leaderboard import BoardGroups  # noqa: PLC0415
 
     unfit = [name for name in ("qrels", "runs", "named", "server") if getattr(at, name)]
-    if unfit := [*unfit, *(name for name, value in query.items() if value and name not in ("by", "top"))]:
+    if unfit := [*unfit, *(name for name, value in query.items() if value and name not in ("by", "top", "resample"))]:
         option = {"named": "collection"}.get(unfit[0], unfit[0]).replace("_", "-")
         raise BadSetting(
             f"--{option} is about judgments or a server, and --scores needs neither. Leave out one of them."
@@ -168,6 +168,7 @@ def _rank_scores(at: CorrectableCampaign, metrics: Sequence[str], query: Leaderb
     if at.corrected_by:
         people = replace(files, scores=[at.corrected_by], is_sample=True).read()
     options = {"corrected_by": people, "direction": files.direction, "missing": files.missing}
+    options["resample"] = query.get("resample") or "topics"
     board = file_boards.leaderboard(scores=files.read(), metrics=metrics, by=query.get("by"), **options)
     test = board.groups
     values: dict[str, Any] = {"groups_test": test.described() if isinstance(test, BoardGroups) else None}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from gainboard.cli.command import Example, Option, command, count, refuse
+from gainboard.cli.command import Example, Misuse, Option, command, count, refuse
 from gainboard.cli.connecting import OneCollection
 from gainboard.cli.files import FileReader, expand_patterns, total_size, without_suffix
 from gainboard.cli.jobs import wait_for
@@ -174,6 +174,8 @@ def make(
     strata: qrels of five columns, with -1 for what was not sampled and ? for each level to fill in. None tells an
     assessor how many runs found a document, unless --details asks for it.
     """
+    if format == "strata" and not judging.strata:
+        raise Misuse("-f strata is for a sample: say which, such as --strata 10:1,100:0.2")
     pool = pooled.pool(at, judging)
     print_utf8()
     for piece in pool_pieces(pool.topics, format, details=details):

@@ -13,6 +13,7 @@ from gainboard.cli.printing import (
     DIGITS,
     format_table,
     mark_best,
+    name_judgments,
     print_json,
     printable,
     table_beside,
@@ -75,7 +76,7 @@ def scores(
         for remark in _remarks(answer):
             print(f"note: {printable(remark)}", file=sys.stderr)
         if not at.runs:
-            tell_of_version(answer.qrels_version)
+            tell_of_version(answer)
         tell_of_topics([answer.topic_group])
         table = _table(answer, declared)
         print(as_latex(table) if format == "latex" else format_table(table, weights=has_colours(sys.stdout)), end="")
@@ -96,8 +97,7 @@ def _table(answer: Scores, declared: Sequence[str] | None) -> Table:
         in_order = [names[index] for index in order_topics(names, declared)]
         rows += [[run.name, topic, *(topics[label][topic] for label in answer.metrics)] for topic in in_order]
         rows.append([run.name, *(["all"] if is_by_topic else []), *mean])
-    version = "the qrels" if answer.qrels_version is None else f"version {answer.qrels_version} of the qrels"
-    caption = f"Scores in {answer.collection}, by {version}"
+    caption = f"Scores in {answer.collection}, by {name_judgments(answer)}"
     mark = "the highest mean under a metric" if len(answer.runs) > 1 else ""
     return Table("scores", caption, columns, rows, mark=mark, notes=[f"{remark}." for remark in _remarks(answer)])
 

@@ -35,7 +35,7 @@ def sweep(
             return
         if format == "table":
             if not at.runs:
-                tell_of_version(answer.qrels_version)
+                tell_of_version(answer)
             tell_of_topics([answer.topic_group])
         columns = answer.columns()
         print_rows(list(columns), list(zip(*columns.values(), strict=True)), format, {"mean": DIGITS})

@@ -11,7 +11,7 @@ from gainboard.cli.compared_files import FilesToCompare, find_baseline
 from gainboard.cli.files import expand_folders
 from gainboard.cli.printing import format_table
 from gainboard.cli.progress import has_colours
-from gainboard.cli.scored_files import ScoredFiles, named_for_paper, score_files
+from gainboard.cli.scored_files import ScoredFiles, name_systems, named_for_paper, score_files
 from gainboard.evaluation.boards.paper_tables import TESTS, MeansTable, paper_table
 from gainboard.statistics.significance import Correction
 
@@ -57,10 +57,12 @@ def table(
         named, scored = baseline, files.score_systems([baseline] if baseline else [])
     else:
         runs = expand_folders(files.runs, files.qrels)
-        named = find_baseline(baseline, runs) if baseline and not files.replicates else None
+        named = find_baseline(baseline, runs, files.replicates) if baseline else None
         scored = score_files(files, list(dict.fromkeys([*([named] if named else []), *runs])))
-        named, scored = named or baseline, scored and scored.by_system(files.replicates, files.resample)
-    if scored is None or not scored.runs or (named and named not in scored.files and not files.replicates):
+        if scored and named in scored.files:
+            named = name_systems(scored.files, files.replicates)[scored.files.index(named)]
+        scored = scored and scored.by_system(files.replicates, files.resample)
+    if scored is None or not scored.runs or (named and named not in scored.files):
         return 1
     of_paper = scored if files.of_scores.scores else named_for_paper(scored)
     own = of_paper.names[scored.files.index(named)] if named in scored.files else named

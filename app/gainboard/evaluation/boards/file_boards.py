@@ -177,6 +177,8 @@ def _scored(qrels: Table, runs: Any, scores: Any, metrics: Sequence[str], option
     if scores is None:
         if qrels is None or runs is None:
             raise BadInput("Give judgments and runs, or scores=FRAME, which were computed elsewhere.")
+        if unknown := options.keys() & {"bounds", "cwl"}:
+            raise BadInput(f"{min(unknown)} is for gainboard.score alone. Leave it out.")
         return score(qrels, runs, metrics, **options)
     if qrels is not None or runs is not None:
         raise BadInput("Scores stand in place of judgments and runs. Leave out either.")

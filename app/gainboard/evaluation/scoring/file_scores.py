@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -16,7 +16,7 @@ from gainboard.errors import BadInput, FaultyFile
 from gainboard.evaluation.runs.join import QrelsIndex
 from gainboard.evaluation.runs.run_files import NO_LIMITS, judged_run_warnings, read_judgments, read_run_file
 from gainboard.evaluation.scoring.binding import DEFAULT_METRICS, bind_all, in_our_names, undefined
-from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable
+from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable, score_beside
 from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Names, Scale, mean_all, query_parameters, score_all
 from gainboard.notation.sources import MOST_LEVELS, Source, Table, as_qrels, as_run, name_runs, optional_package
 from gainboard.notation.texts import warning_lines
@@ -38,6 +38,8 @@ class FileScores:
 
     Remarks are sentences, without the name of a file.
     """
+    numbers: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    """The numbers of `bounds` and `cwl`, by run and metric, as JSON of `gainboard score` has them."""
 
     @property
     def runs(self) -> Sequence[str]:
@@ -162,6 +164,8 @@ def score(
     ignore_identical_ids: bool = False,
     replicates: str | None = None,
     resample: Resample = "topics",
+    bounds: bool = False,
+    cwl: bool = False,
     **parameters: Any,
 ) -> FileScores:
     """Score runs by judgments, as the service and `gainboard score` do.
@@ -173,7 +177,9 @@ def score(
     of them. `metrics` are expressions such as `nDCG@10`, by default the
     service's; `parameters` are defaults of theirs, such as `gains="3:2:1"`, `beta=10` or `base=10`. `names` is the tool
     whose names the expressions use. With `replicates="@"`, runs named `bm25@1` and `bm25@2` are replicates of `bm25`,
-    whose score on a topic is the mean of theirs. `resample="topics+replicates"` draws these anew, too.
+    whose score on a topic is the mean of theirs. `resample="topics+replicates"` draws these anew, too. `bounds` and
+    `cwl` add `numbers` to the answer: the means if unjudged documents were relevant, and what users find (EU to EI).
+    Means of replicates have none.
 
     The answer's `notes` say what the command prints on standard error. Raise FaultyFile with the lines of faults,
     BadExpression or BadGains for a metric, and BadInput for anything else, such as a level that is no whole number.
@@ -202,11 +208,15 @@ def score(
     systems = [run.split(replicates)[0] for run in tables] if replicates else list(judged)
     if replicates is not None:
         arrays = arrays.collapsed(bound, group_rows(systems), redraws=resample == "topics+replicates")
+    numbers = {
+        name: score_beside(bound, run, topics.judgments, by_topic[:, column], bounds=bounds, cwl=cwl)
+        for column, (name, (run, _)) in enumerate(judged.items() if (bounds or cwl) and not replicates else ())
+    }
     scores = ScoreTable(bound, label_by_expression, list(dict.fromkeys(systems)), topics.topics, arrays)
     notes = list(warning_lines("qrels", judgments.warnings))
     for name, (_, warnings) in judged.items():
         notes += warning_lines(name, warnings, beside=replicates is not None)
-    return FileScores(scores, [*notes, *(f"{remark}." for remark in scores.remarks())])
+    return FileScores(scores, [*notes, *(f"{remark}." for remark in scores.remarks())], numbers)
 
 
 @contextmanager

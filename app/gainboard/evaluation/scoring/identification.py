@@ -95,8 +95,9 @@ def in_words(variants: Iterable[Variant]) -> list[str]:
         what = f"{variant.number} is {variant.expression}"
         if not variant.is_given:
             what = f"Nothing gives {variant.number}. {variant.expression} is {variant.difference:.2g} away"
-        but = [*variant.departures, *([] if variant.jointly else ["not together with the other numbers"])]
-        sentences[what][f", but with {' and '.join(but)}" if but else ""].append(f"{variant.name} of {variant.tool}")
+        but = f", but with {' and '.join(variant.departures)}" if variant.departures else ""
+        but += "" if variant.jointly else ", not together with the other numbers"
+        sentences[what][but].append(f"{variant.name} of {variant.tool}")
     parts = {what: [", ".join(names) + but for but, names in some.items()] for what, some in sentences.items()}
     return [f"{what}: {'; '.join(some)}." for what, some in parts.items()]
 

@@ -163,6 +163,13 @@ class StoredScores(ScoreTable):
             told.append({"name": run.name, "replicate": run.replicate, "mean": shown, "topics_missing": lacking})
         return told
 
+    def described_replicates(self) -> dict[str, Any]:
+        """Return what an answer says of replicates as a whole: nothing if every run is a system of its own."""
+        if self.arrays.groups is None:
+            return {}
+        repeats = {version.judgments: version.version for version in self.repeats}
+        return {"repeats": repeats, "resample": "topics" if self.arrays.noise is None else "topics+replicates"}
+
     def with_numbers_beside(self, workspace: Workspace, question: Question) -> StoredScores:
         """Return the table with what is asked for beside scores. Uploaded ones, runs without a ranking and means of
         replicates have nothing.
@@ -196,6 +203,11 @@ class StoredScores(ScoreTable):
             return [self.disclosure.topics_missing[run.id] for run in self.runs]
         missing: list[int] = self.arrays.topics_missing.tolist()
         return missing
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """The versions of all judgments in the means, by judgment set."""
+        return {version.judgments: version.version for version in (self.qrels, *self.repeats)}
 
     @property
     def shown_version(self) -> int | None:
