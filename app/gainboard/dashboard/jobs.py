@@ -219,10 +219,12 @@ def table_on_page(workspace: Workspace, maker: StoredJob, named: Mapping[str, An
         return None
     # The header, and one row more than a page shows: that tells it that there are more.
     header, *rows = islice(rows_of(read_file(workspace, file)), MOST_ROWS + 2)
-    if {"asl", "resamples"} <= set(header):
-        level, drawn = header.index("asl"), header.index("resamples")
-        printed = bounded_levels([float(row[level]) for row in rows], [int(row[drawn]) for row in rows])
-        rows = [[*row[:level], str(asl), *row[level + 1 :]] for row, asl in zip(rows, printed, strict=True)]
+    if "asl" in header:
+        level, drawn = header.index("asl"), header.index("resamples") if "resamples" in header else None
+        resamples = None if drawn is None else [int(row[drawn]) for row in rows]
+        printed = bounded_levels([float(row[level]) if row[level] else None for row in rows], resamples)
+        shown = ["" if asl is None else str(asl) for asl in printed]
+        rows = [[*row[:level], asl, *row[level + 1 :]] for row, asl in zip(rows, shown, strict=True)]
     return TableOnPage(named["caption"], header, [[_round(cell) for cell in row] for row in rows])
 
 
