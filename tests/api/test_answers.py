@@ -347,6 +347,8 @@ def test_a_collection_of_scores_has_answers_alone(service_of_scores):
     shown = board(lab)
     assert shown["by"] == f"{STRICT}(version=1)"
     assert [(row["name"], row["mean"][shown["by"]]) for row in shown["rows"]] == [("rag-one", 1.0), ("other", 0.5)]
+    assert next(iter(shown["asked"])) == STRICT
+    assert "Its metrics: nuggets:all, nuggets:all_strict, " in lab.get("/leaderboard", metric="AP").json()["detail"]
     # The topics follow the nuggets.
     fewer = {topic: TEXTS[topic] for topic in TOPICS[:5]}
     assert put(lab, "nuggets", nuggets(fewer)).json()["unfit"] == []

@@ -75,7 +75,7 @@ class Noted:
 
 def bounded_levels(levels: Sequence[float | None], resamples: Sequence[int] | None) -> list[str | float | None]:
     """Return levels as they are printed, from CSV, where their numbers of resamples stand beside them, if any drew."""
-    drawn = resamples or [None] * len(levels)
+    drawn: Sequence[int | None] = resamples or [None] * len(levels)
     return [asl if asl is None else Level(asl, of).bound or asl for asl, of in zip(levels, drawn, strict=True)]
 
 
