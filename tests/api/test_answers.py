@@ -285,6 +285,9 @@ def test_people_on_a_sample_of_topics_correct_a_model(shared):
         assert row["uncorrected"][shown["by"]] == pytest.approx(model[run].mean())
     assert shown["corrected"]["judges"] == {"model": 1.0, "people": 0.5}
     assert shown["groups_test"]["topics"] == 60
+    table = lab.get("/leaderboard", metric=metric, corrected_by="people", format="markdown").text
+    assert ", uncorrected |" in table
+    assert "Means are under model, corrected by people on 30 of 60 topics" in table
     assert refused(lab.get("/leaderboard", metric=metric, corrected_by="nobody")) == (422, "bad-expression")
     assert codes(lab.get("/leaderboard", metric=metric, corrected_by="model")) == ["same-set"]
 
