@@ -218,6 +218,16 @@ def test_boards_are_printed_in_every_form(folder, capsys):
     assert next(csv.DictReader(io.StringIO(lower)))["run"] == FRAME.mean(axis=1).idxmin()
 
 
+def test_people_correct_scores_in_a_file_of_another_name(folder, capsys):
+    rows = [(f"m{row}", f"t{topic}", row / 9 + topic % 2 / 9) for row in range(3) for topic in range(40)]
+    for name, topics in (("cheap", 40), ("people", 24)):
+        lines = [f"{system},{topic},{score}" for system, topic, score in rows if int(topic[1:]) < topics]
+        (folder / f"{name}.csv").write_text("\n".join(["system,topic,value", *lines]))
+    command = "leaderboard", "--scores", "cheap.csv", "--corrected-by", "people.csv"
+    assert printed(capsys, *command).out.split()[:6] == ["rank", "run", "cheap", "rank", "set", "groups"]
+    assert "corrected by people on 24 of 40 topics" in printed(capsys, *command, "-f", "markdown").out
+
+
 @pytest.mark.outer
 def test_jobs_and_reports_take_files_of_scores(folder, capsys):
     words = ["job", "run", "rank-intervals", "--scores", "accuracy.csv", "-m", "accuracy", "--wait", "-f", "csv"]

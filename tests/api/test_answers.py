@@ -285,6 +285,9 @@ def test_people_on_a_sample_of_topics_correct_a_model(shared):
         assert row["uncorrected"][shown["by"]] == pytest.approx(model[run].mean())
     assert shown["corrected"]["judges"] == {"model": 1.0, "people": 0.5}
     assert shown["groups_test"]["topics"] == 60
+    table = lab.get("/leaderboard", metric=metric, corrected_by="people", format="markdown").text
+    assert ", uncorrected |" in table
+    assert "Means are under model, corrected by people on 30 of 60 topics" in table
     assert refused(lab.get("/leaderboard", metric=metric, corrected_by="nobody")) == (422, "bad-expression")
     assert codes(lab.get("/leaderboard", metric=metric, corrected_by="model")) == ["same-set"]
 
@@ -347,6 +350,8 @@ def test_a_collection_of_scores_has_answers_alone(service_of_scores):
     shown = board(lab)
     assert shown["by"] == f"{STRICT}(version=1)"
     assert [(row["name"], row["mean"][shown["by"]]) for row in shown["rows"]] == [("rag-one", 1.0), ("other", 0.5)]
+    assert next(iter(shown["asked"])) == STRICT
+    assert "Its metrics: nuggets:all, nuggets:all_strict, " in lab.get("/leaderboard", metric="AP").json()["detail"]
     # The topics follow the nuggets.
     fewer = {topic: TEXTS[topic] for topic in TOPICS[:5]}
     assert put(lab, "nuggets", nuggets(fewer)).json()["unfit"] == []

@@ -1,5 +1,6 @@
 """Journeys: from the demo to which runs are really better, with and without scripts, on paper and in a frame."""
 
+import re
 from statistics import median
 
 import pytest
@@ -89,6 +90,16 @@ def test_what_a_setting_changes_is_shown_under_that_setting(browser_page):
     page.get_by_role("link", name="Board", exact=True).click()
     page.locator("table.board tbody th a").first.click()
     expect(page.locator("main th code").first).to_have_text("Q(beta=100,gains=20:3:1)")
+
+
+def test_the_page_of_judges_lists_them_before_anybody_compares_them(demo_service):
+    page = demo_service.anonymous.get("/c/demo/judges").text
+    rows = [re.sub("<[^>]*>", " ", row).split() for row in page.split("<tbody>")[1].split("</tbody>")[0].split("</tr>")]
+    assert [(row[0], row[-3:]) for row in rows if row] == [
+        ("official", ["50", "of", "50"]),
+        ("model", ["50", "of", "50"]),
+        ("people", ["20", "of", "50"]),
+    ]
 
 
 def test_every_analysis_starts_from_its_form_as_it_is(tmp_path_factory):

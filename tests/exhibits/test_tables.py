@@ -72,14 +72,15 @@ def test_second_marks_are_another_column_and_leave_the_numbers_alone():
     assert read(as_csv(table(second_mark="worse"))) == [["metric", "score (0 to 1)", "second marked"]]
 
 
-def test_a_level_that_no_resample_reaches_is_a_number_in_csv_and_a_bound_in_print():
+def test_a_level_that_no_number_tells_is_a_number_in_csv_and_a_bound_in_print():
     rows = [(Level(0.0, 1000),), (Level(0.0, 5000),), (Level(0.002, 1000),), (Level(0.0, None),)]
     levels = Table("levels", "Levels.", [Column("asl", digits=4)], rows)
     assert as_csv(levels).splitlines() == ["asl", "0.0", "0.0", "0.002", "0.0"]
     printed = [line.removesuffix(r" \\") for line in as_latex(levels).splitlines()]
-    shown = ["$< 0.001$", "$< 0.0002$", "0.0020", "0.0000"]
+    shown = ["$< 0.001$", "$< 0.0002$", "0.0020", "$< 1e-300$"]
     assert [line for line in printed if line in shown] == shown
     plain = [line.strip() for line in format_table(levels).splitlines()[1:]]
-    assert plain == ["< 0.001", "< 0.0002", "0.0020", "0.0000"]
+    assert plain == ["< 0.001", "< 0.0002", "0.0020", "< 1e-300"]
     assert table_as_json(levels)["rows"] == [[0.0], [0.0], [0.002], [0.0]]
     assert bounded_levels([0.0, 0.5], [100_000, 100_000]) == ["< 0.00001", 0.5]
+    assert bounded_levels([5e-324, 1e-300, None], None) == ["< 1e-300", 1e-300, None]

@@ -20,7 +20,7 @@ from gainboard.analyses.result_models import JobResult, Number, ResultModel, Sho
 from gainboard.analyses.versioned_metrics import MixedMatrices, on_version
 from gainboard.evaluation.scoring.binding import is_custom
 from gainboard.evaluation.scoring.matrices import CommonPairs, Floats, Matrices, judged_pairs
-from gainboard.exhibits import Column, Table
+from gainboard.exhibits import Column, Level, Table
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.notation.texts import SLUG_PATTERN, counted, listed, said
 from gainboard.statistics import judging, validity
@@ -108,7 +108,7 @@ class LevelFlips(ResultModel):
     higher: Annotated[str, Shown()]
     up: Annotated[int, Shown()] = Field(description="How many get the higher level by the judge")
     down: Annotated[int, Shown()]
-    asl: Annotated[float, Shown(digits=4)] = Field(description="McNemar's exact test")
+    asl: Annotated[float, Shown(digits=4, level=True)] = Field(description="McNemar's exact test")
 
 
 class JudgedLevels(ResultModel):
@@ -132,10 +132,10 @@ class RunUnderJudge(ResultModel):
     mean_trusted: Annotated[float, Shown("trusted", digits=4, group="mean")]
     mean: Annotated[float, Shown("judge", digits=4, group="mean")]
     shift: Annotated[Estimate, shown_estimate("score", "shift")]
-    asl: Annotated[Number, Shown(digits=4)] = Field(description="Of the shift, corrected for all runs")
+    asl: Annotated[Number, Shown(digits=4, level=True)] = Field(description="Of the shift, corrected for all runs")
     near_trusted: Annotated[Number, Shown("trusted", digits=3, group="near the order of")] = None
     near_judge: Annotated[Number, Shown("judge", digits=3, group="near the order of")] = None
-    near_asl: Annotated[Number, Shown("asl", digits=4, group="near the order of")] = None
+    near_asl: Annotated[Number, Shown("asl", digits=4, group="near the order of", level=True)] = None
     suspicious: Annotated[bool | None, Shown(by=lambda suspicious: "yes" if suspicious else "no")] = None
     rank_trusted_reranked: Annotated[int | None, Shown("trusted", group="rank in the judge's order")] = None
     rank_reranked: Annotated[int | None, Shown("judge", group="rank in the judge's order")] = None
@@ -148,7 +148,7 @@ class FamilyUnderJudge(ResultModel):
     runs: Annotated[int, Shown()] = Field(description="How many are of the family")
     rise: Annotated[Estimate, shown_estimate("ranks", "rise beside the others")]
     shift: Annotated[Estimate, shown_estimate("score", "shift beside the others")]
-    asl: Annotated[Number, Shown(digits=4)] = Field(description="Of the shift, corrected for all families")
+    asl: Annotated[Number, Shown(digits=4, level=True)] = Field(description="Of the shift, corrected for all families")
 
 
 class ComparedJudge(ResultModel):
@@ -237,9 +237,10 @@ class JudgeValidityResult(JobResult):
         judged = {"nuggets": "nuggets", "support": "citations"}.get(self.trusted.partition(":")[0], "documents")
         sentence = f"{judge.judge} gives {bias} levels more than {self.trusted}: least on {first}, most on {last}."
         yield "leniency", sentence, _panel("trusted level", {of.at: of.bias for of in levels.by_level}, "bias")
+        exact, symmetry = (Level(asl, None).bound or f"{asl:.2g}" for asl in (flips.asl, levels.symmetry_asl))
         sentence = (
             f"{judge.judge} gives {flips.up:,} {judged} a higher and {flips.down:,} a lower level than {self.trusted} "
-            f"(McNemar, exact: {flips.asl:.2g}; Bowker, chi-square: {levels.symmetry_asl:.2g})."
+            f"(McNemar, exact: {exact}; Bowker, chi-square: {symmetry})."
         )
         shares = [[count / (sum(row) or 1) for count in row] for row in levels.confusion]
         scale = Axis("share of the trusted level", limits=(0, 1))

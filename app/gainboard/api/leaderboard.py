@@ -135,7 +135,7 @@ def _columns(
             yield means(f"{name}, {group.chosen.name}", place, [row.by_group[number][place] for row in rows])
     if board.corrected:
         for place, name in metrics:
-            yield means(f"{name}, {next(iter(board.judges))} alone", place, [row.uncorrected[place] for row in rows])
+            yield means(f"{name}, uncorrected", place, [row.uncorrected[place] for row in rows])
     if any(row.is_late for row in rows):
         yield Column("late", align="left"), ["yes" if row.is_late else "no" for row in rows]
 

@@ -225,8 +225,8 @@ class ResultForm:
 
 def _print_table(work: JobOrReport, name: str | None) -> None:
     columns: dict[str, Sequence[Any]] = dict(work.table(name).columns())
-    if columns.keys() >= {"asl", "resamples"}:
-        columns["asl"] = bounded_levels(columns["asl"], columns["resamples"])
+    if "asl" in columns:
+        columns["asl"] = bounded_levels(columns["asl"], columns.get("resamples"))
     print(format_rows(list(columns), list(zip(*columns.values(), strict=True))), end="")
     tables, figures = exhibits_of(work)
     chosen = name or next(iter(tables))

@@ -20,7 +20,8 @@ from gainboard.dashboard.rendering import DRAWS, lead_to, page_of, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
 from gainboard.dashboard.sessions import FormDep, Place, PlaceDep, VisitorDep, by_session, enter
 from gainboard.errors import GainboardError, NotFound
-from gainboard.evaluation.judgments.versions import list_choices
+from gainboard.evaluation.judgments.nuggets import list_judges
+from gainboard.evaluation.judgments.versions import list_choices, list_sets
 from gainboard.evaluation.scoring.requests import Question, bind
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import bounded_levels
@@ -85,13 +86,14 @@ def show_form(noun: Noun, kind: str, place: PlaceDep) -> Response:
 def _fields(kind: AnyKind, place: Place) -> list[Field]:
     """Return the fields of a kind. Those that every request must fill are filled with the collection's own."""
     schema = schema_of(kind.params_model)
-    required, values = schema.get("required", ()), {}
+    required, values = schema.get("required", ()), dict[str, Any]()
     choices, has_scores_alone = list_choices(place.workspace, place.view), place.view.collection.has_scores_alone
     sets = sorted(choices.judgment_sets, key=lambda name: name != OFFICIAL)
-    if has_scores_alone:
+    of_answers = [metric for metric in choices.uploaded_metrics if metric.startswith("nuggets:vital_strict")]
+    if kind.name == AnswerAgreement.name:
+        values["metrics"] = of_answers
+    elif has_scores_alone:
         values = dict.fromkeys(("metrics", "judges"), choices.uploaded_metrics)
-    elif kind.name == AnswerAgreement.name:
-        values["metrics"] = [metric for metric in choices.uploaded_metrics if metric.startswith("nuggets:vital_strict")]
     elif "metrics" in required:
         bound, label_by_expression = bind(place.view.collection, Question())
         # An analysis that varies the gains compares nothing under a metric without gains.
@@ -99,13 +101,17 @@ def _fields(kind: AnyKind, place: Place) -> list[Field]:
         labels = {metric.label for metric in bound if not varies_gains or "gains" in metric.parameters}
         if metrics := [expression for expression, label in label_by_expression.items() if label in labels]:
             values["metrics"] = metrics
+    if len(sets) < 2 <= len(of_answers):
+        values["judges"] = of_answers
     others = [name for name in sets if name != OFFICIAL]
     return fields_of(schema, {"sets": others, "judges": sets} | values)
 
 
-def _show_form(place: Place, noun: Noun, kind: AnyKind, fields: Sequence[Field], fault: str = "") -> Response:
+def _show_form(
+    place: Place, noun: Noun, kind: AnyKind, fields: Sequence[Field], fault: str = "", **judges: Any
+) -> Response:
     part = f"{noun}s.html#{kind.name}"
-    title, values = f"{kind.title} of {place.title}", {"noun": noun, "kind": kind, "fields": fields}
+    title, values = f"{kind.title} of {place.title}", {"noun": noun, "kind": kind, "fields": fields, **judges}
     status = 422 if fault else 200
     return page_of(place, "analysis_form.html", title, "Analyses", status=status, help=part, fault=fault, **values)
 
@@ -147,20 +153,28 @@ def show_job(job: str, visitor: VisitorDep) -> Response:
     return _show_job(enter(visitor, seen.collections[0].name), seen.work)
 
 
-def _show_job(place: Place, work: StoredJob) -> Response:
+def _show_job(place: Place, work: StoredJob, **values: Any) -> Response:
     result = read_back(place.workspace, work) if work.state == "succeeded" else None
     figures = [FigureOnPage.of(figure) for figure in result.figures()] if result else []
     verdicts, kind = [result.verdict()] if result else [], find_kind(work.kind)
-    return _show_work(place, work, work, "job", kind, figures=figures, verdicts=verdicts, params=work.params)
+    return _show_work(place, work, work, "job", kind, figures=figures, verdicts=verdicts, params=work.params, **values)
 
 
 @router.get("/c/{collection}/judges")
 def show_judges(place: PlaceDep) -> Response:
-    """Show what the newest job found about the judges, a sentence with a picture each; without one, show its form."""
+    """Show what the newest job found about the judges, a sentence with a picture each; without one, show the judges
+    that there are, and its form.
+    """
     place.view.require_free_scores()
-    kind = find_kind("judge-validity")
+    kind, read = find_kind("judge-validity"), (place.workspace, place.principal, place.name)
     done = list_jobs(place.workspace, place.principal, JobsWanted(place.name, kind.name, "succeeded"), None, 1)
-    return _show_job(place, done[0].work) if done else _show_form(place, "job", kind, _fields(kind, place))
+    if done:
+        return _show_job(place, done[0].work, form=f"{place.path}/analyses/job/{kind.name}")
+    is_judged, sees = not place.view.collection.has_scores_alone, place.view.sees_judgments
+    sets = [of.in_use for of in list_sets(*read) if of.in_use] if is_judged and sees else []
+    sets.sort(key=lambda version: version.judgments != OFFICIAL)
+    answers = list_judges(*read) if sees else []
+    return _show_form(place, "job", kind, _fields(kind, place), sets=sets, answers=answers)
 
 
 @router.get("/reports/{report}")
@@ -201,7 +215,7 @@ def _show_work(
         kind.title,
         "Analyses",
         help=f"{noun}s.html#{kind.name}",
-        **{"reference": "", "left_out": (), "remarks": ()} | values,
+        **{"reference": "", "left_out": (), "remarks": (), "form": ""} | values,
         work=work,
         noun=noun,
         tables=[(table, table_on_page(place.workspace, maker, table)) for table in named] if maker else [],
@@ -219,10 +233,12 @@ def table_on_page(workspace: Workspace, maker: StoredJob, named: Mapping[str, An
         return None
     # The header, and one row more than a page shows: that tells it that there are more.
     header, *rows = islice(rows_of(read_file(workspace, file)), MOST_ROWS + 2)
-    if {"asl", "resamples"} <= set(header):
-        level, drawn = header.index("asl"), header.index("resamples")
-        printed = bounded_levels([float(row[level]) for row in rows], [int(row[drawn]) for row in rows])
-        rows = [[*row[:level], str(asl), *row[level + 1 :]] for row, asl in zip(rows, printed, strict=True)]
+    if "asl" in header:
+        level, drawn = header.index("asl"), header.index("resamples") if "resamples" in header else None
+        resamples = None if drawn is None else [int(row[drawn]) for row in rows]
+        printed = bounded_levels([float(row[level]) if row[level] else None for row in rows], resamples)
+        shown = ["" if asl is None else str(asl) for asl in printed]
+        rows = [[*row[:level], asl, *row[level + 1 :]] for row, asl in zip(rows, shown, strict=True)]
     return TableOnPage(named["caption"], header, [[_round(cell) for cell in row] for row in rows])
 
 

@@ -16,13 +16,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import islice
-from typing import Literal
+from typing import Final, Literal
 
 from gainboard.vocabulary import round_score
 
 Align = Literal["left", "centre", "right"]
 MarkStyle = Literal["bold", "italic"]
 
+LEAST_LEVEL: Final = 1e-300
+"""Smaller levels of tests are printed as less than this: near the smallest numbers, digits are lost."""
 _SAID_BY = {"bold": "`mark`", "italic": "`second_mark`"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
@@ -43,6 +45,7 @@ class Level:
     """The achieved significance level of a test, and the number of its resamples; None if it drew nothing.
 
     If no resample reaches a difference, the level is 0 as a number, and in print less than the share of one resample.
+    Without resamples, no level is 0, but one may be too small for a number.
     """
 
     asl: float
@@ -53,10 +56,10 @@ class Level:
 
     @property
     def bound(self) -> str | None:
-        """The printed level, such as `< 0.001`, if no resample reached the difference; else None."""
-        if self.asl != 0 or not self.resamples:
-            return None
-        return f"< {1 / self.resamples:.{len(str(self.resamples))}f}".rstrip("0")
+        """The printed level, such as `< 0.001`, if the number would claim too much; else None."""
+        if not self.resamples:
+            return f"< {LEAST_LEVEL:g}" if self.asl < LEAST_LEVEL else None
+        return f"< {1 / self.resamples:.{len(str(self.resamples))}f}".rstrip("0") if self.asl == 0 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +73,10 @@ class Noted:
         return self.number
 
 
-def bounded_levels(levels: Sequence[float], resamples: Sequence[int]) -> list[str | float]:
-    """Return levels as they are printed where their numbers of resamples stand beside them, as in CSV."""
-    return [Level(asl, drawn).bound or asl for asl, drawn in zip(levels, resamples, strict=True)]
+def bounded_levels(levels: Sequence[float | None], resamples: Sequence[int] | None) -> list[str | float | None]:
+    """Return levels as they are printed, from CSV, where their numbers of resamples stand beside them, if any drew."""
+    drawn: Sequence[int | None] = resamples or [None] * len(levels)
+    return [asl if asl is None else Level(asl, of).bound or asl for asl, of in zip(levels, drawn, strict=True)]
 
 
 Value = str | int | float | Share | Level | Noted | None
@@ -121,7 +125,7 @@ class Column:
 
     def bound_of(self, value: Value) -> str | None:
         """Return how a level is printed that is too small for the digits, such as `< 0.001`; None for other values."""
-        if isinstance(value, Level) and value.bound:
+        if isinstance(value, Level) and value.bound and (value.resamples or not self.level):
             return value.bound
         if not self.level or self.digits is None or not isinstance(value, float | Level):
             return None

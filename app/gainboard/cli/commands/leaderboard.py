@@ -117,7 +117,7 @@ def leaderboard(
         if format == "latex" or format == "markdown":
             from gainboard.exhibits.latex import as_latex_document  # noqa: PLC0415 (few ask for it)
 
-            table = _table(board, is_of_files=True)
+            table = replace(_table(board, is_of_files=True), notes=board.notes)
             print(as_latex_document(table) if format == "latex" else as_markdown(table), end="")
         else:
             _print_board(board, format, are_files=True)
@@ -193,7 +193,7 @@ def _remarks_on(board: Leaderboard) -> Iterator[str]:
     if (corrected := board.corrected) is not None:
         weighed = corrected.metrics[board.by]
         yield (
-            f"Means under {board.judgment_set}, corrected by {corrected.by} on {weighed.trusted_topics} of "
+            f"Means under {next(iter(corrected.judges))}, corrected by {corrected.by} on {weighed.trusted_topics} of "
             f"{weighed.topics} topics (weight {weighed.weight:.2f}). This holds only if these topics are a random "
             "sample."
         )
@@ -226,7 +226,7 @@ def _table(board: Leaderboard, is_of_files: bool) -> Table:
     texts = [Column("rank"), Column("run", align="left"), *([Column("team", align="left")] if has_teams else [])]
     columns = [*texts, *(Column(label, digits=digits) for label in labels)]
     columns += [Column(f"{label}, {name}", digits=digits) for name in groups for label in labels]
-    columns += [Column(f"{label}, {board.judgment_set} alone", digits=digits) for label in alone]
+    columns += [Column(f"{label}, uncorrected", digits=digits) for label in alone]
     rows: list[list[Cell]] = []
     for row, team, mean in zip(board.rows, teams, means, strict=True):
         rows.append([row.rank, row.name, *([team] if has_teams else []), *mean])

@@ -30,7 +30,6 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 LEAST_REFERENCE = 2
 """Fewer runs have no spread."""
-"""An address holds about so many names."""
 
 
 @dataclass(frozen=True)

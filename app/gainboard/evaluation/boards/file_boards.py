@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,6 +155,9 @@ def correct_files(table: ScoreTable, people: ScoresFile) -> CorrectedBoard:
     def refuse(code: str, message: str) -> BadInput:
         return BadInput(message)
 
+    if len(table.labels) == len(people.scores) == 1:
+        # The only metric of a file may be named after the file.
+        people = replace(people, scores={table.labels[0]: next(iter(people.scores.values()))})
     row_of = {name: row for row, name in enumerate(people.systems)}
     runs = np.array([column for column, name in enumerate(table.names) if name in row_of], np.intp)
     same = [row_of[table.names[column]] for column in runs.tolist()]

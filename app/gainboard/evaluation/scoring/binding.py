@@ -33,7 +33,7 @@ from gainboard.metrics import (
 from gainboard.metrics.answers import METRICS_OF_ANSWERS
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings
-from gainboard.vocabulary import OF_ANSWERS, OFFICIAL, Direction
+from gainboard.vocabulary import OF_ANSWERS, OFFICIAL, Direction, is_of_answers, metric_of_matrix
 
 if TYPE_CHECKING:
     # Commands on files bind metrics, too, and do without SQLAlchemy.
@@ -181,6 +181,11 @@ class CustomMetrics:
         """The names of the matrices that were not deleted."""
         return sorted({matrix.name for matrix in self.stored if matrix.deleted_at is None}, key=str.encode)
 
+    @property
+    def expressions(self) -> list[str]:
+        """The metrics of a collection of scores, as people write them: bare names, but for metrics of answers."""
+        return [metric_of_matrix(name) if is_of_answers(name) else name for name in self.names]
+
     def defaults(self, official: Sequence[str]) -> list[str]:
         """Return the metrics of a request that names none, in a collection of scores: the official ones, or all.
 
@@ -191,7 +196,7 @@ class CustomMetrics:
         # An official metric may be named before its scores are there.
         there = [name for name in official if (matrix_of(name) or name.removeprefix(PREFIX)) in self.names]
         # The first metric ranks: of answers, that of TREC.
-        return there or sorted(self.names, key=lambda name: not name.startswith("nuggets--vital_strict"))
+        return there or sorted(self.expressions, key=lambda name: not name.startswith("nuggets:vital_strict"))
 
     def available(self, official: Sequence[str]) -> list[str]:
         """Return the official metrics without those of answers whose scores are not there."""
@@ -203,9 +208,9 @@ class CustomMetrics:
             if expression not in self.names:
                 message = (
                     f"{self.collection!r} is a collection of scores: it has no judgments, so {expression[:80]} cannot "
-                    f"be computed. Its metrics: {', '.join(self.names)}"
+                    f"be computed. Its metrics: {', '.join(self.expressions)}"
                 )
-                raise ScoresAlone(f"{message}.", metrics=self.names)
+                raise ScoresAlone(f"{message}.", metrics=self.expressions)
             expression = PREFIX + expression
         if is_custom(expression):
             return self.resolve(expression)
