@@ -36,7 +36,7 @@ from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable, rank_by
 from gainboard.evaluation.scoring.ties import RunTies, TiedScores, as_json, refuse_by_intent, tied_scores
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, notes_on_names, score_all
-from gainboard.notation.sources import as_utf8, split_replicate
+from gainboard.notation.sources import as_utf8, run_name, split_replicate
 from gainboard.notation.texts import order_topics, warning_lines
 from gainboard.trec import FileWarning, QrelsFile
 from gainboard.vocabulary import Resample, TiesAsked
@@ -183,10 +183,16 @@ class ScoredFiles(ScoreTable):
 
 
 def name_systems(files: Sequence[str], sign: str | None) -> list[str]:
-    """Return the system of each run file, by the sign in its printed name; without a sign, each is its own."""
+    """Return the system of each run file, by the sign in its printed name; without a sign, each is its own.
+
+    A system is named as on a board, unless two would then have one name: `lone.txt` beside `lone@1.txt`.
+    """
     if sign is None:
         return list(files)
-    return [split_replicate(without_suffix(name), sign)[0] for name in short_names(files)]
+    systems = [split_replicate(name, sign)[0] for name in short_names(files)]
+    short = {system: run_name(Path(system)) for system in systems}
+    times = Counter(short.values())
+    return [short[system] if times[short[system]] == 1 else system for system in systems]
 
 
 def make_table(scored: ScoredFiles) -> Table:
