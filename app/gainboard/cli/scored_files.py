@@ -351,6 +351,9 @@ def score_files(said: FilesToScore, files: Sequence[str], **beside: Any) -> Scor
     scored = _score_by(said, files, reading, qrels, beside)
     if not said.quiet:
         _print_notes(f"{said.qrels}: note: {remark}" for remark in scored.remarks())
+        if beside.get("bounds") and (unbound := [it.label for it in scored.metrics if it.metric.needs_annotations]):
+            why = "nobody can say to which group or stratum an unjudged document belongs"
+            print(f"{said.qrels}: note: --bounds has none for {', '.join(unbound)}: {why}", file=sys.stderr)
     return scored
 
 
