@@ -20,6 +20,7 @@ import math
 import re
 import sys
 from array import array
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -117,13 +118,24 @@ def rows_of(path: Path) -> Iterator[list[bytes]]:
             yield columns
 
 
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Raise ValueError with the name of the file that the block cannot read."""
+    try:
+        yield
+    except Exception as it:
+        raise ValueError(f"{name} is not as a release has it ({type(it).__name__}: {it})") from it
+
+
 class FolderCheck:
     """A check of a folder keeps what differs."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.document = folder, json.loads((folder / DOCUMENT).read_text("utf-8"))
-        self.scores, self.settings = self.document["scores"], self.document["settings"]
-        self.matrices = self.document.get("score_matrices", [])
+        self.folder = folder
+        with reading(DOCUMENT):
+            self.document = json.loads((folder / DOCUMENT).read_text("utf-8"))
+            self.scores, self.settings = self.document["scores"], self.document["settings"]
+            self.matrices = self.document.get("score_matrices", [])
         self.notes: list[str] = []
         self.differences: list[str] = []
         self.compared = 0
@@ -142,15 +154,17 @@ class FolderCheck:
 
     def check_hashes(self) -> None:
         """Compare the hash of each file, also of those of which this file knows nothing else."""
-        lines = (self.folder / SUMS).read_text("utf-8").split("\n")
-        listed = {path: sha256 for sha256, path in (line.split("  ", 1) for line in lines if line)}
+        with reading(SUMS):
+            lines = (self.folder / SUMS).read_text("utf-8").split("\n")
+            listed = {path: sha256 for sha256, path in (line.split("  ", 1) for line in lines if line)}
         files = {path.relative_to(self.folder).as_posix(): path for path in self.folder.rglob("*") if path.is_file()}
         hashes = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items() if name != SUMS}
         self.compare("SHA-256", listed, hashes)
-        named = [("qrels/{judgments}-{version}.txt", it) for it in self.document["judgments"]]
-        named += [("runs/{name}.txt", it) for it in self.document["runs"]]
-        named += [("score-matrices/{name}-{version}.csv", it) for it in self.matrices]
-        named += [("results/{id}/result.json", it) for it in self.document["results"] + self.document["reports"]]
+        with reading(DOCUMENT):
+            named = [("qrels/{judgments}-{version}.txt", it) for it in self.document["judgments"]]
+            named += [("runs/{name}.txt", it) for it in self.document["runs"]]
+            named += [("score-matrices/{name}-{version}.csv", it) for it in self.matrices]
+            named += [("results/{id}/result.json", it) for it in self.document["results"] + self.document["reports"]]
         for form, it in named:
             if (name := "data/" + form.format(**it)) in hashes:
                 self.compare(f"SHA-256 in {DOCUMENT}: {name}", it.get("csv_sha256", it["sha256"]), hashes[name])
@@ -268,7 +282,8 @@ def main(folder: Path) -> int:
         check.check_scores()
         check.check_boards()
     except Exception as it:  # noqa: BLE001 (a stranger may have written anything)
-        print(f"{folder} cannot be read as a release: {type(it).__name__}: {it}", file=sys.stderr)
+        said = str(it) if isinstance(it, ValueError) else f"{type(it).__name__}: {it}"
+        print(f"{folder} cannot be read as a release: {said}", file=sys.stderr)
         # A file that was changed may be unreadable for that.
         if check is None or not check.differences:
             return 2
