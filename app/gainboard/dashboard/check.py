@@ -20,7 +20,6 @@ import math
 import re
 import sys
 from array import array
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -118,26 +117,16 @@ def rows_of(path: Path) -> Iterator[list[bytes]]:
             yield columns
 
 
-@contextmanager
-def reading(name: str) -> Iterator[None]:
-    """Raise ValueError with the name of the file that the block cannot read."""
-    try:
-        yield
-    except Exception as it:
-        raise ValueError(f"{name} is not as a release has it ({type(it).__name__}: {it})") from it
-
-
 class FolderCheck:
     """A check of a folder keeps what differs."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        with reading(DOCUMENT):
-            self.document = json.loads((folder / DOCUMENT).read_text("utf-8"))
-            self.scores, self.settings = self.document["scores"], self.document["settings"]
-            self.matrices = self.document.get("score_matrices", [])
+        self.folder, self.document = folder, json.loads((folder / DOCUMENT).read_text("utf-8"))
+        self.scores, self.settings = self.document["scores"], self.document["settings"]
+        self.matrices = self.document.get("score_matrices", [])
         self.notes: list[str] = []
         self.differences: list[str] = []
+        self.reading = SUMS  # what is named if it cannot be read
         self.compared = 0
 
     def compare(self, place: str, stored: Any, computed: Any) -> None:
@@ -154,20 +143,20 @@ class FolderCheck:
 
     def check_hashes(self) -> None:
         """Compare the hash of each file, also of those of which this file knows nothing else."""
-        with reading(SUMS):
-            lines = (self.folder / SUMS).read_text("utf-8").split("\n")
-            listed = {path: sha256 for sha256, path in (line.split("  ", 1) for line in lines if line)}
+        lines = (self.folder / SUMS).read_text("utf-8").split("\n")
+        listed = {path: sha256 for sha256, path in (line.split("  ", 1) for line in lines if line)}
+        self.reading = DOCUMENT
         files = {path.relative_to(self.folder).as_posix(): path for path in self.folder.rglob("*") if path.is_file()}
         hashes = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items() if name != SUMS}
         self.compare("SHA-256", listed, hashes)
-        with reading(DOCUMENT):
-            named = [("qrels/{judgments}-{version}.txt", it) for it in self.document["judgments"]]
-            named += [("runs/{name}.txt", it) for it in self.document["runs"]]
-            named += [("score-matrices/{name}-{version}.csv", it) for it in self.matrices]
-            named += [("results/{id}/result.json", it) for it in self.document["results"] + self.document["reports"]]
+        named = [("qrels/{judgments}-{version}.txt", it) for it in self.document["judgments"]]
+        named += [("runs/{name}.txt", it) for it in self.document["runs"]]
+        named += [("score-matrices/{name}-{version}.csv", it) for it in self.matrices]
+        named += [("results/{id}/result.json", it) for it in self.document["results"] + self.document["reports"]]
         for form, it in named:
             if (name := "data/" + form.format(**it)) in hashes:
                 self.compare(f"SHA-256 in {DOCUMENT}: {name}", it.get("csv_sha256", it["sha256"]), hashes[name])
+        self.reading = "a file in data"
         print(f"Hashes of {len(hashes)} files. SHA-256 of {DOCUMENT}: {hashes[DOCUMENT]}")
 
     def read_judgments(self, version: dict[str, Any]) -> dict[bytes, dict[bytes, int]]:
@@ -216,10 +205,8 @@ class FolderCheck:
             path = self.folder / f"data/runs/{run['name']}.txt"
             systems.setdefault(run.get("system") or run["name"], []).append(path)
         there = {name: paths for name, paths in systems.items() if all(path.is_file() for path in paths)}
-        if len(there) < len(systems):
-            self.notes.append(
-                f"Not computed again: scores of {len(systems) - len(there)} runs, which have no file here"
-            )
+        if lacking := len(systems) - len(there):
+            self.notes.append(f"Not computed again: scores of {lacking} runs, which have no file here")
         if version is None or not there or not metrics:
             return
         judged, topics = self.read_judgments(version), self.document["topics"]
@@ -282,8 +269,8 @@ def main(folder: Path) -> int:
         check.check_scores()
         check.check_boards()
     except Exception as it:  # noqa: BLE001 (a stranger may have written anything)
-        said = str(it) if isinstance(it, ValueError) else f"{type(it).__name__}: {it}"
-        print(f"{folder} cannot be read as a release: {said}", file=sys.stderr)
+        why = f"{check.reading if check else DOCUMENT} is not as a release has it ({type(it).__name__}: {it})"
+        print(f"{folder} cannot be read as a release: {why}", file=sys.stderr)
         # A file that was changed may be unreadable for that.
         if check is None or not check.differences:
             return 2
