@@ -225,6 +225,24 @@ def test_judgment_sets_of_one_judge_are_replicates_of_each_run(shared):
     )
 
 
+def test_a_citation_says_over_what_its_means_are(shared):
+    campaign = judged_anew(shared)
+    asked = {"metric": "RR", "format": "sentence"}
+
+    def sentence(**query):
+        return campaign.get("/leaderboard", **asked, **query).text
+
+    assert "; 8 topics; means over the replicates of each system" in sentence()
+    assert "means over" not in sentence(run=["dense-1", "sparse"])
+    sets = {"judgments": "model", "repeats": REPEATS}
+    assert "; 8 topics; means over the replicates of each system and 3 judgment sets" in sentence(**sets)
+    assert "; 8 topics; means over 3 judgment sets." in sentence(**sets, run="sparse")
+    campaign.release(public=True)
+    campaign.organiser.post(f"{campaign.path}/releases", json={"metrics": ["RR"]}).raise_for_status()
+    released = campaign.organiser.get(f"{campaign.path}/releases/1").json()
+    assert "; 8 topics; means over the replicates of each system" in released["cite"]["sentence"]
+
+
 def test_judgment_sets_that_repeat_others_are_about_no_more_topics_and_are_seen(shared):
     campaign = judged_anew(shared)
     answer = campaign.get("/leaderboard", metric="RR", judgments="model-2", repeats="model")

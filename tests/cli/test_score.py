@@ -161,3 +161,17 @@ def test_a_pattern_that_no_shell_expands_and_a_folder_are_their_files(folder, ca
         printed.append(capsys.readouterr())
     assert printed[0].out.count("\n") == 4
     assert printed[0] == printed[1] == printed[2]
+
+
+def test_what_bounds_leave_out_is_said(folder, capsys):
+    sets = ("--memberships", "gender=gender.txt", "--target", "gender=equal.txt")
+    score("run.txt", "-mAP", "-mGFR@10", *sets, "--bounds")
+    out, err = capsys.readouterr()
+    assert "GFR" not in out
+    assert "note: --bounds has none for GFR" in err
+    for more in (["--bounds", "-q"], ["--cwl", "--ties", "range"]):
+        score("run.txt", "-mRBP", *more, code=1)
+        assert "Leave out --ties and -q, or use -f json" in capsys.readouterr().err
+        score("run.txt", "-mRBP", *more, "-f", "json")
+        (run,) = json.loads(capsys.readouterr().out)["runs"]
+        assert {"numbers", "topics" if "-q" in more else "ties"} <= run.keys()

@@ -194,7 +194,7 @@ def test_what_is_no_release_cannot_be_read(folder):
         kept = (folder / name).read_text()
         (folder / name).write_text(content)
         code, _, err = check(folder)
-        assert (code, "cannot be read as a release" in err) == (2, True)
+        assert (code, f"cannot be read as a release: {name} is not as a release has it (" in err) == (2, True)
         (folder / name).write_text(kept)
     (folder / "SHA256SUMS").unlink()
     assert check(folder)[0] == 2

@@ -58,9 +58,7 @@ class FilesToCompare(FilesToScore):
         Option("judgments; all arguments are then runs", metavar="QRELS"),
     ] = ""
     runs: Annotated[
-        Sequence[str],
-        Argument("run files or folders of them; with --scores, systems", metavar="RUN_FILE"),
-        RUN_FILES,
+        Sequence[str], Argument("run files or folders of them; with --scores, systems", metavar="RUN_FILE"), RUN_FILES
     ] = ()
     replicates: Annotated[str | None, REPLICATES] = None
     resample: Annotated[Resample, "what tests draw anew of systems with replicates (default: topics)"] = "topics"
@@ -129,9 +127,7 @@ class ComparedFiles:
             about = f"{pair.label}, {pair.names[0]} and {pair.names[1]}:"
             if own.equivalence and own.equivalence.asl is None:
                 yield f"{about} no topic differs, so there is no test of equivalence"
-            said = []
-            if own.deciding:
-                said.append(f"without {_named(own.deciding)}, the difference would not be significant")
+            said = [f"without {_named(own.deciding)}, the difference would not be significant"] if own.deciding else []
             if own.turning:
                 one = "any one of " if len(own.turning) > 1 else ""
                 said.append(f"without {one}{_named(own.turning)}, the mean difference has another sign, or is 0")
@@ -173,11 +169,9 @@ def make_table(found: ComparedFiles) -> Table:
     numbers = [*_EFFECTS, *tests, "Holm", "BH", "max-T"]
     if found.margin is not None:
         numbers += ["TOST", "TOST, Holm"]
-    columns = [
-        *(Column(name, align="left") for name in ("metric", "run", "baseline")),
-        *(Column(name, digits=DIGITS, level=name not in _EFFECTS) for name in numbers),
-        *(Column(name) for name in _COUNTS),
-    ]
+    columns = [Column(name, align="left") for name in ("metric", "run", "baseline")]
+    columns += [Column(name, digits=DIGITS, level=name not in _EFFECTS) for name in numbers]
+    columns += map(Column, _COUNTS)
     notes = [
         "low and high are the ends of the 95 % interval of the mean difference. detectable is the smallest difference "
         "that these topics show (paired t-test, power 0.8, 0.05 divided by the number of pairs).",
@@ -209,11 +203,8 @@ def _level(test: PairTest) -> Level | None:
 
 def make_topics_table(found: ComparedFiles) -> Table:
     """Make a table with one row for each pair, metric and topic, the largest difference first."""
-    names = ("metric", "run", "baseline", "topic")
-    columns = [
-        *(Column(name, align="left") for name in names),
-        *(Column(name, digits=DIGITS) for name in ("a", "b", "difference")),
-    ]
+    columns = [Column(name, align="left") for name in ("metric", "run", "baseline", "topic")]
+    columns += [Column(name, digits=DIGITS) for name in ("a", "b", "difference")]
     rows: list[list[Cell]] = [[pair.label, *pair.names, *topic] for pair in found.pairs for topic in pair.topics]
     return Table("differences", f"Differences by topic, by {found.scored.qrels}", columns, rows)
 
@@ -254,9 +245,8 @@ def _for_paper(table: Table) -> Table:
     rows: list[list[Cell]] = [[row[place] for place in kept] for row in table.rows]
     if counts:
         columns.append(Column(", ".join(_COUNTS), align="right"))
-        rows = [
-            [*row, "-".join(str(own[place]) for place in counts)] for row, own in zip(rows, table.rows, strict=True)
-        ]
+        for row, own in zip(rows, table.rows, strict=True):
+            row.append("-".join(str(own[place]) for place in counts))
     return replace(table, caption=caption, columns=columns, rows=rows)
 
 

@@ -49,7 +49,6 @@ COLLECTION_HINTS = {
 }
 """The same where a collection says how files are read."""
 
-
 Format = Annotated[Literal["table", "csv", "json"], Option("the format (default: table)", "-f", "--format")]
 
 

@@ -36,7 +36,7 @@ from gainboard.evaluation.scoring.scores import ScoreArrays, ScoreTable, rank_by
 from gainboard.evaluation.scoring.ties import RunTies, TiedScores, as_json, refuse_by_intent, tied_scores
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, notes_on_names, score_all
-from gainboard.notation.sources import as_utf8, split_replicate
+from gainboard.notation.sources import as_utf8, run_name, split_replicate
 from gainboard.notation.texts import order_topics, warning_lines
 from gainboard.trec import FileWarning, QrelsFile
 from gainboard.vocabulary import Resample, TiesAsked
@@ -112,9 +112,8 @@ class FileScoring:
         runs = JudgedRuns.of([run], judgments)
         scores = score_all(self.metrics, runs)[:, 0]
         missing, means = int(np.count_nonzero(runs.missing)), mean_all(self.metrics, scores)
-        beside: Mapping[str, Mapping[str, float]] = {}
-        if self.bounds or self.cwl:
-            beside = score_beside(self.metrics, run, judgments, scores, bounds=self.bounds, cwl=self.cwl)
+        asked = {"bounds": self.bounds, "cwl": self.cwl}
+        beside = score_beside(self.metrics, run, judgments, scores, **asked) if any(asked.values()) else {}
         return ScoredFile(file.tag, warnings, missing, scores, means, ties, runs.missing[0], beside)
 
     def _read(self, name: str, count: Count) -> tuple[RunFile, tuple[RunTies, TiedScores] | None]:
@@ -183,10 +182,16 @@ class ScoredFiles(ScoreTable):
 
 
 def name_systems(files: Sequence[str], sign: str | None) -> list[str]:
-    """Return the system of each run file, by the sign in its printed name; without a sign, each is its own."""
+    """Return the system of each run file, by the sign in its printed name; without a sign, each is its own.
+
+    A system is named as on a board, unless two would then have one name: `lone.txt` beside `lone@1.txt`.
+    """
     if sign is None:
         return list(files)
-    return [split_replicate(without_suffix(name), sign)[0] for name in short_names(files)]
+    systems = [split_replicate(name, sign)[0] for name in short_names(files)]
+    short = {system: run_name(Path(system)) for system in systems}
+    times = Counter(short.values())
+    return [short[system] if times[short[system]] == 1 else system for system in systems]
 
 
 def make_table(scored: ScoredFiles) -> Table:
@@ -205,22 +210,21 @@ def make_table(scored: ScoredFiles) -> Table:
             by_topic = scored.by_topic[:, run].T.tolist()
             rows += ([name, scored.topics[topic], *by_topic[topic]] for topic in shown_topics)
         rows.append([name, *(["all"] if scored.per_topic else []), *means])
-    missing = [
-        f"{name} ({run.topics_missing})"
-        for name, run in zip(scored.names, scored.runs, strict=True)
-        if run.topics_missing
-    ]
-    notes = [*scored.remarks(), *([f"Runs that lack topics, which score 0: {', '.join(missing)}"] if missing else [])]
+    missing = _runs_with(scored, (run.topics_missing for run in scored.runs))
+    notes = [*scored.remarks(), *([f"Runs that lack topics, which score 0: {missing}"] if missing else [])]
     caption = f"{'Scores by topic and their means' if scored.per_topic else 'Mean scores'}, by {scored.qrels}"
     mark = "the highest mean under a metric" if len(scored.runs) > 1 else ""
     return Table("scores", caption, columns, rows, mark=mark, notes=[f"{note}." for note in notes])
 
 
+def _runs_with(scored: ScoredFiles, counts: Iterable[int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in zip(scored.names, counts, strict=True) if count)
+
+
 def _ties_table(scored: ScoredFiles, columns: list[Column]) -> Table:
     """Make the table with the scores under other orders of ties beside each score."""
-    columns.append(Column("tied", digits=1, percent=True))
     beside = list(_scores_beside(scored))
-    columns += [Column(name, digits=DIGITS) for name, _ in beside]
+    columns += [Column("tied", digits=1, percent=True), *(Column(name, digits=DIGITS) for name, _ in beside)]
     rows: list[list[Cell]] = []
     for place, (name, run) in enumerate(zip(scored.names, scored.runs, strict=True)):
         every = np.array([scores[place] for _, scores in beside]).T.tolist()
@@ -229,12 +233,8 @@ def _ties_table(scored: ScoredFiles, columns: list[Column]) -> Table:
         share = run.ties[0].tied_share if run.ties else None
         # The last row is the mean.
         rows.append([name, *(["all"] if scored.per_topic else []), share, *every[-1]])
-    cut = [
-        f"{name} ({run.ties[0].cut})"
-        for name, run in zip(scored.names, scored.runs, strict=True)
-        if run.ties and run.ties[0].cut
-    ]
-    lost = [f"Runs with topics whose ties go on beyond the depth: {', '.join(cut)}."] if cut else []
+    cut = _runs_with(scored, (run.ties[0].cut if run.ties else 0 for run in scored.runs))
+    lost = [f"Runs with topics whose ties go on beyond the depth: {cut}."] if cut else []
     caption = f"Scores under the order of the files, and under other orders of tied documents, by {scored.qrels}"
     return Table("ties", caption, columns, rows, notes=[*(f"{remark}." for remark in scored.remarks()), *lost])
 
@@ -322,7 +322,6 @@ FORMS: Mapping[str, Callable[[ScoredFiles, bool], Iterable[str]]] = {
 }
 """The formats of scores, by name. The second argument says whether the best means may be bold."""
 
-
 WORTH_COMPILED = 48 << 20
 """The size of text for each process, in bytes, from which compiled code saves more time than loading it takes."""
 
@@ -345,6 +344,9 @@ def score_files(said: FilesToScore, files: Sequence[str], **beside: Any) -> Scor
     scored = _score_by(said, files, reading, qrels, beside)
     if not said.quiet:
         _print_notes(f"{said.qrels}: note: {remark}" for remark in scored.remarks())
+        if beside.get("bounds") and (unbound := [it.label for it in scored.metrics if it.metric.needs_annotations]):
+            why = "nobody can say to which group or stratum an unjudged document belongs"
+            print(f"{said.qrels}: note: --bounds has none for {', '.join(unbound)}: {why}", file=sys.stderr)
     return scored
 
 

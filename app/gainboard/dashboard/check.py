@@ -126,6 +126,7 @@ class FolderCheck:
         self.matrices = self.document.get("score_matrices", [])
         self.notes: list[str] = []
         self.differences: list[str] = []
+        self.reading = SUMS  # what is named if it cannot be read
         self.compared = 0
 
     def compare(self, place: str, stored: Any, computed: Any) -> None:
@@ -144,6 +145,7 @@ class FolderCheck:
         """Compare the hash of each file, also of those of which this file knows nothing else."""
         lines = (self.folder / SUMS).read_text("utf-8").split("\n")
         listed = {path: sha256 for sha256, path in (line.split("  ", 1) for line in lines if line)}
+        self.reading = DOCUMENT
         files = {path.relative_to(self.folder).as_posix(): path for path in self.folder.rglob("*") if path.is_file()}
         hashes = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items() if name != SUMS}
         self.compare("SHA-256", listed, hashes)
@@ -154,6 +156,7 @@ class FolderCheck:
         for form, it in named:
             if (name := "data/" + form.format(**it)) in hashes:
                 self.compare(f"SHA-256 in {DOCUMENT}: {name}", it.get("csv_sha256", it["sha256"]), hashes[name])
+        self.reading = "a file in data"
         print(f"Hashes of {len(hashes)} files. SHA-256 of {DOCUMENT}: {hashes[DOCUMENT]}")
 
     def read_judgments(self, version: dict[str, Any]) -> dict[bytes, dict[bytes, int]]:
@@ -202,10 +205,8 @@ class FolderCheck:
             path = self.folder / f"data/runs/{run['name']}.txt"
             systems.setdefault(run.get("system") or run["name"], []).append(path)
         there = {name: paths for name, paths in systems.items() if all(path.is_file() for path in paths)}
-        if len(there) < len(systems):
-            self.notes.append(
-                f"Not computed again: scores of {len(systems) - len(there)} runs, which have no file here"
-            )
+        if lacking := len(systems) - len(there):
+            self.notes.append(f"Not computed again: scores of {lacking} runs, which have no file here")
         if version is None or not there or not metrics:
             return
         judged, topics = self.read_judgments(version), self.document["topics"]
@@ -268,7 +269,8 @@ def main(folder: Path) -> int:
         check.check_scores()
         check.check_boards()
     except Exception as it:  # noqa: BLE001 (a stranger may have written anything)
-        print(f"{folder} cannot be read as a release: {type(it).__name__}: {it}", file=sys.stderr)
+        why = f"{check.reading if check else DOCUMENT} is not as a release has it ({type(it).__name__}: {it})"
+        print(f"{folder} cannot be read as a release: {why}", file=sys.stderr)
         # A file that was changed may be unreadable for that.
         if check is None or not check.differences:
             return 2

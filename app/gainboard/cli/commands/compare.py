@@ -86,9 +86,9 @@ def compare(
     scored = scored or score_files(files, [*others, *kept])
     if scored is None:
         return 1
-    # Files with faults make no pairs.
-    is_alone, kept = not kept, [file for file in kept if file in scored.files]
-    kept = list(dict.fromkeys(systems.get(file, file) for file in kept))
+    # Files with faults make no pairs, and without them names may be shorter.
+    systems = dict(zip(scored.files, name_systems(scored.files, files.replicates), strict=True))
+    is_alone, kept = not kept, list(dict.fromkeys(systems[file] for file in kept if file in systems))
     scored = scored.by_system(files.replicates, files.resample)
     pairs = pair_up(scored.files, kept) if kept or (is_alone and len(scored.files) == 2) else []
     if not pairs:

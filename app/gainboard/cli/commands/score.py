@@ -55,6 +55,8 @@ def score(
     for what in asked if format in ("csv", "trec_eval") else ():
         if asked[what]:
             raise BadSetting(f"The format {format} has no place for {what}. Use table, json or latex: -f json.")
+    if format != "json" and (bounds or cwl) and (ties or files.per_topic):
+        raise BadSetting("A table with --bounds or --cwl has means alone. Leave out --ties and -q, or use -f json.")
     scored = score_files(files, expand_folders(files.runs, files.qrels), **asked)
     if scored is None:
         return 1

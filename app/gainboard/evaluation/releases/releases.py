@@ -140,7 +140,8 @@ def cite(
 def cite_release(document: Mapping[str, Any], sha256: str, server: str) -> dict[str, str]:
     """Return how to cite a release and its boards."""
     release, order, boards = document["release"], document["settings"]["order_by"], document["boards"]
-    said = (describe_scores(it["by"], order, f"{it['topics']} topics", bool(it["test"])) for it in boards)
+    over = "; means over the replicates of each system" if any(it.get("system") for it in document["runs"]) else ""
+    said = (describe_scores(it["by"], order, f"{it['topics']} topics{over}", bool(it["test"])) for it in boards)
     named = release["name"], release["title"], release["created_at"], f"Release {release['number']}", sha256
     return cite(*named, f"{server}/r/{release['name']}", " ".join(said), release["creators"], release["doi"] or "")
 
