@@ -175,3 +175,5 @@ def test_what_bounds_leave_out_is_said(folder, capsys):
         score("run.txt", "-mRBP", *more, "-f", "json")
         (run,) = json.loads(capsys.readouterr().out)["runs"]
         assert {"numbers", "topics" if "-q" in more else "ties"} <= run.keys()
+    assert main(["scores", "-c", "web", "-m", "RBP", "--cwl", "-q"]) == 1  # before a server is asked
+    assert "Leave out -q, or use -f json" in capsys.readouterr().err

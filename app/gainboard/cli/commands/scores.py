@@ -21,6 +21,7 @@ from gainboard.cli.printing import (
     tell_of_version,
 )
 from gainboard.cli.progress import has_colours
+from gainboard.errors import BadSetting
 from gainboard.exhibits import Cell, Column, Table
 from gainboard.exhibits.latex import as_latex
 from gainboard.notation.queries import NumbersOptions
@@ -55,6 +56,8 @@ def scores(
 
     Topics left out of a mean are printed on standard error, and are part of the JSON.
     """
+    if per_topic and format in ("table", "latex") and (query.get("bounds") or query.get("cwl")):
+        raise BadSetting("A table with --bounds or --cwl has means alone. Leave out -q, or use -f json.")
     chosen = topics or per_topic
     with at.connect() as gainboard:
         query["qrels"] = at.version
