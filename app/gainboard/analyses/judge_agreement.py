@@ -85,15 +85,11 @@ class JudgeAgreementParams(MetricsParams):
         return super().settled(label).model_copy(update={"sets": sets, "flagged": sorted(set(self.flagged))})
 
     def versions(self) -> dict[str, VersionName]:
-        return {f"sets.{position}": named for position, named in enumerate(self.named_sets())}
+        return {f"sets.{position}": named for position, named in enumerate(SetVersion.names(self.sets))}
 
     def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
-        sets = dict.fromkeys(SetVersion.of(versions[named]) for named in self.named_sets())
+        sets = dict.fromkeys(SetVersion.of(versions[named]) for named in SetVersion.names(self.sets))
         return self.model_copy(update={"sets": list(sets)})
-
-    def named_sets(self) -> list[VersionName]:
-        """Return the names of the versions that are compared with the reference."""
-        return [named.named() if isinstance(named, SetVersion) else VersionName(named) for named in self.sets]
 
 
 class KrippendorffAlpha(ResultModel):
@@ -325,7 +321,7 @@ class JudgeAgreement(Analysis[JudgeAgreementParams, JudgeAgreementResult]):
     def __init__(self, matrices: Matrices, params: JudgeAgreementParams) -> None:
         super().__init__(matrices, params)
         self.metrics = params.metrics
-        self._sets = [matrices.under(named) for named in params.named_sets()]
+        self._sets = [matrices.under(named) for named in SetVersion.names(params.sets)]
         self._refuse_what_cannot_be()
 
     def _refuse_what_cannot_be(self) -> None:

@@ -42,11 +42,10 @@ class NoiseParams(MetricsParams):
     seed: Seed = 0
 
     def versions(self) -> dict[str, VersionName]:
-        named = [VersionName(each) if isinstance(each, str) else each.named() for each in self.repeats]
-        return {f"repeats.{place}": version for place, version in enumerate(named)}
+        return {f"repeats.{position}": named for position, named in enumerate(SetVersion.names(self.repeats))}
 
     def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
-        sets = dict.fromkeys(SetVersion.of(versions[named]) for named in self.versions().values())
+        sets = dict.fromkeys(SetVersion.of(versions[named]) for named in SetVersion.names(self.repeats))
         return self.model_copy(update={"repeats": list(sets)})
 
 

@@ -176,6 +176,11 @@ class SetVersion(JsonBody):
         """Return the version of this name."""
         return cls(judgments=named.judgments, qrels=named.version)
 
+    @staticmethod
+    def names(given: Sequence[Judgments | SetVersion]) -> list[VersionName]:
+        """Return the names of versions, each of which may be given by the name of its set alone."""
+        return [VersionName(version) if isinstance(version, str) else version.named() for version in given]
+
 
 class Params(AnyParams):
     """Parameters of every kind of analysis."""
