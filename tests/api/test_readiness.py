@@ -3,9 +3,11 @@
 import threading
 from uuid import uuid4
 
+import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
+from gainboard.errors import DatabaseBusy
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
@@ -71,3 +73,17 @@ def test_a_writer_waits_for_another_and_does_not_fail(service, migrated_url):
     waiting.join()
     other.close()
     assert answers[0].json()["title"] == "ours"
+
+
+def test_a_process_that_stands_still_in_a_transaction_does_not_keep_its_locks(empty_postgres):
+    with serving(Settings.read({}, database_url=empty_postgres, admin_token=ADMIN)) as service:
+        campaign, other = Campaign(service), Database(empty_postgres, busy_seconds=0.2)
+
+        def stand_still():
+            with other.writing() as tx:
+                tx.execute(text("UPDATE collections SET title = 'theirs'"))
+                assert campaign.change(title="ours").json()["title"] == "ours"
+
+        with pytest.raises(DatabaseBusy):
+            stand_still()
+        other.close()

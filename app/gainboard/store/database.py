@@ -96,6 +96,7 @@ class Database:
         self, url: str, busy_seconds: float = BUSY_SECONDS, *, objects: str | None = None, machine: Machine = MACHINE
     ) -> None:
         self.machine = machine
+        self._busy_seconds = busy_seconds
         self.objects = Objects(objects) if objects else None
         """The place to which the content of new files is written; None means the database itself."""
         try:
@@ -147,6 +148,10 @@ class Database:
         may_take_long()
         self._require_file()
         with self.translated(), self._writes.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                # A process that stands still must not keep its locks: others start again what it has begun.
+                patience = f"SET LOCAL idle_in_transaction_session_timeout = {int(self._busy_seconds * 1000)}"
+                connection.exec_driver_sql(patience)
             last: list[Callable[[Transaction], None]] = []
             connection.execution_options(gainboard_last=last)
             yield connection
