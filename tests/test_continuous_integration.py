@@ -20,31 +20,37 @@ ACTION = yaml.safe_load((ROOT / "deploy/gate/action.yml").read_text(encoding="ut
 pytestmark = pytest.mark.outer
 
 
-@pytest.fixture
-def world(prepared, tmp_path):  # noqa: F811
+class World:
     """A folder with judgments, runs, a new run and a baseline; the environment has the command `gainboard`."""
-    folder, programs = tmp_path / "here", tmp_path / "bin"
-    shutil.copytree(prepared, folder)
-    programs.mkdir()
-    command = programs / "gainboard"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m gainboard "$@"\n')
-    command.chmod(0o755)
-    environment = outside(PATH=f"{programs}:{os.environ['PATH']}")
-    shutil.copy(folder / "runs" / "civet.txt", folder / "new.txt")
 
-    def run(script, **variables):
+    def __init__(self, folder):
+        self.folder, programs = folder, folder.parent / "bin"
+        programs.mkdir()
+        command = programs / "gainboard"
+        command.write_text(f'#!/bin/sh\nexec {sys.executable} -m gainboard "$@"\n')
+        command.chmod(0o755)
+        self._environment = outside(PATH=f"{programs}:{os.environ['PATH']}")
+
+    def run(self, script, **variables):
         done = subprocess.run(
             ["bash", "-eo", "pipefail", "-c", script],
-            cwd=folder,
-            env=environment | variables,
+            cwd=self.folder,
+            env=self._environment | variables,
             capture_output=True,
             text=True,
             check=False,
         )
         return done.returncode, done.stdout, done.stderr
 
-    assert run(block(PAGE, "example: baseline"))[0] == 0
-    return folder, run
+
+@pytest.fixture(scope="module")
+def world(prepared, tmp_path_factory):  # noqa: F811
+    folder = tmp_path_factory.mktemp("world") / "here"
+    shutil.copytree(prepared, folder)
+    shutil.copy(folder / "runs" / "civet.txt", folder / "new.txt")
+    world = World(folder)
+    assert world.run(block(PAGE, "example: baseline"))[0] == 0
+    return world
 
 
 def step(run, name, inputs, **variables):
@@ -68,11 +74,10 @@ def step(run, name, inputs, **variables):
     ],
 )
 def test_a_step_of_the_action_ends_as_the_gate_does_with_annotations_and_a_summary(world, tmp_path, inputs, code, said):
-    _, run = world
     summary, output = tmp_path / "summary", tmp_path / "output"
     asked = {"qrels": "qrels.txt", "margin": "0.01"} | inputs
     files = {"GITHUB_STEP_SUMMARY": str(summary), "GITHUB_OUTPUT": str(output)}
-    found, printed, _ = step(run, "Gate", asked, **files)
+    found, printed, _ = step(world.run, "Gate", asked, **files)
     assert (found, said in printed) == (code, True)
     assert output.read_text() == f"code={code}\n"
     assert summary.exists() == (code != 2)
@@ -91,8 +96,9 @@ def test_the_action_needs_what_the_gate_needs_and_installs_its_own_repository():
     assert required <= used.keys()
 
 
-def test_the_examples_of_the_page_pass(world):
-    folder, run = world
+def test_the_examples_of_the_page_pass(world, tmp_path):
+    folder = shutil.copytree(world.folder, tmp_path / "here")
+    run = World(folder).run
     assert run(block(PAGE, "example: gate"))[0] == 0
     gitlab = yaml.safe_load(block(PAGE, "example: gitlab"))["gate"]
     assert run("\n".join(gitlab["script"]))[0] == 0
