@@ -148,10 +148,7 @@ class Database:
         may_take_long()
         self._require_file()
         with self.translated(), self._writes.begin() as connection:
-            if connection.dialect.name == "postgresql":
-                # A process that stands still must not keep its locks: others start again what it has begun.
-                patience = f"SET LOCAL idle_in_transaction_session_timeout = {int(self._busy_seconds * 1000)}"
-                connection.exec_driver_sql(patience)
+            self._end_if_it_stands_still(connection)
             last: list[Callable[[Transaction], None]] = []
             connection.execution_options(gainboard_last=last)
             yield connection
@@ -178,6 +175,7 @@ class Database:
             raise DatabaseBusy("Nothing was written, because others are writing.")
         try:
             with self._hurries.begin() as connection:
+                self._end_if_it_stands_still(connection)
                 if connection.dialect.name == "postgresql":
                     connection.execute(text("SET LOCAL lock_timeout = '20ms'"))
                     # The data may be lost, so nobody waits for the disk.
@@ -186,6 +184,11 @@ class Database:
         except (DBAPIError, TimeoutError) as error:
             self._refuse_full(error)
             raise DatabaseBusy("Nothing was written, because others are writing.") from error
+
+    def _end_if_it_stands_still(self, tx: Transaction) -> None:
+        # Others start again what a process that stands still has begun, but not while its transaction has the locks.
+        if tx.dialect.name == "postgresql":
+            tx.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {int(self._busy_seconds * 1000)}")
 
     def connected(self) -> Connection:
         """Return a connection that the caller keeps. It has no transactions, so each statement sees the newest state.
