@@ -222,7 +222,8 @@ def kept_scores(
     topics = version.topics
     # A hash, because clients choose the labels, which may be long. Lengths come before what varies, so that no two
     # requests have the same bytes.
-    ids = np.array([len(chosen), *(run.id for run in chosen)], np.int64)
+    # Whether a replicate stands for its system says what is kept of the topics that it lacks.
+    ids = np.array([len(chosen), any(run.system for run in chosen), *(run.id for run in chosen)], np.int64)
     places = b"all" if topics.places is None else topics.places.tobytes()
     labels = "\n".join(metric.label for metric in bound).encode()
     key = (version.qrels.id, sha256(ids.tobytes() + b"%d " % len(places) + places + labels).digest())
@@ -264,7 +265,7 @@ def score_runs(
         gaps = np.zeros(scores.shape[1:], np.bool_)
         for of_metric, left_out in zip(scores, nowhere, strict=True):
             gaps |= np.isnan(of_metric) & ~left_out
-        return ScoreArrays(scores, mean_all(bound, scores), nowhere, gaps.sum(axis=1))
+        return ScoreArrays(scores, mean_all(bound, scores), nowhere, gaps.sum(axis=1), gaps)
     rows = [row for row, metric in enumerate(bound) if not isinstance(metric, CustomMetric)]
     formulas = [bound[row] for row in rows]
     exact = any(metric.needs_retrieval_scores for metric in formulas)
