@@ -8,6 +8,7 @@ from scipy import stats
 
 from tests.world.campaigns import Campaign, refused, run_text
 from tests.world.laboratories import after_work
+from tests.world.people import Person
 from tests.world.servers import new_settings, serving
 
 TAR = {"Content-Type": "application/x-tar"}
@@ -60,6 +61,9 @@ def test_a_comparison_names_a_system_or_one_of_its_replicates(shared):
     compared = campaign.get("/compare", run=["dense", "sparse"], metric="RR").json()["comparisons"][0]
     expected = np.nanmean(rows_of("dense"), axis=0) - 1 / 3
     assert compared["difference"] == pytest.approx(expected.mean())
+    organiser = Person(campaign.service, campaign.token("organiser"))
+    table = organiser.get(f"/c/{campaign.name}/compare.md?run=dense&run=sparse&metric=RR").text
+    assert f"{expected.mean():.4f}" in table
     alone = campaign.get("/compare", run=["dense-1", "sparse"], metric="RR").json()["comparisons"][0]
     assert alone["difference"] == pytest.approx(rows_of("dense-1").mean() - 1 / 3)
 
