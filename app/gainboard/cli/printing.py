@@ -107,9 +107,8 @@ def name_judgments(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> st
 
 def tell_of_version(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> None:
     """Print on standard error by which judgments scores are, unless these are hidden or all scores were uploaded."""
-    labels = getattr(answer, "metrics", [""])
-    is_judged = any(label.partition(":")[0] not in ("custom", *OF_ANSWERS) for label in labels)
-    if answer.qrels_version is not None and is_judged:
+    families = {label.partition(":")[0] for label in getattr(answer, "metrics", [""])}
+    if answer.qrels_version is not None and families - {"custom", *OF_ANSWERS}:
         print(f"by {name_judgments(answer)}", file=sys.stderr)
 
 
