@@ -97,6 +97,10 @@ def test_a_bare_name_means_a_matrix_and_all_are_shown_by_default(shared):
     assert lab.read("/leaderboard", metric="f1")["by"] == "custom:f1(version=1)"
     assert lab.organiser.patch(lab.path, json={"metrics": ["f1", "later"]}).status_code == 200
     assert lab.read("/leaderboard")["metrics"] == ["custom:f1(version=1)"]
+    job = {"kind": "rank-correlation", "params": {"metrics": ["custom:f1", "custom:later"]}}
+    absent = lab.organiser.post(f"{lab.path}/jobs", json=job)
+    assert [error["location"] for error in absent.json()["errors"]] == ["body.params.metrics.1"]
+    assert f"'{lab.name}' has no scores custom:later" in absent.json()["detail"]
     wrong = lab.get("/scores", metric="nDCG@10")
     assert refused(wrong) == (409, "scores-alone")
     assert wrong.json()["detail"] == (

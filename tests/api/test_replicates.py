@@ -8,6 +8,7 @@ from scipy import stats
 
 from tests.world.campaigns import Campaign, refused, run_text
 from tests.world.laboratories import after_work
+from tests.world.people import Person
 from tests.world.servers import new_settings, serving
 
 TAR = {"Content-Type": "application/x-tar"}
@@ -54,9 +55,15 @@ def test_a_system_is_a_row_of_the_board_whose_score_on_a_topic_is_the_mean_of_it
 
 def test_a_comparison_names_a_system_or_one_of_its_replicates(shared):
     campaign = replicated(shared)
+    # Scores of the same runs, each alone, are kept: they are not those of the system, in which a gap is no 0.
+    every = campaign.get("/compare", run=["dense-1", "dense-2", "dense-3"], baseline="sparse", metric="RR").json()
+    assert [run["topics_missing"] for run in every["runs"]] == [0, 1, 0, 0]
     compared = campaign.get("/compare", run=["dense", "sparse"], metric="RR").json()["comparisons"][0]
     expected = np.nanmean(rows_of("dense"), axis=0) - 1 / 3
     assert compared["difference"] == pytest.approx(expected.mean())
+    organiser = Person(campaign.service, campaign.token("organiser"))
+    table = organiser.get(f"/c/{campaign.name}/compare.md?run=dense&run=sparse&metric=RR").text
+    assert f"{expected.mean():.4f}" in table
     alone = campaign.get("/compare", run=["dense-1", "sparse"], metric="RR").json()["comparisons"][0]
     assert alone["difference"] == pytest.approx(rows_of("dense-1").mean() - 1 / 3)
 
@@ -123,6 +130,8 @@ def test_a_column_of_replicates_makes_rows_of_one_system_in_each_form(shared):
     assert [it["topics_missing"] for it in named["replicates"]] == [0, 0, 1]
     by_topic = [np.mean([(topic * 7 + s * 3 + 3) % 11 / 10 for s in range(3 - (topic == 0))]) for topic in range(8)]
     assert list(named["mean"].values()) == pytest.approx([np.mean(by_topic)])
+    compared = campaign.get("/compare", run=["other", "a-b"], metric="custom:accuracy").json()
+    assert [(run["name"], run["topics_missing"]) for run in compared["runs"]] == [("other", 0), ("a-b", 0)]
 
 
 def job_of(campaign, **params):

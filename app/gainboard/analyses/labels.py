@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gainboard.errors import BadExpression, BadGains, BadInput, InvalidRequest
+from gainboard.errors import BadExpression, BadGains, BadInput, GainboardError, InvalidRequest
 from gainboard.evaluation.scoring.binding import NO_CUSTOM, CustomMetrics, scale_of
 from gainboard.metrics import BoundMetric, Scale, expand, resolve, without
 from gainboard.metrics.gains import format_number, read_number
@@ -128,7 +128,7 @@ def _culprits(error: BadInput, labels: Labels, params: Mapping[str, Any]) -> Ite
         try:
             # only lists may contain presets
             labels.each([text]) if is_listed else labels(text)
-        except (BadExpression, BadGains) as same:
+        except GainboardError as same:  # a collection of scores refuses other texts for another reason
             if same.message == error.message:
                 yield location
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -51,8 +50,8 @@ def read_comparison(
     these pairs, effect size, equivalence, and the topics that decide (principals who may see scores under any
     parameters).
     """
-    question = replace(question_of(asked), by_system=asked.get("resample") or "topics")
-    compared = compare(workspace, sender, collection, question, asked.get("baseline", ()), asked.get("margin"))
+    baselines, margin = asked.get("baseline", ()), asked.get("margin")
+    compared = compare(workspace, sender, collection, question_of(asked), baselines, margin)
     if (asked.get("format") or ("csv" if accepts(request, "text/csv") else "json")) == "csv":
         return PlainTextResponse("".join(_csv(compared)), media_type="text/csv")
     return answer(show(compared))

@@ -152,7 +152,8 @@ def spaced_letters(row: Row) -> str:
 
 def _caption(board: Board, shown: int) -> str:
     scores = board.scores
-    version = f", by {name_versions(scores.versions)}" if scores.shown_version is not None else ""
+    is_judged = scores.shown_version is not None and not all(metric.is_uploaded for metric in scores.metrics)
+    version = f", by {name_versions(scores.versions)}" if is_judged else ""
     which = f"The first {shown} of {len(board.rows)} runs" if shown < len(board.rows) else "The runs"
     return f"{which} of {scores.collection.title or scores.collection.name}, ranked by {board.by}{version}"
 

@@ -177,6 +177,7 @@ def question_of(asked: Mapping[str, Any]) -> Question:
         parameters_of(asked),
         version_of(asked),
         None if topics == "all" else topics,
+        by_system=asked.get("resample"),
         **{name: asked[name] for name in ("late", "names", "bounds", "cwl", "repeats") if asked.get(name)},
     )
 

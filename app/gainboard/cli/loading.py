@@ -114,6 +114,10 @@ class ScoreFiles:
     is_sample: bool = False
     """True if topics without a verdict were not judged, as people judge a sample of them."""
 
+    def __post_init__(self) -> None:
+        if self.nuggets and not self.scores:
+            raise BadSetting("--nuggets scores answers, and none are named. Add them: --answers FILE")
+
     def read(self) -> ScoresFile:
         """Return the scores of all files. Faults are printed, and raise Told; raise BadInput for anything else."""
         from gainboard.evaluation.scoring.score_files import read_score_files  # noqa: PLC0415 (with NumPy)

@@ -19,6 +19,7 @@ from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.exhibits import Cell, Column, Marked, Table, Value, csv_line, mark_best_of_column
 from gainboard.exhibits.tables import Align, printed, value_of
 from gainboard.notation.texts import name_versions
+from gainboard.vocabulary import OF_ANSWERS
 
 if TYPE_CHECKING:  # commands on files print tables, too, and start without Pydantic
     from pydantic import BaseModel
@@ -105,8 +106,9 @@ def name_judgments(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> st
 
 
 def tell_of_version(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> None:
-    """Print on standard error by which judgments the scores of an answer are, unless these are hidden."""
-    if answer.qrels_version is not None:
+    """Print on standard error by which judgments scores are, unless these are hidden or all scores were uploaded."""
+    families = {label.partition(":")[0] for label in getattr(answer, "metrics", [""])}
+    if answer.qrels_version is not None and families - {"custom", *OF_ANSWERS}:
         print(f"by {name_judgments(answer)}", file=sys.stderr)
 
 

@@ -17,7 +17,7 @@ from gainboard.dashboard.rendering import FORMS, Form, PrintedRequest, page_of, 
 from gainboard.dashboard.sessions import Place, PlaceDep, VisitorDep
 from gainboard.evaluation.boards.leaderboard import leaderboard
 from gainboard.evaluation.boards.pair_statistics import ALPHA, PairComparison, compare
-from gainboard.exhibits import Cell, Column, Marked, Table
+from gainboard.exhibits import Cell, Column, Level, Marked, Table
 from gainboard.exhibits.figures import Axis, Figure, Panel, Reference, Series
 from gainboard.notation.queries import ComparedRunsQuery, CompareQuery
 
@@ -182,7 +182,8 @@ def _exhibit(pairs: Sequence[PairComparison]) -> Table:
         if statistics:
             test = statistics.tests[0]
             numbers = [statistics.low, statistics.high, statistics.effect_size]
-            numbers += [test.asl, test.asl_holm, test.asl_benjamini_hochberg]
+            levels = test.asl, test.asl_holm, test.asl_benjamini_hochberg
+            numbers += [Level(level, None) if level is not None else None for level in levels]
         rows.append([pair.label, *pair.names, shown, *numbers, pair.won, pair.lost, pair.tied])
     caption = "Differences of means with 95 % intervals"
     notes = [

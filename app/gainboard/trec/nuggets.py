@@ -77,9 +77,8 @@ class Verdicts:
         """Return what counts of the verdicts on a run: without former nuggets, and topics where any lacks a verdict."""
         system = self.systems.get(run)
         if not self.nuggets:
-            empty = (
-                [] if run in self.sampled else [topic for topic in self.topics if (system, topic) not in self.answered]
-            )
+            asked = [] if run in self.sampled else self.topics
+            empty = [topic for topic in asked if (system, topic) not in self.answered]
             return {**dict.fromkeys(empty, ()), **self.runs[run]}
         counting = {}
         for topic in self.in_use.keys() & self.runs[run].keys():
@@ -264,7 +263,7 @@ class _File:
             self.strays += 1
             if self.stray == "refuse":
                 problem = f"the {name} is {quoted(str(label))}, none of {', '.join(names or known)}"
-                self.fault("stray-label", f"{problem}. Correct it, or count it as nothing: stray=count")
+                self.fault("stray-label", f"{problem}. Correct it, or count it as nothing: stray=count (--stray count)")
         return digit
 
     def nuggets(self, name: str, known: Mapping[str, str], other: str) -> Iterator[tuple[str, str, object]]:

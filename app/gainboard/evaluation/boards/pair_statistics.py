@@ -471,8 +471,8 @@ def compare(
 
     # None means all runs, among them the baselines.
     runs = None if question.runs is None else [*question.runs, *baselines]
-    asked = replace(question, runs=runs, admit=admit, per_topic=True, most=MOST_SCORES)
-    scores = score(workspace, sender, name, asked)
+    asked = replace(question, runs=runs, admit=admit, by_system=question.by_system or "topics")
+    scores = score(workspace, sender, name, replace(asked, per_topic=True, most=MOST_SCORES))
     if absent := [baseline for baseline in baselines if baseline not in scores.names]:
         raise NotFound(f"There is no run {absent[0]!r} in {name!r}, or this token may not see it.")
     for _, metric in (customs := customs_of(scores.metrics)):

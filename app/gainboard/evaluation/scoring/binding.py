@@ -206,11 +206,9 @@ class CustomMetrics:
         """Return the metric of our expression, or of uploaded scores. Raise what `resolve` of `metrics` raises."""
         if self.are_all and not is_custom(expression):
             if expression not in self.names:
-                message = (
-                    f"{self.collection!r} is a collection of scores: it has no judgments, so {expression[:80]} cannot "
-                    f"be computed. Its metrics: {', '.join(self.expressions)}"
-                )
-                raise ScoresAlone(f"{message}.", metrics=self.expressions)
+                why = f"it has no judgments, so {expression[:80]} cannot be computed"
+                message = f"{self.collection!r} is a collection of scores: {why}. Its metrics: "
+                raise ScoresAlone(f"{message}{', '.join(self.expressions)}.", metrics=self.expressions)
             expression = PREFIX + expression
         if is_custom(expression):
             return self.resolve(expression)

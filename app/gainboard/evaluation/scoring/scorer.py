@@ -252,8 +252,7 @@ def score_runs(
     """Return scores, means and missing topics of the chosen runs, which are not kept."""
     topics = version.topics
     scores = np.empty((len(bound), len(chosen), len(topics.topics)))
-    missing = np.zeros(len(chosen), np.int64)
-    lacks = np.zeros(scores.shape[1:], np.bool_) if any(run.system for run in chosen) else None
+    lacks = np.zeros(scores.shape[1:], np.bool_)
     uploaded = customs_of(bound)
     for row, metric in uploaded:
         may_take_long()
@@ -261,10 +260,9 @@ def score_runs(
     if collection.has_scores_alone:
         nowhere = undefined(bound, topics)
         # A run lacks a topic if some other run has a score there.
-        gaps = np.zeros(scores.shape[1:], np.bool_)
         for of_metric, left_out in zip(scores, nowhere, strict=True):
-            gaps |= np.isnan(of_metric) & ~left_out
-        return ScoreArrays(scores, mean_all(bound, scores), nowhere, gaps.sum(axis=1))
+            lacks |= np.isnan(of_metric) & ~left_out
+        return ScoreArrays(scores, mean_all(bound, scores), nowhere, lacks.sum(axis=1), lacks)
     rows = [row for row, metric in enumerate(bound) if not isinstance(metric, CustomMetric)]
     formulas = [bound[row] for row in rows]
     exact = any(metric.needs_retrieval_scores for metric in formulas)
@@ -274,13 +272,10 @@ def score_runs(
             scores[np.ix_(rows, part.positions)] = score_all(formulas, part.runs, part.places)
         else:
             scores[:, part.positions] = score_all(bound, part.runs, part.places)
-        of_part = part.runs.missing[part.places]
-        missing[part.positions] = of_part.sum(axis=1)
-        if lacks is not None:  # a topic that others of the system have does not score 0
-            lacks[part.positions] = of_part
+        lacks[part.positions] = part.runs.missing[part.places]
     if without := [place for place, run in enumerate(chosen) if not run.has_ranking]:
         # A run with answers alone retrieves nothing, but it has not failed to: it has no score, and not 0.
-        scores[np.ix_(rows, without)], missing[without] = np.nan, 0
+        scores[np.ix_(rows, without)], lacks[without] = np.nan, False
     if chosen and not without:
         # Whether a formula is undefined depends on the topic and not on the run, so the first run tells it for all.
         nowhere = np.isnan(scores[:, 0])
@@ -288,7 +283,7 @@ def score_runs(
             nowhere[row] = metric.undefined(topics.topics)  # some runs may have no score at all
     else:
         nowhere = undefined(bound, topics)
-    return ScoreArrays(scores, mean_all(bound, scores), nowhere, missing, lacks)
+    return ScoreArrays(scores, mean_all(bound, scores), nowhere, lacks.sum(axis=1), lacks)
 
 
 def mean_scores(

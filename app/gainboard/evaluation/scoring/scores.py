@@ -49,7 +49,7 @@ class ScoreArrays:
     undefined: NDArray[np.bool_]
     topics_missing: NDArray[np.int64]
     lacks: NDArray[np.bool_] | None = None
-    """The topics that each run lacks, bool [runs, topics], where some run is a replicate."""
+    """The topics that each run lacks, bool [runs, topics], where it is known."""
     rows: Floats | None = None
     """The scores of the replicates whose means `by_topic` has, float64 [metrics, rows, topics]; None without any."""
     row_means: Floats | None = None
@@ -101,7 +101,7 @@ class ScoreArrays:
     @property
     def nbytes(self) -> int:
         """The bytes of the large arrays."""
-        return self.by_topic.nbytes + self.undefined.nbytes
+        return self.by_topic.nbytes + self.undefined.nbytes + (0 if self.lacks is None else self.lacks.nbytes)
 
     @cached_property
     def intervals(self) -> tuple[Floats, Floats]:
