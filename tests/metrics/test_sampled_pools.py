@@ -61,3 +61,7 @@ def test_the_ideal_ranking_loses_no_rank_to_a_sum_of_fractions():
         found = gainboard.score("".join(lines).encode(), {"r": run}, ["infNDCG"]).means[0, 0]
         ideal, gained = (sum(1 / np.log2(np.arange(2, end))) for end in (pooled + 2, pooled + 1))
         assert found == pytest.approx(gained / ideal, abs=1e-12), pooled
+
+
+def test_a_pool_of_which_nothing_is_judged_yet_has_no_scores():
+    assert np.isnan(gainboard.score(b"1 0 a 1 -1\n", {"r": RUN}, ["xinfAP", "AP"]).means).all()
