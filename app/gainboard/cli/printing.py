@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # commands on files print tables, too, and start without Pyda
     from pydantic import BaseModel
 
     from gainboard.api.models.collections import ChosenGroup
-    from gainboard.api.models.scores import LeaderboardAnswer, ScoresAnswer, SweepAnswer
+    from gainboard.api.models.scores import LeaderboardAnswer, LeaderboardRow, ScoredRun, ScoresAnswer, SweepAnswer
 
 DIGITS = 4
 """The decimal places of the scores in a table."""
@@ -97,17 +97,23 @@ def print_one(item: BaseModel, form: str) -> None:
         print(f"{printable(name):{widest}}  {'-' if value is None else printable(short)}")
 
 
-def name_judgments(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> str:
-    """Return by which judgments the scores of an answer are. They have no version while they are hidden."""
-    if answer.qrels_version is None:
-        return "the qrels"
-    return name_versions({answer.judgment_set: answer.qrels_version, **getattr(answer, "repeats", {})})
+def by_judgments(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> str:
+    """Return by which judgments scores are, such as "by version 1 of the qrels"; "" for hidden ones and for none."""
+    versions = {answer.judgment_set: answer.qrels_version, **getattr(answer, "repeats", {})}
+    return f"by {name_versions(versions)}" if answer.qrels_version is not None else ""
 
 
 def tell_of_version(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> None:
     """Print on standard error by which judgments the scores of an answer are, unless these are hidden."""
-    if answer.qrels_version is not None:
-        print(f"by {name_judgments(answer)}", file=sys.stderr)
+    if by := by_judgments(answer):
+        print(by, file=sys.stderr)
+
+
+def tell_of_unbound(labels: Iterable[str], runs: Sequence[ScoredRun | LeaderboardRow]) -> None:
+    """Print on standard error which of the metrics that have a mean have no bounds."""
+    if unbound := [it for it in labels if any(run.mean[it] is not None and it not in run.numbers for run in runs)]:
+        why = "uploaded scores, metrics of memberships or of sampled pools, and means of replicates have no bounds"
+        print(printable(f"note: --bounds has none for {', '.join(unbound)}: {why}"), file=sys.stderr)
 
 
 def tell_of_topics(groups: Iterable[ChosenGroup | None]) -> None:

@@ -20,6 +20,7 @@ from gainboard.cli.printing import (
     print_rows,
     table_beside,
     tell_of_topics,
+    tell_of_unbound,
     tell_of_version,
 )
 from gainboard.cli.progress import has_colours
@@ -128,7 +129,10 @@ def leaderboard(
         if format == "latex" or format == "markdown":
             print(gainboard.leaderboard_text(at.collection, metrics, format=format, **query), end="")
         else:
-            _print_board(gainboard.leaderboard(at.collection, metrics, **query), format, are_files=bool(at.runs))
+            board = gainboard.leaderboard(at.collection, metrics, **query)
+            _print_board(board, format, are_files=bool(at.runs))
+            if query.get("bounds"):
+                tell_of_unbound(board.metrics, board.rows)
 
 
 def _print_board(board: Leaderboard, format: str, *, are_files: bool) -> None:

@@ -11,13 +11,14 @@ from gainboard.cli.loading import CampaignOrFiles
 from gainboard.cli.options import Metrics, PerTopic, RunNames
 from gainboard.cli.printing import (
     DIGITS,
+    by_judgments,
     format_table,
     mark_best,
-    name_judgments,
     print_json,
     printable,
     table_beside,
     tell_of_topics,
+    tell_of_unbound,
     tell_of_version,
 )
 from gainboard.cli.progress import has_colours
@@ -81,6 +82,8 @@ def scores(
         if not at.runs:
             tell_of_version(answer)
         tell_of_topics([answer.topic_group])
+        if query.get("bounds"):
+            tell_of_unbound(answer.metrics, answer.runs)
         table = _table(answer, declared)
         print(as_latex(table) if format == "latex" else format_table(table, weights=has_colours(sys.stdout)), end="")
 
@@ -100,7 +103,7 @@ def _table(answer: Scores, declared: Sequence[str] | None) -> Table:
         in_order = [names[index] for index in order_topics(names, declared)]
         rows += [[run.name, topic, *(topics[label][topic] for label in answer.metrics)] for topic in in_order]
         rows.append([run.name, *(["all"] if is_by_topic else []), *mean])
-    caption = f"Scores in {answer.collection}, by {name_judgments(answer)}"
+    caption = ", ".join(filter(None, [f"Scores in {answer.collection}", by_judgments(answer)]))
     mark = "the highest mean under a metric" if len(answer.runs) > 1 else ""
     return Table("scores", caption, columns, rows, mark=mark, notes=[f"{remark}." for remark in _remarks(answer)])
 
@@ -116,5 +119,7 @@ def _remarks(answer: Scores) -> Iterator[str]:
         why = "because the upload has no scores on them" if are_uploaded else why_left_out(labels)
         yield f"{len(names)} topics are left out of {', '.join(labels)}, {why}: {', '.join(names)}"
     if missing := [f"{run.name} lacks {run.topics_missing}" for run in answer.runs if run.topics_missing]:
-        yield f"topics that score 0 because the run lacks them: {', '.join(missing)}"
+        is_of_scores = answer.qrels_version is None and answer.topics_scored is not None
+        fate = "left out of the run's mean" if is_of_scores else "that score 0"
+        yield f"topics {fate} because the run lacks them: {', '.join(missing)}"
     yield from (f"{run} has no score: {why}" for run, why in answer.withheld.items())
