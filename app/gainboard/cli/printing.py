@@ -23,7 +23,6 @@ from gainboard.notation.texts import name_versions
 if TYPE_CHECKING:  # commands on files print tables, too, and start without Pydantic
     from pydantic import BaseModel
 
-    from gainboard.api.models.collections import ChosenGroup
     from gainboard.api.models.scores import LeaderboardAnswer, LeaderboardRow, ScoredRun, ScoresAnswer, SweepAnswer
 
 DIGITS = 4
@@ -103,10 +102,17 @@ def by_judgments(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> str:
     return f"by {name_versions(versions)}" if answer.qrels_version is not None else ""
 
 
-def tell_of_version(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> None:
-    """Print on standard error by which judgments the scores of an answer are, unless these are hidden."""
-    if by := by_judgments(answer):
+def tell_of_judgments(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer, *, are_files: bool) -> None:
+    """Print on standard error by which judgments and over which topic groups scores are, and which topics do not count.
+
+    Judgments of files have no version.
+    """
+    if not are_files and (by := by_judgments(answer)):
         print(by, file=sys.stderr)
+    for group in (answer.topic_group, *getattr(answer, "by_group", ())):
+        if group is not None:
+            missing = f"; without judgments: {', '.join(group.unjudged)}" if group.unjudged else ""
+            print(printable(f"{group.name}: {group.judged} of {group.topics} topics{missing}"), file=sys.stderr)
 
 
 def tell_of_unbound(labels: Iterable[str], runs: Sequence[ScoredRun | LeaderboardRow]) -> None:
@@ -114,14 +120,6 @@ def tell_of_unbound(labels: Iterable[str], runs: Sequence[ScoredRun | Leaderboar
     if unbound := [it for it in labels if any(run.mean[it] is not None and it not in run.numbers for run in runs)]:
         why = "uploaded scores, metrics of memberships or of sampled pools, and means of replicates have no bounds"
         print(printable(f"note: --bounds has none for {', '.join(unbound)}: {why}"), file=sys.stderr)
-
-
-def tell_of_topics(groups: Iterable[ChosenGroup | None]) -> None:
-    """Print on standard error over which topic groups scores are, and which of their topics do not count."""
-    for group in groups:
-        if group is not None:
-            missing = f"; without judgments: {', '.join(group.unjudged)}" if group.unjudged else ""
-            print(printable(f"{group.name}: {group.judged} of {group.topics} topics{missing}"), file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -19,9 +19,8 @@ from gainboard.cli.printing import (
     print_json,
     print_rows,
     table_beside,
-    tell_of_topics,
+    tell_of_judgments,
     tell_of_unbound,
-    tell_of_version,
 )
 from gainboard.cli.progress import has_colours
 from gainboard.errors import BadSetting
@@ -142,9 +141,7 @@ def _print_board(board: Leaderboard, format: str, *, are_files: bool) -> None:
         values = board.columns()
         print_rows(list(values), list(zip(*values.values(), strict=True)), "csv")
     else:
-        if not are_files:
-            tell_of_version(board)
-        tell_of_topics([board.topic_group, *board.by_group])
+        tell_of_judgments(board, are_files=are_files)
         for line in _remarks_on(board):
             print(line, file=sys.stderr)
         tables = [_table(board, is_of_files=are_files)]

@@ -17,9 +17,8 @@ from gainboard.cli.printing import (
     print_json,
     printable,
     table_beside,
-    tell_of_topics,
+    tell_of_judgments,
     tell_of_unbound,
-    tell_of_version,
 )
 from gainboard.cli.progress import has_colours
 from gainboard.errors import BadSetting
@@ -64,9 +63,7 @@ def scores(
         query["qrels"] = at.version
         if format == "trec_eval":
             for run in run_names or [run.name for run in gainboard.runs(at.collection, late=query.get("late"))]:
-                text = gainboard.scores_text(
-                    at.collection, metrics, format="trec_eval", runs=run, topics=chosen, **query
-                )
+                text = gainboard.scores_text(at.collection, metrics, format=format, runs=run, topics=chosen, **query)
                 print(text, end="", flush=True)
             return
         if format == "csv":
@@ -79,16 +76,14 @@ def scores(
             return
         for remark in _remarks(answer):
             print(f"note: {printable(remark)}", file=sys.stderr)
-        if not at.runs:
-            tell_of_version(answer)
-        tell_of_topics([answer.topic_group])
+        tell_of_judgments(answer, are_files=bool(at.runs))
         if query.get("bounds"):
             tell_of_unbound(answer.metrics, answer.runs)
-        table = _table(answer, declared)
+        table = _table(answer, declared, "" if at.runs else by_judgments(answer))
         print(as_latex(table) if format == "latex" else format_table(table, weights=has_colours(sys.stdout)), end="")
 
 
-def _table(answer: Scores, declared: Sequence[str] | None) -> Table:
+def _table(answer: Scores, declared: Sequence[str] | None, by: str) -> Table:
     if any(run.numbers for run in answer.runs):
         return table_beside([run.name for run in answer.runs], [run.numbers for run in answer.runs])
     digits = DIGITS if answer.decimals is None else answer.decimals
@@ -103,7 +98,7 @@ def _table(answer: Scores, declared: Sequence[str] | None) -> Table:
         in_order = [names[index] for index in order_topics(names, declared)]
         rows += [[run.name, topic, *(topics[label][topic] for label in answer.metrics)] for topic in in_order]
         rows.append([run.name, *(["all"] if is_by_topic else []), *mean])
-    caption = ", ".join(filter(None, [f"Scores in {answer.collection}", by_judgments(answer)]))
+    caption = ", ".join(filter(None, (f"Scores in {answer.collection}", by)))
     mark = "the highest mean under a metric" if len(answer.runs) > 1 else ""
     return Table("scores", caption, columns, rows, mark=mark, notes=[f"{remark}." for remark in _remarks(answer)])
 
