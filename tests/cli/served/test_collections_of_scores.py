@@ -19,5 +19,7 @@ def test_no_caption_names_qrels_and_missing_bounds_are_said(campaign, folder, ca
         assert "qrels" not in printed.err
         assert main(f"{command} -c models -f latex".split()) == 0
         assert "qrels" not in capsys.readouterr().out
+    assert main(["leaderboard", "-c", "models", "--bounds", "-f", "csv"]) == 1
+    assert "no place for --bounds" in capsys.readouterr().err
     assert main(["scores", "-c", "models"]) == 0
     assert "topics left out of the run's mean because the run lacks them: b lacks 1" in capsys.readouterr().err

@@ -122,6 +122,8 @@ def leaderboard(
         else:
             _print_board(board, format, are_files=True)
         return
+    if format == "csv" and (query.get("bounds") or query.get("cwl")):
+        raise BadSetting("The format csv has no place for --bounds and --cwl. Use table or json: -f json.")
     query["corrected_by"] = at.find_correcting_set(query.get("judgments"))
     with at.connect() as gainboard:
         query["qrels"] = at.version
