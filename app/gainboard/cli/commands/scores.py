@@ -112,7 +112,8 @@ def _remarks(answer: Scores) -> Iterator[str]:
     for names, labels in left_out.items():
         are_uploaded = all(label.startswith("custom:") for label in labels)
         why = "because the upload has no scores on them" if are_uploaded else why_left_out(labels)
-        yield f"{len(names)} topics are left out of {', '.join(labels)}, {why}: {', '.join(names)}"
+        are = "topic is" if len(names) == 1 else "topics are"
+        yield f"{len(names)} {are} left out of {', '.join(labels)}, {why}: {', '.join(names)}"
     if missing := [f"{run.name} lacks {run.topics_missing}" for run in answer.runs if run.topics_missing]:
         is_of_scores = answer.qrels_version is None and answer.topics_scored is not None
         fate = "left out of the run's mean" if is_of_scores else "that score 0"
