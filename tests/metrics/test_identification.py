@@ -196,7 +196,7 @@ def test_a_heading_that_is_no_metric_may_be_any(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "abc", "0.3.4", "1e400", "nan", "."])
 def test_a_text_that_is_no_number_is_refused(text, tmp_path):
-    with pytest.raises(BadInput, match=r"is not a number\. Write it as it was printed"):
+    with pytest.raises(BadInput, match=r"is not a number\. Write it as printed"):
         one(tmp_path, text)
 
 

@@ -51,3 +51,17 @@ def test_qrels_without_strata_are_refused_for_these_metrics():
     for expression in NAMES:
         with pytest.raises(BadExpression, match="strata of a sampled pool"):
             gainboard.score(b"1 0 a 1\n", {"r": RUN}, [expression])
+
+
+def test_the_ideal_ranking_loses_no_rank_to_a_sum_of_fractions():
+    # Each of the 49 relevant documents stands for 50/49, and 49 times that, added up, is less than 50.
+    for pooled in range(2, 200):
+        lines = [f"1 0 d{number} 1 {1 if number else -1}\n" for number in range(pooled)]
+        run = "".join(f"1 Q0 d{number} 1 {-number} r\n" for number in range(1, pooled)).encode()
+        found = gainboard.score("".join(lines).encode(), {"r": run}, ["infNDCG"]).means[0, 0]
+        ideal, gained = (sum(1 / np.log2(np.arange(2, end))) for end in (pooled + 2, pooled + 1))
+        assert found == pytest.approx(gained / ideal, abs=1e-12), pooled
+
+
+def test_a_pool_of_which_nothing_is_judged_yet_has_no_scores():
+    assert np.isnan(gainboard.score(b"1 0 a 1 -1\n", {"r": RUN}, ["xinfAP", "AP"]).means).all()

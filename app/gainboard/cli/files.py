@@ -169,7 +169,7 @@ class FileReader:
         """Return the highest of the given levels, else the highest judged level, and 1 if none is above 0."""
         if self.levels is not None:
             return self.levels if isinstance(self.levels, int) else len(self.levels)
-        return max(1, *file.judgments.count_levels())
+        return max([1, *file.judgments.count_levels()])
 
 
 class JoinedFiles:

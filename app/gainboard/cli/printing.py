@@ -24,8 +24,7 @@ from gainboard.vocabulary import OF_ANSWERS
 if TYPE_CHECKING:  # commands on files print tables, too, and start without Pydantic
     from pydantic import BaseModel
 
-    from gainboard.api.models.collections import ChosenGroup
-    from gainboard.api.models.scores import LeaderboardAnswer, ScoresAnswer, SweepAnswer
+    from gainboard.api.models.scores import LeaderboardAnswer, LeaderboardRow, ScoredRun, ScoresAnswer, SweepAnswer
 
 DIGITS = 4
 """The decimal places of the scores in a table."""
@@ -98,26 +97,32 @@ def print_one(item: BaseModel, form: str) -> None:
         print(f"{printable(name):{widest}}  {'-' if value is None else printable(short)}")
 
 
-def name_judgments(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> str:
-    """Return by which judgments the scores of an answer are. They have no version while they are hidden."""
-    if answer.qrels_version is None:
-        return "the qrels"
-    return name_versions({answer.judgment_set: answer.qrels_version, **getattr(answer, "repeats", {})})
-
-
-def tell_of_version(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> None:
-    """Print on standard error by which judgments scores are, unless these are hidden or all scores were uploaded."""
+def by_judgments(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer) -> str:
+    """Return by which judgments scores are, such as "by version 1 of the qrels"; "" for hidden and for no judgments."""
     families = {label.partition(":")[0] for label in getattr(answer, "metrics", [""])}
-    if answer.qrels_version is not None and families - {"custom", *OF_ANSWERS}:
-        print(f"by {name_judgments(answer)}", file=sys.stderr)
+    if answer.qrels_version is None or families <= {"custom", *OF_ANSWERS}:
+        return ""
+    return f"by {name_versions({answer.judgment_set: answer.qrels_version, **getattr(answer, 'repeats', {})})}"
 
 
-def tell_of_topics(groups: Iterable[ChosenGroup | None]) -> None:
-    """Print on standard error over which topic groups scores are, and which of their topics do not count."""
-    for group in groups:
+def tell_of_judgments(answer: ScoresAnswer | LeaderboardAnswer | SweepAnswer, *, are_files: bool) -> None:
+    """Print on standard error by which judgments and over which topic groups scores are, and which topics do not count.
+
+    Judgments of files have no version.
+    """
+    if not are_files and (by := by_judgments(answer)):
+        print(by, file=sys.stderr)
+    for group in (answer.topic_group, *getattr(answer, "by_group", ())):
         if group is not None:
             missing = f"; without judgments: {', '.join(group.unjudged)}" if group.unjudged else ""
             print(printable(f"{group.name}: {group.judged} of {group.topics} topics{missing}"), file=sys.stderr)
+
+
+def tell_of_unbound(labels: Iterable[str], runs: Sequence[ScoredRun | LeaderboardRow]) -> None:
+    """Print on standard error which of the metrics that have a mean have no bounds."""
+    if unbound := [it for it in labels if any(run.mean[it] is not None and it not in run.numbers for run in runs)]:
+        why = "uploaded scores, metrics of memberships or of sampled pools, and means of replicates have no bounds"
+        print(printable(f"note: --bounds has none for {', '.join(unbound)}: {why}"), file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

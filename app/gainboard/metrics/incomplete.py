@@ -202,10 +202,10 @@ def inferred_ndcg(rankings: GradedAnnotatedRankings) -> Scores:
     weights = np.concatenate(([0.0], np.cumsum(MICROSOFT.weights(_EXPECTED)[1:])))
     ideal = np.zeros(rankings.shape[1])
     for level in range(rankings.rel, rankings.worth.shape[1]):
-        # The estimated number of documents at this level and above it is the rank where the level ends.
-        end = rankings.annotations.sum_by_topic(pool.stands_for * (rankings.annotations.level >= level))
-        more = rankings.worth[:, level] - rankings.worth[:, level - 1]
-        ideal += weights[np.minimum(end, _EXPECTED).astype(np.int64)] * more
+        # The estimated number of documents at this level and above it is the rank where the level ends. A sum of
+        # fractions may lie a little below the whole number that it is.
+        end = rankings.annotations.sum_by_topic(pool.stands_for * (rankings.annotations.level >= level)) + 1e-9
+        ideal += weights[np.minimum(end, _EXPECTED).astype(np.int64)] * np.diff(rankings.worth)[:, level - 1]
     for table in rankings.tables():
         pooled, sampled, _ = pool.counts(table)[:, :, -1]
         rate = np.take_along_axis(pooled / np.maximum(sampled, 1.0), pool.stratum[table.document], axis=1)

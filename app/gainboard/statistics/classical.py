@@ -352,16 +352,11 @@ SECONDS_A_SCORE = 6e-9
 """The cost of one resample: a quarter is the look-up, and three quarters are the draw, which all metrics share."""
 
 
-def largest_differences(scores: Floats, permutations: Indices) -> Floats:
+def largest_differences(scores: Floats, positions: Indices) -> Floats:
     """Return the largest minus the smallest mean after each permutation of `scores`: float64 [resamples].
 
-    `permutations` [resamples, topics, runs] says whose score each run gets, topic by topic.
+    `positions` [resamples, topics, runs] are those of the scores that runs get, in the transposed table row by row.
     """
-    runs, topics = scores.shape
-    return _spreads(scores, permutations + _rows(topics, runs))
-
-
-def _spreads(scores: Floats, positions: Indices) -> Floats:
     topics = scores.shape[1]
     flat = scores.T.ravel()
     spreads = np.empty(len(positions))
@@ -379,15 +374,11 @@ def tukey_levels(scores: Floats, largest: Floats) -> Floats:
     return levels
 
 
-def _rows(topics: int, runs: int) -> Indices:
-    return np.arange(topics)[:, np.newaxis] * runs
-
-
 # Metrics are computed one after the other. Each block's permutations, which cost most, serve all of them.
 @lru_cache(maxsize=1)
 def _permute_positions(seed: int, block: int, resamples: int, topics: int, runs: int) -> Indices:
     positions = Draws(seed, RandomisedTukey.name, block).permutations(resamples, topics, runs)
-    positions += _rows(topics, runs)
+    positions += np.arange(topics)[:, np.newaxis] * runs
     # All callers share the array.
     positions.flags.writeable = False
     return positions
@@ -418,7 +409,7 @@ class RandomisedTukey(SignificanceTest):
         runs, topics = scores.shape
         resamples, blocks = self.drawn(settings.resamples), self.blocks(runs, topics, settings.resamples)
         number = len(numbers_of_block(resamples, block, blocks))
-        return {"largest": _spreads(scores, _permute_positions(settings.seed, block, number, topics, runs))}
+        return {"largest": largest_differences(scores, _permute_positions(settings.seed, block, number, topics, runs))}
 
     def outcome(self, scores: Floats, results: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
         largest = np.concatenate([part["largest"] for part in results])

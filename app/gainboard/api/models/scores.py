@@ -69,7 +69,7 @@ class ScoresAnswer(Model):
     """Scores, and what was left out of them and why."""
 
     collection: str
-    qrels_version: int | None = Field(description="Null while the judgments are hidden")
+    qrels_version: int | None = Field(description="Null while the judgments are hidden, and in collections of scores")
     judgment_set: str = Field("official", description="The judgment set of the version")
     topic_group: ChosenGroup | None = Field(None, description="Only with `topics=` and the name of a group")
     metrics: list[str] = Field(description="Labels: each metric with all its parameters")
@@ -243,7 +243,7 @@ class LeaderboardAnswer(Model):
 
     collection: str
     sample_of: str | None = Field(None, description="What the topics are a sample of; null if nothing is said")
-    qrels_version: int | None = Field(description="Null while the judgments are hidden")
+    qrels_version: int | None = Field(description="Null while the judgments are hidden, and in collections of scores")
     judgment_set: str = Field("official", description="The judgment set of the version")
     repeats: dict[str, int] = Field({}, description="With `repeats=`: the version of each of these judgment sets")
     resample: Resample | None = Field(None, description="What is drawn anew of systems; null if none has replicates")

@@ -19,8 +19,8 @@ from gainboard.cli.printing import (
     print_json,
     print_rows,
     table_beside,
-    tell_of_topics,
-    tell_of_version,
+    tell_of_judgments,
+    tell_of_unbound,
 )
 from gainboard.cli.progress import has_colours
 from gainboard.errors import BadSetting
@@ -122,13 +122,18 @@ def leaderboard(
         else:
             _print_board(board, format, are_files=True)
         return
+    if format == "csv" and (query.get("bounds") or query.get("cwl")):
+        raise BadSetting("The format csv has no place for --bounds and --cwl. Use table or json: -f json.")
     query["corrected_by"] = at.find_correcting_set(query.get("judgments"))
     with at.connect() as gainboard:
         query["qrels"] = at.version
         if format == "latex" or format == "markdown":
             print(gainboard.leaderboard_text(at.collection, metrics, format=format, **query), end="")
         else:
-            _print_board(gainboard.leaderboard(at.collection, metrics, **query), format, are_files=bool(at.runs))
+            board = gainboard.leaderboard(at.collection, metrics, **query)
+            _print_board(board, format, are_files=bool(at.runs))
+            if query.get("bounds"):
+                tell_of_unbound(board.metrics, board.rows)
 
 
 def _print_board(board: Leaderboard, format: str, *, are_files: bool) -> None:
@@ -138,9 +143,7 @@ def _print_board(board: Leaderboard, format: str, *, are_files: bool) -> None:
         values = board.columns()
         print_rows(list(values), list(zip(*values.values(), strict=True)), "csv")
     else:
-        if not are_files:
-            tell_of_version(board)
-        tell_of_topics([board.topic_group, *board.by_group])
+        tell_of_judgments(board, are_files=are_files)
         for line in _remarks_on(board):
             print(line, file=sys.stderr)
         tables = [_table(board, is_of_files=are_files)]

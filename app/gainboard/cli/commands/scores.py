@@ -11,14 +11,14 @@ from gainboard.cli.loading import CampaignOrFiles
 from gainboard.cli.options import Metrics, PerTopic, RunNames
 from gainboard.cli.printing import (
     DIGITS,
+    by_judgments,
     format_table,
     mark_best,
-    name_judgments,
     print_json,
     printable,
     table_beside,
-    tell_of_topics,
-    tell_of_version,
+    tell_of_judgments,
+    tell_of_unbound,
 )
 from gainboard.cli.progress import has_colours
 from gainboard.errors import BadSetting
@@ -63,9 +63,7 @@ def scores(
         query["qrels"] = at.version
         if format == "trec_eval":
             for run in run_names or [run.name for run in gainboard.runs(at.collection, late=query.get("late"))]:
-                text = gainboard.scores_text(
-                    at.collection, metrics, format="trec_eval", runs=run, topics=chosen, **query
-                )
+                text = gainboard.scores_text(at.collection, metrics, format=format, runs=run, topics=chosen, **query)
                 print(text, end="", flush=True)
             return
         if format == "csv":
@@ -78,14 +76,14 @@ def scores(
             return
         for remark in _remarks(answer):
             print(f"note: {printable(remark)}", file=sys.stderr)
-        if not at.runs:
-            tell_of_version(answer)
-        tell_of_topics([answer.topic_group])
-        table = _table(answer, declared)
+        tell_of_judgments(answer, are_files=bool(at.runs))
+        if query.get("bounds"):
+            tell_of_unbound(answer.metrics, answer.runs)
+        table = _table(answer, declared, "" if at.runs else by_judgments(answer))
         print(as_latex(table) if format == "latex" else format_table(table, weights=has_colours(sys.stdout)), end="")
 
 
-def _table(answer: Scores, declared: Sequence[str] | None) -> Table:
+def _table(answer: Scores, declared: Sequence[str] | None, by: str) -> Table:
     if any(run.numbers for run in answer.runs):
         return table_beside([run.name for run in answer.runs], [run.numbers for run in answer.runs])
     digits = DIGITS if answer.decimals is None else answer.decimals
@@ -100,7 +98,7 @@ def _table(answer: Scores, declared: Sequence[str] | None) -> Table:
         in_order = [names[index] for index in order_topics(names, declared)]
         rows += [[run.name, topic, *(topics[label][topic] for label in answer.metrics)] for topic in in_order]
         rows.append([run.name, *(["all"] if is_by_topic else []), *mean])
-    caption = f"Scores in {answer.collection}, by {name_judgments(answer)}"
+    caption = ", ".join(filter(None, (f"Scores in {answer.collection}", by)))
     mark = "the highest mean under a metric" if len(answer.runs) > 1 else ""
     return Table("scores", caption, columns, rows, mark=mark, notes=[f"{remark}." for remark in _remarks(answer)])
 
@@ -114,7 +112,10 @@ def _remarks(answer: Scores) -> Iterator[str]:
     for names, labels in left_out.items():
         are_uploaded = all(label.startswith("custom:") for label in labels)
         why = "because the upload has no scores on them" if are_uploaded else why_left_out(labels)
-        yield f"{len(names)} topics are left out of {', '.join(labels)}, {why}: {', '.join(names)}"
+        are = "topic is" if len(names) == 1 else "topics are"
+        yield f"{len(names)} {are} left out of {', '.join(labels)}, {why}: {', '.join(names)}"
     if missing := [f"{run.name} lacks {run.topics_missing}" for run in answer.runs if run.topics_missing]:
-        yield f"topics that score 0 because the run lacks them: {', '.join(missing)}"
+        is_of_scores = answer.qrels_version is None and answer.topics_scored is not None
+        fate = "left out of the run's mean" if is_of_scores else "that score 0"
+        yield f"topics {fate} because the run lacks them: {', '.join(missing)}"
     yield from (f"{run} has no score: {why}" for run, why in answer.withheld.items())

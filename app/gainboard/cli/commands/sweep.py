@@ -7,7 +7,7 @@ from typing import Unpack
 from gainboard.cli.command import Example, command
 from gainboard.cli.loading import CampaignOrFiles
 from gainboard.cli.options import Metrics, RunNames
-from gainboard.cli.printing import DIGITS, Format, print_json, print_rows, tell_of_topics, tell_of_version
+from gainboard.cli.printing import DIGITS, Format, print_json, print_rows, tell_of_judgments
 from gainboard.notation.queries import SweepOptions
 
 
@@ -34,8 +34,6 @@ def sweep(
             print_json(answer.to_dict())
             return
         if format == "table":
-            if not at.runs:
-                tell_of_version(answer)
-            tell_of_topics([answer.topic_group])
+            tell_of_judgments(answer, are_files=bool(at.runs))
         columns = answer.columns()
         print_rows(list(columns), list(zip(*columns.values(), strict=True)), format, {"mean": DIGITS})

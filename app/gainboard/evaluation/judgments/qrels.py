@@ -226,7 +226,7 @@ def survey(workspace: Workspace, principal: Principal, body: Body) -> SurveyedQr
         file = intake.read(partial(_read_any, limits=workspace.limits))
     levels = file.judgments.count_levels()
     relevant = sum(count for level, count in levels.items() if level > 0)
-    return SurveyedQrels(max(1, *levels), sorted(file.judgments, key=str.encode), levels.total(), relevant)
+    return SurveyedQrels(max([1, *levels]), sorted(file.judgments, key=str.encode), levels.total(), relevant)
 
 
 def _read_any(chunks: Chunks, *, limits: FileLimits) -> QrelsFile:

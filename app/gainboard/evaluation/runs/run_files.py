@@ -263,9 +263,10 @@ def judged_run_warnings(file: RunFile, index: QrelsIndex) -> list[FileWarning]:
 
 def no_common_documents(its_document: str, index: QrelsIndex) -> FileWarning:
     """Return the warning for a run that retrieves no judged document of its judged topics."""
-    judged = next(iter(index.judgments.packed.values())).documents.partition(b"\n")[0].decode()
+    # The first topics of a sampled pool may have no judged document.
+    judged = next((some.documents for some in index.judgments.packed.values() if some.documents), b"").split(b"\n")[0]
     return FileWarning(
         "no-common-documents",
         f"The run retrieves no judged document, so that it scores 0. It has documents such as {its_document!r}, and "
-        f"the qrels such as {judged!r}. Document ids must be identical, with prefixes and suffixes",
+        f"the qrels such as {judged.decode()!r}. Document ids must be identical, with prefixes and suffixes",
     )

@@ -115,7 +115,7 @@ class FileJudgments:
         """
         with _opened(as_qrels(qrels)) as file:
             judged = read_judgments(decompress_body(file, None, NO_LIMITS), MOST_LEVELS, intents, None, NO_LIMITS)
-        highest = max(1, *judged.judgments.count_levels())
+        highest = max([1, *judged.judgments.count_levels()])
         return cls(QrelsIndex.of(judged, highest), Scale(highest, depth, intents), judged.warnings)
 
     def metrics(

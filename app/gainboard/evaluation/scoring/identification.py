@@ -84,7 +84,8 @@ class Numbers(NamedTuple):
             if match := re.fullmatch(r"(-?[0-9]{0,15}(?:[.,]([0-9]{1,17}))?)(?<=[0-9]) ?%?", text.strip()):
                 values[place], units[place] = float(match[1].replace(",", ".")), 10.0 ** -len(match[2] or "")
             elif text.strip() or not any(map(str.strip, self.texts)):
-                raise BadInput(f"{text[:40]!r} is not a number. Write it as it was printed, such as 0.3842.")
+                where, choice = (f" (run {place + 1}, {self.metric})", ", or nothing") if self.is_heading else ("", "")
+                raise BadInput(f"{text[:40]!r}{where} is not a number. Write it as printed, such as 0.3842{choice}.")
         return values, units
 
 

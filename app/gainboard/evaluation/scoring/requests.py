@@ -211,8 +211,8 @@ class StoredScores(ScoreTable):
 
     @property
     def shown_version(self) -> int | None:
-        """The number of the qrels version; None while the judgments are hidden from whoever asks."""
-        return None if self.is_rationed else self.qrels.version
+        """The number of the qrels version; None while it is hidden from whoever asks, and in a collection of scores."""
+        return None if self.is_rationed or self.collection.has_scores_alone else self.qrels.version
 
     @property
     def decimals(self) -> int | None:
