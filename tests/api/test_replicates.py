@@ -299,3 +299,11 @@ def test_the_warning_about_lacking_topics_knows_of_other_replicates(shared):
     warnings = {name: campaign.read(f"/runs/{name}")["warnings"][0]["message"] for name in ("dense-2",)}
     said = "The run lacks topics of the qrels; where no other replicate has them, these score 0: 8."
     assert warnings == {"dense-2": said}
+
+
+def test_a_replicate_is_not_compared_with_its_own_system(shared):
+    campaign = replicated(shared)
+    for asked in ({"run": ["dense", "dense-1"]}, {"run": "dense", "baseline": "dense-1"}, {"baseline": "dense-1"}):
+        answer = campaign.get("/compare", metric="RR", **asked)
+        assert refused(answer) == (422, "invalid-request")
+        assert answer.json()["errors"][0]["code"] == "replicate-of-system"

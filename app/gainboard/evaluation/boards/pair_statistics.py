@@ -473,7 +473,10 @@ def compare(
     runs = None if question.runs is None else [*question.runs, *baselines]
     asked = replace(question, runs=runs, admit=admit, by_system=question.by_system or "topics")
     scores = score(workspace, sender, name, replace(asked, per_topic=True, most=MOST_SCORES))
-    if absent := [baseline for baseline in baselines if baseline not in scores.names]:
+    if absent := [run for run in (*(question.runs or ()), *baselines) if run not in scores.names]:
+        if any(run.name == absent[0] for run in scores.members):
+            message = f"{absent[0]!r} is a replicate of a system that is compared, too. Name the system, or replicates."
+            raise InvalidRequest.at("query.run", "replicate-of-system", message)
         raise NotFound(f"There is no run {absent[0]!r} in {name!r}, or this token may not see it.")
     for _, metric in (customs := customs_of(scores.metrics)):
         require_scores_of(metric, scores.members, "query.run")
