@@ -307,3 +307,17 @@ def test_a_replicate_is_not_compared_with_its_own_system(shared):
         answer = campaign.get("/compare", metric="RR", **asked)
         assert refused(answer) == (422, "invalid-request")
         assert answer.json()["errors"][0]["code"] == "replicate-of-system"
+
+
+def test_a_run_that_a_replicate_joins_is_one_of_its_system(shared):
+    campaign = Campaign(shared)
+    campaign.put_qrels("1 0 a 1\n2 0 a 1\n")
+    campaign.submit(run_text({"1": ["a"], "2": ["a"]}, "x"), team="lab", name="dense")
+    campaign.submit(run_text({"1": ["x", "a"]}, "y"), team="lab", name="second", system="dense", family="acme")
+    campaign.submit(run_text({"1": ["x", "a"], "2": ["a"]}, "z"), team="lab", name="other")
+    rows = campaign.board(metric="RR", bounds=True)["rows"]
+    assert {row["name"]: row["numbers"] for row in rows} == {
+        "dense": {},
+        "other": {"RR": {"unjudged_nonrelevant": 0.75, "unjudged_relevant": 1.0}},
+    }
+    assert [row["name"] for row in campaign.board(metric="RR", exclude_family="acme")["rows"]] == ["other"]

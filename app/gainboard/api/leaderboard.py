@@ -109,7 +109,7 @@ def cite_board(board: Board, url: str, alone: Row | None = None) -> dict[str, st
     said = f"{alone.run.name} has a mean of {alone.means[board.place]:.{DIGITS}f}: " if alone else ""
     said += describe_scores(by, scores.qrels.order_by, topics, not alone and board.tested is not None)
     name, subject = scores.collection.name, f"{alone.run.name if alone else 'Runs'} by {by}"
-    at = max(run.created_at for run in scores.runs).isoformat()
+    at = max(run.created_at for run in scores.members).isoformat()
     key, title = "-".join([name, *re.findall(r"\w+", subject)]), f"{scores.collection.title or name}: {subject}"
     return cite(key, title, at, version, source.sha256, url, said)
 

@@ -230,7 +230,7 @@ def _describe_view(place: Place, policy: Policy | None) -> str:
     whose = "the runs of all teams" if view.sees_all_runs else "its own runs"
     if not view.sees_scores:
         return f"{team} will see {whose}, and no score."
-    if why_unscored(view, 0 if hidden.topics else None) and not view.sees_free_scores:
+    if why_unscored(view, () if hidden.topics else None) and not view.sees_free_scores:
         return f"{team} will see {whose}, and no score until topics are declared."
     means = "means" if view.scores == "own-mean" else "means and scores of single topics"
     under = "any metric and any parameters" if policy.is_free else listed(list_presets(view))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gainboard.errors import BudgetExhausted, NotPreset
 from gainboard.evaluation.access import score_budget
-from gainboard.evaluation.access.score_budget import count_all_missing, preset_labels, why_unscored
+from gainboard.evaluation.access.score_budget import find_all_missing, preset_labels, why_unscored
 from gainboard.evaluation.access.visibility import View, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric
@@ -30,8 +30,8 @@ class Disclosure:
     """The part of the scores that is shown. `topics_missing` and `withheld` refer only to the declared topics."""
 
     decimals: int
-    topics_missing: Mapping[int, int | None]
-    """The number of declared topics that a run lacks, by the run's id; None if no topics are declared."""
+    topics_missing: Mapping[int, set[str] | None]
+    """The declared topics that a run lacks, by the run's id; None if no topics are declared."""
     withheld: Mapping[str, str] = field(default_factory=dict)
     """The reason why a run has no score, by the run's name."""
 
@@ -77,7 +77,7 @@ def limit(
             "While the judgments are hidden, only means over all topics are shown. Leave out `topics`.",
             presets=policy.presets,
         )
-    missing = count_all_missing(tx, view, chosen)
+    missing = find_all_missing(tx, view, chosen)
     withheld = {run.name: why for run in chosen if (why := why_unscored(view, missing[run.id]))}
     scorable = [run for run in chosen if run.name not in withheld]
     return scorable, Disclosure(policy.decimals, missing, withheld)

@@ -61,23 +61,22 @@ def bits_an_answer(view: View) -> float | None:
     return bits + len(topics) * min(_ANY_NUMBER, math.log2(values + 1)) if topics else None
 
 
-def count_missing(view: View, topics: Container[str]) -> int | None:
-    """Return the number of declared topics that a run with these topics lacks; None if no topics are declared."""
-    if not view.collection.topics:
-        return None
-    return len(set(view.collection.topics).difference(topics))
+def find_missing(view: View, topics: Container[str]) -> set[str] | None:
+    """Return the declared topics that a run with these topics lacks; None if no topics are declared."""
+    declared = view.collection.topics
+    return set(declared).difference(topics) if declared else None
 
 
-def count_all_missing(tx: Transaction, view: View, stored: Sequence[Run]) -> dict[int, int | None]:
-    """Return the number of declared topics that each stored run lacks, by its id; None if no topics are declared."""
+def find_all_missing(tx: Transaction, view: View, stored: Sequence[Run]) -> dict[int, set[str] | None]:
+    """Return the declared topics that each stored run lacks, by its id; None if no topics are declared."""
     ids = [run.id for run in stored]
     if not view.collection.topics:
         return dict.fromkeys(ids)
-    return {run_id: count_missing(view, unpack_names(packed)) for run_id, packed in runs.list_topics(tx, ids)}
+    return {run_id: find_missing(view, unpack_names(packed)) for run_id, packed in runs.list_topics(tx, ids)}
 
 
-def why_unscored(view: View, missing: int | None) -> str | None:
-    """Return why a run with this many missing topics has no score; None if it has one."""
+def why_unscored(view: View, missing: Container[str] | None) -> str | None:
+    """Return why a run that lacks these declared topics has no score; None if it has one."""
     coverage, declared = view.policy.coverage, len(view.collection.topics or ())
     if coverage == 0:
         return None
@@ -86,7 +85,7 @@ def why_unscored(view: View, missing: int | None) -> str | None:
             "No run can be scored yet: the organisers must declare this collection's topics (gainboard collection "
             f"change {view.collection.name} --topics FILE)."
         )
-    return why_too_few(declared - missing, declared, coverage)
+    return why_too_few(declared - len(missing), declared, coverage)
 
 
 def count_used(tx: Transaction, view: View, team_id: int) -> int:
@@ -96,7 +95,7 @@ def count_used(tx: Transaction, view: View, team_id: int) -> int:
         return teams.count_disclosed(tx, team_id)
     # Withdrawn runs count by the scores that were given, and no longer by the presets.
     live = runs.page(tx, view.collection.id, team_id=team_id)
-    missing = count_all_missing(tx, view, live)
+    missing = find_all_missing(tx, view, live)
     scorable = [run.id for run in live if why_unscored(view, missing[run.id]) is None]
     return teams.count_disclosed(tx, team_id, labels, scorable)
 
@@ -108,7 +107,7 @@ def require_budget(tx: Transaction, view: View, topics: Container[str]) -> None:
     """
     labels = _charged_labels(view)
     # A run that is not scored costs nothing.
-    if not labels or why_unscored(view, count_missing(view, topics)):
+    if not labels or why_unscored(view, find_missing(view, topics)):
         return
     assert view.own_team is not None
     spent, limit = count_used(tx, view, view.own_team), view.policy.answers

@@ -297,10 +297,11 @@ def leaderboard(
     is_whole = question.late == "include" or scores.collection.late_from is None
     place = scores.labels.index(label)
     sign = -1 if scores.metrics[place].is_reversed else 1
-    if absent := set(exclude_family) - {run.family for run in scores.runs}:
+    if absent := set(exclude_family) - {run.family for run in scores.members}:
         message = f"No run on this board is of the family {min(absent)!r}. Name a family as runs are marked."
         raise InvalidRequest.at("query.exclude_family", "unknown-family", message)
-    kept = [column for column, run in enumerate(scores.runs) if run.family not in exclude_family]
+    families = [{run.family for run in runs} for runs in scores.runs_of]
+    kept = [column for column, of_system in enumerate(families) if of_system.isdisjoint(exclude_family)]
     among = rank_by_mean([scores.names[column] for column in kept], sign * means[place, kept])
     ranked = [(rank, kept[number]) for rank, number in among]
     ranked = _best_of_teams(ranked, [run.team for run in scores.runs]) if best_per_team else ranked

@@ -83,7 +83,8 @@ def shares_beside(
     if cutoff is not None:
         # Scores are kept in memory, so that a board has them as quickly as its means.
         judged = replace(question, metrics=[f"Judged@{cutoff}"], also=(), defaults={}, qrels=table.qrels.named)
-        shares = score(workspace, sender, view.collection.name, replace(judged, names="gainboard"))
+        judged = replace(judged, names="gainboard", by_system="topics")
+        shares = score(workspace, sender, view.collection.name, judged)
         # The means count topics that a run lacks, on which nothing is judged because nothing is there.
         counts = len(shares.topics) - shares.arrays.topics_missing
         means = shares.means[0] * len(shares.topics) / np.where(counts, counts, np.nan)
@@ -91,12 +92,9 @@ def shares_beside(
     with workspace.database.reading() as tx:
         # Stored with the join at upload, so that no ranking is read.
         judgings = runs.find_judgings(tx, [run.id for run in table.members], table.qrels.id)
-    shares_of: dict[str, list[float]] = {}
-    systems = table.arrays.groups if table.arrays.groups is not None else range(len(table.members))
-    for system, run in zip(systems, table.members, strict=True):
-        if run.id in judgings and (unjudged := judgings[run.id].unjudged_share) is not None:
-            shares_of.setdefault(table.names[system], []).append(1 - unjudged)
-    return {name: fmean(shares) for name, shares in shares_of.items()}
+    unjudged = {run_id: judging.unjudged_share for run_id, judging in judgings.items()}
+    shares_of = [[1 - share for run in of if (share := unjudged.get(run.id)) is not None] for of in table.runs_of]
+    return {name: fmean(of) for name, of in zip(table.names, shares_of, strict=True) if of}
 
 
 UNJUDGED = -1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
@@ -143,6 +144,15 @@ class StoredScores(ScoreTable):
     beside: Sequence[Mapping[str, Mapping[str, float]]] = ()
     """The answer of `score_beside` for each run, if the request asks for anything of it."""
 
+    @cached_property
+    def runs_of(self) -> list[list[Run]]:
+        """The runs of each system: one, or its replicates."""
+        groups = range(len(self.runs)) if self.arrays.groups is None else self.arrays.groups.tolist()
+        runs: list[list[Run]] = [[] for _ in self.runs]
+        for system, run in zip(groups, self.members, strict=True):
+            runs[system].append(run)
+        return runs
+
     def replicates_of(self, system: int, metric: int) -> list[dict[str, Any]]:
         """Return what is said of the replicates of a system: none if its run is the only one, and is named like it.
 
@@ -176,20 +186,17 @@ class StoredScores(ScoreTable):
         """
         rows = [row for row, metric in enumerate(self.metrics) if not isinstance(metric, CustomMetric)]
         metrics = [self.metrics[row] for row in rows]
-        is_one_run = [run.has_ranking and not (run.system and self.arrays.groups is not None) for run in self.runs]
-        ranked = [run for run, is_one in zip(self.runs, is_one_run, strict=True) if is_one and rows]
+        alone = [at for at, runs in enumerate(self.runs_of) if rows and len(runs) == 1 and runs[0].has_ranking]
+        ranked = [self.runs[at] for at in alone]
         may_take_long()
         seconds = BESIDE_SECONDS * sum(run.retrieved for run in ranked) * question.bounds
         spend(len(rows) * (seconds + READING_SECONDS * len(ranked) * len(self.topics) * question.cwl))
         exact = any(metric.needs_retrieval_scores for metric in metrics)
         judged = judged_runs(workspace, self.collection, JudgedVersion(self.qrels, self.judged), ranked, exact)
-        asked = {"bounds": question.bounds, "cwl": question.cwl}
-        beside = [
-            score_beside(metrics, next(judged), self.judged.judgments, self.by_topic[rows, column], **asked)
-            if is_one and rows
-            else {}
-            for column, is_one in enumerate(is_one_run)
-        ]
+        beside: list[Mapping[str, Mapping[str, float]]] = [{} for _ in self.runs]
+        asked, judgments = {"bounds": question.bounds, "cwl": question.cwl}, self.judged.judgments
+        for at, run in zip(alone, judged, strict=True):
+            beside[at] = score_beside(metrics, run, judgments, self.by_topic[rows, at], **asked)
         return replace(self, beside=beside)
 
     @property
@@ -199,10 +206,12 @@ class StoredScores(ScoreTable):
     @property
     def topics_missing(self) -> Sequence[int | None]:
         """The number of topics that each run lacks: of the declared ones if the judgments are hidden."""
-        if self.disclosure is not None:
-            return [self.disclosure.topics_missing[run.id] for run in self.runs]
-        missing: list[int] = self.arrays.topics_missing.tolist()
-        return missing
+        if self.disclosure is None:
+            missing: list[int] = self.arrays.topics_missing.tolist()
+            return missing
+        lacked = self.disclosure.topics_missing
+        sets = [[lacked[run.id] or set() for run in runs] for runs in self.runs_of]
+        return [len(set.intersection(*of)) if self.collection.topics else None for of in sets]
 
     @property
     def versions(self) -> dict[str, int]:
