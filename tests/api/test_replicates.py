@@ -321,3 +321,19 @@ def test_a_run_that_a_replicate_joins_is_one_of_its_system(shared):
         "other": {"RR": {"unjudged_nonrelevant": 0.75, "unjudged_relevant": 1.0}},
     }
     assert [row["name"] for row in campaign.board(metric="RR", exclude_family="acme")["rows"]] == ["other"]
+
+
+def test_standardised_means_are_of_systems_and_draw_topics_alone(shared):
+    campaign = replicated(shared)
+    campaign.submit(run_text({topic: ["a"] for topic in TOPICS}, "first"), team="lab", name="first")
+    asked = {"metric": "RR", "standardise": "linear", "reference": ["first", "sparse"]}
+    board = campaign.board(**asked)
+    # The references score 1 and 1/3: their mean is 2/3, and their deviation the root of 2/9.
+    expected = 0.15 * (rows_of("dense") - 2 / 3) / np.sqrt(2 / 9) + 0.5
+    dense = row_of(board, "dense")
+    assert dense["mean"]["RR"] == pytest.approx(np.nanmean(expected, axis=0).mean())
+    assert [it["mean"]["RR"] for it in dense["replicates"]] == pytest.approx(np.nanmean(expected, axis=1))
+    assert board["resample"] == "topics"
+    answer = campaign.get("/leaderboard", **asked, resample="topics+replicates")
+    assert refused(answer) == (422, "invalid-request")
+    assert answer.json()["errors"][0]["location"] == "query.resample"

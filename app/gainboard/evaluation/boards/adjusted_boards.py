@@ -18,7 +18,6 @@ from gainboard.errors import BadInput, InvalidRequest
 from gainboard.evaluation.access.principals import Sender
 from gainboard.evaluation.scoring.binding import CustomMetric, is_custom, name_of_answers
 from gainboard.evaluation.scoring.requests import Question, StoredScores, score
-from gainboard.evaluation.scoring.scores import ScoreArrays
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, mean_all
 from gainboard.statistics.corrected_means import LEAST_OTHERS, LEAST_TRUSTED, TwiceJudged
@@ -76,13 +75,15 @@ def standardise(scores: StoredScores, standard: Standard) -> tuple[StoredScores,
         message = f"The reference run {absent[0]!r} is not on this board. Name runs of the board: reference=RUN."
         raise InvalidRequest.at("query.reference", "unknown-run", message)
     references = np.array([row_of_run[name] for name in standard.reference], np.intp)
-    table, undefined, alike = scores.by_topic.copy(), scores.arrays.undefined.copy(), {}
+    arrays, undefined, alike = scores.arrays, scores.arrays.undefined.copy(), {}
+    # Systems, then their replicates.
+    table = np.concatenate([scores.by_topic, *([] if arrays.rows is None else [arrays.rows])], axis=1)
     for row, metric in enumerate(scores.metrics):
         if metric.is_geometric:
             message = f"Standardised scores have no geometric mean. Leave out mean=geometric of {metric.label}."
             raise InvalidRequest.at("query.metric", "geometric-mean", message)
         defined = np.flatnonzero(~scores.arrays.undefined[row])
-        by_topic = scores.by_topic[row][:, defined]
+        by_topic = table[row][:, defined]
         if (lacking := np.isnan(by_topic[references]).any(axis=1)).any():
             name = standard.reference[int(np.argmax(lacking))]
             message = f"{name!r} has no scores under {metric.label}, so it cannot be a reference run."
@@ -94,7 +95,9 @@ def standardise(scores: StoredScores, standard: Standard) -> tuple[StoredScores,
         lost = defined[np.isnan(standardised_scores[references[0]])]
         undefined[row, lost] = True
         alike[metric.label] = [scores.topics[topic] for topic in lost]
-    arrays = ScoreArrays(table, mean_all(scores.metrics, table), undefined, scores.arrays.topics_missing)
+    means, count = mean_all(scores.metrics, table), len(scores.names)
+    rows = {} if arrays.rows is None else {"rows": table[:, count:], "row_means": means[:, count:]}
+    arrays = replace(arrays, by_topic=table[:, :count], means=means[:, :count], undefined=undefined, **rows)
     return replace(scores, arrays=arrays), alike
 
 

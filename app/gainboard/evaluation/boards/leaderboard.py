@@ -282,10 +282,13 @@ def leaderboard(
             view.require_free_scores()
 
         question = replace(question, admit=admit_free_scores)
-    if corrected_by and (by_group or standard):
-        what = "by_group" if by_group else "standardise"
+    anew = "resample" if resample != "topics" else ""
+    if corrected_by and (what := "by_group" if by_group else "standardise" if standard else anew):
         message = f"A corrected board has no {what}. Leave out {what}, or corrected_by."
         raise InvalidRequest.at(f"query.{what}", "not-together", message)
+    if standard and anew:
+        message = "Intervals of standardised scores draw topics alone. Leave out resample, or standardise."
+        raise InvalidRequest.at("query.resample", "not-together", message)
     question = replace(question, also=(by,) if by else (), by_system=resample)
     scores = score(workspace, sender, name, replace(question, as_many_as_may=True))
     alike: Mapping[str, list[str]] = {}
