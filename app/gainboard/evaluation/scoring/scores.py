@@ -99,6 +99,11 @@ class ScoreArrays:
         return replace(self, by_topic=shown(self.by_topic), means=means, rows=None, row_means=row_means)
 
     @property
+    def means_of_runs(self) -> Floats:
+        """The means of runs, each replicate by itself: float64 [metrics, runs]."""
+        return self.means if self.row_means is None else self.row_means
+
+    @property
     def nbytes(self) -> int:
         """The bytes of the large arrays."""
         return self.by_topic.nbytes + self.undefined.nbytes + (0 if self.lacks is None else self.lacks.nbytes)
