@@ -1,6 +1,7 @@
 """Replicates: several runs, or rows of scores, that are one system."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -337,3 +338,46 @@ def test_standardised_means_are_of_systems_and_draw_topics_alone(shared):
     answer = campaign.get("/leaderboard", **asked, resample="topics+replicates")
     assert refused(answer) == (422, "invalid-request")
     assert answer.json()["errors"][0]["location"] == "query.resample"
+
+
+def cells(page):
+    """Return the text of the rows of all tables of a page."""
+    rows = re.findall(r"<tr.*?</tr>", page, re.DOTALL)
+    return [
+        re.findall(r"[^\s<>]+(?=[^<>]*<)", re.sub(r"<(span class=.sr|svg).*?</(span|svg)>", "", row)) for row in rows
+    ]
+
+
+def test_pages_of_runs_and_topics_have_the_scores_of_each_replicate(shared):
+    campaign = replicated(shared)
+    person = Person(campaign.service, campaign.token("organiser"))
+    at = f"/c/{campaign.name}"
+    # A replicate that is named is a run: its gap is a zero, as in its scores.
+    (mean,) = campaign.scores("RR", run="dense-2")["runs"][0]["mean"].values()
+    page = person.get(f"{at}/runs/dense-2?metric=RR").text
+    assert [row[:2] for row in cells(page) if row[0] == "RR"] == [["RR", f"{mean:.4f}"]]
+    assert "Rank of 2" in page
+    rows = [row for row in cells(person.get(f"{at}/topics/8?metric=RR").text) if row[0] in RANKS]
+    assert [(row[0], row[-1]) for row in rows] == [
+        ("dense-3", "1.0000"),
+        ("sparse", "0.3333"),
+        ("dense-1", "0.2500"),
+        ("dense-2", "–"),
+    ]
+    # The one judged document is among the first two, of one or two, on some topics: means over replicates, then topics.
+    assert "60 %" in person.get(f"{at}?metric=P@2").text
+
+
+def test_while_judgments_are_hidden_a_gap_of_one_replicate_is_none_of_its_system(shared):
+    campaign = Campaign(shared, topics=[*TOPICS], policy={"presets": ["RR"], "scores": "own-mean", "coverage": 0.5})
+    campaign.put_qrels(judged := "".join(f"{topic} 0 a 1\n" for topic in TOPICS))
+    own = campaign.client("participant", "own")
+    for seed, lacking in enumerate(("8", "67", "78")):
+        found = {topic: ["a"] for topic in TOPICS if topic not in lacking}
+        campaign.submit(run_text(found, str(seed)), own, name=f"d-{seed}", system="d", replicate=str(seed))
+    (row,) = campaign.read("/leaderboard", own, metric="RR")["rows"]
+    assert (row["topics_missing"], row["mean"]) == (0, {"RR": 1.0})
+    campaign.put_qrels(f"{judged}1 0 another 0\n")  # nobody retrieves it, and it is not relevant
+    page = Person(campaign.service, campaign.token("participant", "own")).get(f"/c/{campaign.name}/submissions").text
+    assert "New judgments changed" not in page
+    assert page.count('<td class="num">1.000</td>') == 3

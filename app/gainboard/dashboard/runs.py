@@ -61,7 +61,12 @@ def show_run(
     """Show a run as far as this visitor may see it."""
     workspace, principal, collection = place.workspace, place.principal, place.name
     receipt, profile = None, None
-    board, why = _find_board(place, replace(question_of(asked), cwl=False), asked.get("by"))
+    question = replace(question_of(asked), cwl=False)
+    board, why = _find_board(place, question, asked.get("by"))
+    if board and run in {member.name for member in board.scores.members} - {*board.scores.names}:
+        # A replicate is a run beside the other systems, as where a request names it.
+        others = [row.run.name for row in board.rows if all(it["name"] != run for it in row.replicates)]
+        board, why = _find_board(place, replace(question, runs=[*others, run]), asked.get("by"))
     rows = board.rows if board else []
     at = next((number for number, row in enumerate(rows) if row.run.name == run), None)
     if at is not None and rows[at].replicates:
@@ -264,6 +269,7 @@ def show_submissions(
     # A team sees a board without being charged under the presets, or once scores are free.
     is_free = place.view.sees_free_scores or bool(place.view.policy.presets)
     board, _ = _find_board(place, Question()) if own_team is not None and is_free else (None, None)
+    means = board.scores.arrays.means_of_runs[board.place].tolist() if board else []
     _, every_team = list_teams(workspace, principal, collection, None, MOST)
     teams = [each for each in every_team if own_team in (None, each.id)]
     chosen = [each for each in teams if team in (None, each.name)]
@@ -302,7 +308,7 @@ def show_submissions(
         news=_judgment_news(place),
         board=board,
         digits=shown_digits(board) if board else DIGITS,
-        means={row.run.name: row.means[row.board.place] for row in board.rows} if board else {},
+        means=dict(zip((run.name for run in board.scores.members), means, strict=True)) if board else {},
         scores_changed_at=shown_scores_changed_at(workspace, board) if board else None,
     )
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
@@ -196,8 +197,14 @@ def show_topic(
     topics = in_order(board.scores.topics, collection.topics)
     if topic not in topics:
         raise NotFound(f"There is no topic {topic!r} in {name!r}, or this token may not see it.")
-    by_topic = _table(board)[board.scores.topics.index(topic)].tolist()
-    scores = dict(zip([row.run.name for row in board.rows], by_topic, strict=True))
+    at = board.scores.topics.index(topic)
+    by_topic = _table(board)[at].tolist()
+    scores = own = dict(zip([row.run.name for row in board.rows], by_topic, strict=True))
+    if is_judged and (rows := board.scores.arrays.rows) is not None:
+        # A ranking is of one replicate, and so is its score.
+        own = dict(zip([run.name for run in board.scores.members], rows[board.place, :, at].tolist(), strict=True))
+    sign = 1 if board.metric.is_reversed else -1
+    best_first = {name: sign * score for name, score in own.items() if score == score}
     number, query = topics.index(topic), query_of(_without(asked, "all", "sort"))
     known = [score for score in by_topic if score == score]
     values: dict[str, Any] = {
@@ -205,6 +212,7 @@ def show_topic(
         "query_text": read_queries(workspace, place.view).get(topic),
         "board": board,
         "scores": scores,
+        "own": own,
         "scale": ChartScale.around([*scores.values(), 0.0]),
         "mean": float(np.mean(known)) if known else float("nan"),
         "before": topics[number - 1] if number else None,
@@ -215,7 +223,7 @@ def show_topic(
     }
     shown = slice(None) if asked.get("all") else slice(MOST_RUNS)
     if of_topic is not None:
-        ranked = sorted(of_topic.rankings, key=lambda ranking: -scores.get(ranking.run.name, float("nan")))
+        ranked = sorted(of_topic.rankings, key=lambda ranking: best_first.get(ranking.run.name, math.inf))
         # Level 0 has no colour, and the highest has the strongest, however many there are.
         highest = collection.highest_level
         colours = [1 + round(5 * level / max(highest - 1, 1)) if highest > 1 else 6 for level in range(highest)]
@@ -231,10 +239,8 @@ def show_topic(
         values |= {"names": names, "counts": of_topic.counts.tolist(), "steps": [0, *colours], "depth": DEPTH}
         values |= {"ideal": of_topic.ideal.tolist(), "rankings": cells, "count": len(ranked), "asking": asking}
     else:
-        # Those of the best score of the topic, and those without one last.
-        sign = 1 if board.metric.is_reversed else -1
-        best = sorted(scores.items(), key=lambda item: (item[1] != item[1], sign * item[1]))
-        values["rankings"] = [(name, []) for name, _ in best[shown]]
+        best = sorted(scores, key=lambda name: best_first.get(name, math.inf))
+        values["rankings"] = [(name, []) for name in best[shown]]
     return page_of(place, "topic.html", f"Topic {topic} of {place.title}", "Topics", is_judged=is_judged, **values)
 
 
