@@ -210,32 +210,18 @@ def _topics_figure(row: Row) -> Figure:
 
 
 def _figure(profile: RunProfile) -> Figure:
-    ranks = list(range(1, len(profile.gain) + 1))
-    rank = Axis("Rank", counts=True)
-    gain = Panel(
-        rank,
-        Axis("Cumulated gain"),
-        [
-            Series("this run", ranks, profile.gain.tolist(), "line"),
-            Series("ideal ranking", ranks, profile.ideal_gain.tolist(), "line"),
-        ],
-        title="Gain by rank",
-    )
-    recall = [level / 10 for level in range(11)]
-    precision = Panel(
-        Axis("Recall", limits=(0.0, 1.0)),
-        Axis("Interpolated precision", limits=(0.0, 1.0)),
-        [Series("this run", recall, profile.precision.tolist())],
-        title="Precision by recall",
-    )
-    judged = Panel(
-        rank,
-        Axis("Share of judged documents", limits=(0.0, 1.0)),
-        [Series("this run", ranks, profile.judged_share.tolist(), "line")],
-        title="Judged documents",
-    )
+    ranks, rank, whole = list(range(1, len(profile.gain) + 1)), Axis("Rank", counts=True), (0.0, 1.0)
+    gain, judged = (Series("this run", ranks, it.tolist(), "line") for it in (profile.gain, profile.judged_share))
+    ideal = Series("ideal ranking", ranks, profile.ideal_gain.tolist(), "line")
+    precision = Series("this run", [level / 10 for level in range(11)], profile.precision.tolist())
+    of_recall = Axis("Recall", limits=whole), Axis("Interpolated precision", limits=whole)
+    panels = [
+        Panel(rank, Axis("Cumulated gain"), [gain, ideal], title="Gain by rank"),
+        Panel(*of_recall, [precision], title="Precision by recall"),
+        Panel(rank, Axis("Share of judged documents", limits=whole), [judged], title="Judged documents"),
+    ]
     caption = f"Means over topics; gains {profile.gains}, relevant from level {profile.rel}."
-    return Figure("profile", caption, [gain, precision, judged])
+    return Figure("profile", caption, panels)
 
 
 MOST = 2000
@@ -276,8 +262,7 @@ def show_submissions(
     is_overview = place.view.organises and team is None
     counted, size = (len(chosen), MOST_TEAMS) if is_overview else (sum(each.runs for each in chosen), MOST_RUNS)
     on_page = slice(size * (page - 1), size * page)
-    if is_overview:
-        chosen = chosen[on_page]
+    chosen = chosen[on_page] if is_overview else chosen
     left = runs_left(workspace, place.view, chosen)
     closed = None
     try:
@@ -321,10 +306,8 @@ def _judgment_news(place: Place) -> dict[str, Any] | None:
     if not place.view.sees_judgments:
         return None
     versions = qrels.list_versions(place.workspace, place.principal, place.name, OFFICIAL, None, MOST)
-    published = sorted(
-        (each.qrels for each in versions if each.qrels.published_at is not None),
-        key=lambda version: version.published_at or version.created_at,
-    )
+    published = [each.qrels for each in versions if each.qrels.published_at is not None]
+    published.sort(key=lambda version: version.published_at or version.created_at)
     return {"now": published[-1], "before": published[-2]} if len(published) > 1 else None
 
 

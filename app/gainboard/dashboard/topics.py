@@ -228,13 +228,9 @@ def show_topic(
         highest = collection.highest_level
         colours = [1 + round(5 * level / max(highest - 1, 1)) if highest > 1 else 6 for level in range(highest)]
         cells = [(each, list(zip(each.ranks.tolist(), each.levels.tolist(), strict=True))) for each in ranked[shown]]
-        asking = PrintedRequest.of(
-            place,
-            f"topics/{quote(topic, safe='')}/rankings",
-            query_of({name: value for name, value in asked.items() if name in ("judgments", "qrels")}),
-            method="topic_rankings",
-            names=[topic],
-        )
+        path = f"topics/{quote(topic, safe='')}/rankings"
+        under = query_of({name: value for name, value in asked.items() if name in ("judgments", "qrels")})
+        asking = PrintedRequest.of(place, path, under, method="topic_rankings", names=[topic])
         names = [collection.level_name(level) for level in range(len(of_topic.counts))]
         values |= {"names": names, "counts": of_topic.counts.tolist(), "steps": [0, *colours], "depth": DEPTH}
         values |= {"ideal": of_topic.ideal.tolist(), "rankings": cells, "count": len(ranked), "asking": asking}

@@ -207,8 +207,7 @@ class StoredScores(ScoreTable):
     def topics_missing(self) -> Sequence[int | None]:
         """The number of topics that each run lacks: of the declared ones if the judgments are hidden."""
         if self.disclosure is None:
-            missing: list[int] = self.arrays.topics_missing.tolist()
-            return missing
+            return list(self.arrays.topics_missing.tolist())
         lacked = self.disclosure.topics_missing
         sets = [[lacked[run.id] or set() for run in runs] for runs in self.runs_of]
         return [len(set.intersection(*of)) if self.collection.topics else None for of in sets]
