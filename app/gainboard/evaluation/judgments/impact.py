@@ -166,9 +166,11 @@ def shown_scores_changed_at(workspace: Workspace, board: Board) -> datetime | No
         if len(published) < 2 or not rows:
             return None
         older = JudgedVersion.of(workspace, tx, published[-2])
-    before = kept_scores(workspace, scores.collection, older, scores.members, scores.metrics, is_chosen=False)
-    # Topics that a replicate alone lacks are no zeros, before as now.
-    was = before.collapsed(scores.metrics, scores.arrays.groups).means_of_runs[:, rows]
+    groups = scores.arrays.groups
+    # Topics that a replicate alone lacks are no zeros, before as now. A run that came later would be read again.
+    runs = [scores.members[row] for row in rows] if groups is None else scores.members
+    before = kept_scores(workspace, scores.collection, older, runs, scores.metrics, is_chosen=False)
+    was = before.means if groups is None else before.collapsed(scores.metrics, groups).means_of_runs[:, rows]
     now = scores.arrays.means_of_runs[:, rows]
     # Rounded before they are compared: a change that nobody can see would still tell that there was one.
     return None if np.array_equal(disclosure.shown(was), now, equal_nan=True) else newest.published_at
