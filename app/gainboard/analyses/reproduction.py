@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gainboard.analyses.common import refuse
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
@@ -33,6 +33,12 @@ class ReproducedPair(JsonBody):
     baseline: Slug | None = None
     reproduced: Slug | None = Field(None, description="By default the original run")
     reproduced_baseline: Slug | None = Field(None, description="By default the baseline")
+
+    @model_validator(mode="after")
+    def _require_baseline(self) -> Self:
+        if self.reproduced_baseline and not self.baseline:
+            raise ValueError("`reproduced_baseline` stands for a `baseline`, so give both")
+        return self
 
 
 class ReproductionParams(MetricsParams):
@@ -62,7 +68,8 @@ class ReproductionParams(MetricsParams):
     def settled(self, label: Labels) -> Self:
         """Return the same request about the runs that the pairs name."""
         runs = dict.fromkeys(run for pair in self.sides() for sides in pair for run in sides)
-        return super().settled(label).model_copy(update={"runs": list(runs)})
+        pairs = [pair for place, pair in enumerate(self.pairs) if self.sides()[place] not in self.sides()[:place]]
+        return super().settled(label).model_copy(update={"runs": list(runs), "pairs": pairs})
 
     def versions(self) -> dict[str, VersionName]:
         return {"reproduced_under": self.reproduced_under.named()} if self.reproduced_under else {}
