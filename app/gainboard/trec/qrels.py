@@ -33,7 +33,7 @@ from gainboard.trec.topics import topic_lengths
 
 _AMBIGUOUS = (
     "The order of the columns is not clear: topic, document, level or topic, level, document. "
-    f"Name it with ?columns=, for example ?columns=topic-document-level. Available: {', '.join(LAYOUTS)}"
+    f"Name it with ?columns= (--columns), for example ?columns=topic-document-level. Available: {', '.join(LAYOUTS)}"
 )
 
 _SECONDS = 255
@@ -231,6 +231,9 @@ class _Judging:
         if without := {topic for each in sets for topic in each.vectors if topic not in topics}:
             message = "Topics with memberships but without judgments. They do not count"
             warnings.append(FileWarning("ignored-memberships", message, len(without)))
+        if empty := [each.name for each in sets if each.vectors.keys().isdisjoint(topics)]:
+            message = f"Attribute sets such as {empty[0]!r} have no memberships on judged topics. GFR leaves them out"
+            warnings.append(FileWarning("no-memberships", message, len(empty)))
         return QrelsFile(PackedJudgments(topics), self._name, warnings, strata, sets)
 
     def _columns(self, table: LineTable) -> tuple[list[bytes], list[bytes], list[bytes]]:
