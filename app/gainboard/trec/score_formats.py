@@ -431,7 +431,7 @@ def _add_record(record: Mapping[str, Any], grid: ScoreGrid, line: int = 0) -> No
             "0.25}, or what a sample of Every Eval Ever has"
         )
         if "run_id" in members:
-            problem = "the object is a judge's verdict on an answer, and no score. Name the nuggets, too: --nuggets FILE"
+            problem = "the object is a verdict on an answer, and no score. Name the nuggets, too: --nuggets FILE"
         grid.faults.add("bad-json", problem, line)
     elif grid.measure in (None, metric):
         row = grid.name_row(str(found["system"]), "" if found["replicate"] is None else str(found["replicate"]))
