@@ -51,7 +51,7 @@ def test_faults_name_their_file_and_strays_may_count(files):
 
 
 def test_answers_without_nuggets_say_what_is_missing(files):
-    with pytest.raises(FaultyFile, match="Name the nuggets, too"):
+    with pytest.raises(FaultyFile, match="Verdicts need their nuggets, too"):
         gainboard.leaderboard(scores=files / "a.jsonl")
 
 

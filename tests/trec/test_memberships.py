@@ -63,7 +63,7 @@ def test_a_set_without_a_name_a_kind_or_a_target_is_refused(opening, told):
 @pytest.mark.parametrize("vectors", ["", "2 a 1 0\n"])
 def test_a_set_without_memberships_on_judged_topics_is_warned_of(vectors):
     warnings = read(f"1 0 a 1\n@attributes g nominal 0.5 0.5\n{vectors}").warnings
-    assert (warnings[-1].code, warnings[-1].count, "'g'" in warnings[-1].message) == ("no-memberships", 1, True)
+    assert warnings[-1].code == "no-memberships"
 
 
 def test_strata_are_read_and_what_was_not_sampled_is_no_judgment():

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from gainboard.analyses.common import refuse
 from gainboard.analyses.job_kinds import Analysis, Arrays, enter
@@ -33,12 +33,6 @@ class ReproducedPair(JsonBody):
     baseline: Slug | None = None
     reproduced: Slug | None = Field(None, description="By default the original run")
     reproduced_baseline: Slug | None = Field(None, description="By default the baseline")
-
-    @model_validator(mode="after")
-    def _require_baseline(self) -> Self:
-        if self.reproduced_baseline and not self.baseline:
-            raise ValueError("`reproduced_baseline` stands for a `baseline`, so give both")
-        return self
 
 
 class ReproductionParams(MetricsParams):
@@ -129,6 +123,8 @@ class Reproduction(Analysis[ReproductionParams, ReproductionResult]):
         super().__init__(matrices, params)
         (under,) = params.versions().values() or (matrices.qrels.named,)
         self._both = matrices, matrices.under(under)
+        if any(pair.reproduced_baseline and not pair.baseline for pair in params.pairs):
+            raise refuse("pairs", "no-baseline", "`reproduced_baseline` stands for a `baseline`, so give both.")
         known = {run.name for run in matrices.candidates}
         if absent := [name for name in params.runs if name not in known]:
             message = f"{absent[0]!r} is a replicate of a system that is named, too, or left out as identical to a run."

@@ -50,17 +50,12 @@ def parse_value(text: str) -> Any:
 
 
 def with_lists(values: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values by name, with a single item as a list of one if its JSON schema allows nothing but lists.
-
-    A text is an item beside objects and constants, too: `runs` may be `"all"`, names or an object.
-    """
+    """Return the values by name, with a single item as a list of one if its JSON schema allows nothing but lists."""
 
     def is_item(name: str, value: Any) -> bool:
         schema = schemas.get(name, {})
-        others = [of for of in schema.get("anyOf", [schema]) if of.get("type") != "null"]
-        if isinstance(value, str):
-            others = [of for of in others if "$ref" not in of and of.get("const", value) == value]
-        return value is not None and not isinstance(value, list) and {of.get("type") for of in others} == {"array"}
+        types = {alternative.get("type") for alternative in schema.get("anyOf", [schema])}
+        return value is not None and not isinstance(value, list) and types - {"null"} == {"array"}
 
     return {name: [value] if is_item(name, value) else value for name, value in values.items()}
 

@@ -280,10 +280,9 @@ SOURCES = ("systems", "topics", "systems x topics", "replicates")
 
 def variance_shares(components: Floats) -> dict[str, float]:
     """Return the share of each known variance in their sum, by source; none without replicates. A negative one is 0."""
-    if np.isnan(components[SOURCES.index("replicates")]):
-        return {}
     variances = np.maximum(components[: len(SOURCES)], 0.0)
-    shares = zip(SOURCES, (variances / (np.nansum(variances) or np.nan)).tolist(), strict=True)
+    total = np.nan if np.isnan(variances[-1]) else np.nansum(variances) or np.nan
+    shares = zip(SOURCES, (variances / total).tolist(), strict=True)
     return {source: share for source, share in shares if not math.isnan(share)}
 
 

@@ -231,9 +231,8 @@ class _Judging:
         if without := {topic for each in sets for topic in each.vectors if topic not in topics}:
             message = "Topics with memberships but without judgments. They do not count"
             warnings.append(FileWarning("ignored-memberships", message, len(without)))
-        if empty := [each.name for each in sets if each.vectors.keys().isdisjoint(topics)]:
-            message = f"Attribute sets such as {empty[0]!r} have no memberships on judged topics. GFR leaves them out"
-            warnings.append(FileWarning("no-memberships", message, len(empty)))
+        message = "An attribute set has no memberships on judged topics, so that GFR leaves it out"
+        warnings += [FileWarning("no-memberships", message) for of in sets if of.vectors.keys().isdisjoint(topics)]
         return QrelsFile(PackedJudgments(topics), self._name, warnings, strata, sets)
 
     def _columns(self, table: LineTable) -> tuple[list[bytes], list[bytes], list[bytes]]:

@@ -52,6 +52,5 @@ def test_a_table_of_files_for_a_paper_has_no_version(files, capsys):
             assert ("by version 1 of the qrels" in text) is of_version
 
 
-def test_what_a_command_lacks_is_named_as_an_option(files, capsys):
-    assert "swap-rate needs a metric: -m METRIC" in printed(capsys, "job run swap-rate", code=1).err
+def test_what_a_citation_lacks_is_named_as_an_option(files, capsys):
     assert "or cite a board: -m METRIC" in printed(capsys, "cite", code=1).err

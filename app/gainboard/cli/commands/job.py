@@ -57,9 +57,6 @@ def run(
             **({"metrics": at.of_scores.metrics(metrics)} if metrics else {}),
             **JOB.read_parameters(gainboard, kind, parameters),
         }
-        required = (of.params.get("required", ()) for of in JOB.list_kinds(gainboard) if of.name == kind)
-        if "metrics" not in values and "metrics" in next(required, ()):
-            raise BadSetting(f"{kind} needs a metric: -m METRIC")
         if at.version:
             if "qrels" in values:
                 raise BadSetting("--qrels and --set qrels both name a version. Leave one of them out.")

@@ -8,7 +8,6 @@ from gainboard.cli.command import Argument, Example, command
 from gainboard.cli.connecting import OneCollection, uploading
 from gainboard.cli.printing import Format, print_many, print_utf8
 from gainboard.notation.queries import ScoreMatrixUploadQuery
-from gainboard.notation.texts import counted
 from gainboard.vocabulary import LEAVE_OUT
 
 COLUMNS = ("metric", "version", "direction", "low", "high", "runs", "topics", "filled", "created_at")
@@ -31,7 +30,7 @@ def put(
     happened = "left out" if matrix.missing == LEAVE_OUT else "filled"
     filled = f", {matrix.filled:,} missing scores {happened}" if matrix.filled else ""
     dropped = f", topics left out: {', '.join(matrix.dropped)}" if matrix.dropped else ""
-    print(f"{matrix.label}: {counted(matrix.runs, 'run')}, {counted(matrix.topics, 'topic')}{filled}{dropped}")
+    print(f"{matrix.label}: {matrix.runs:,} runs, {matrix.topics:,} topics{filled}{dropped}")
 
 
 @command("list the score matrices", Example("gainboard matrix list -c web"))

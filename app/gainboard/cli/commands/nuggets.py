@@ -9,7 +9,6 @@ from gainboard.cli.command import Argument, Example, Option, command
 from gainboard.cli.connecting import OneCollection, uploading
 from gainboard.cli.printing import Format, print_many, print_rows, printable
 from gainboard.notation.queries import NuggetsUploadQuery, VerdictsUploadQuery
-from gainboard.notation.texts import counted
 from gainboard.vocabulary import OFFICIAL
 
 if TYPE_CHECKING:
@@ -36,8 +35,7 @@ def tell(version: NuggetsAnswer) -> None:
     """Print a version, and on standard error the verdicts that do not fit it."""
     strays = f", {version.strays:,} neither vital nor okay" if version.strays else ""
     print(
-        f"version {version.version} ({version.state}): {counted(version.topics, 'topic')}, "
-        f"{counted(version.nuggets, 'nugget')}{strays}"
+        f"version {version.version} ({version.state}): {version.topics:,} topics, {version.nuggets:,} nuggets{strays}"
     )
     for sentence in version.unfit:
         print(printable(sentence), file=sys.stderr)
@@ -96,7 +94,7 @@ def assign(
     if judged.strays:
         print(f"{judged.strays:,} labels are none of the known ones, and count as nothing", file=sys.stderr)
     new = f", {len(judged.new_runs):,} new" if judged.new_runs else ""
-    print(f"{judge}: {counted(judged.runs, 'run')}{new}; {', '.join(judged.metrics)}")
+    print(f"{judge}: {judged.runs:,} runs{new}; {', '.join(judged.metrics)}")
 
 
 @command("list the judges", Example("gainboard nuggets judges -c web"))
@@ -110,10 +108,10 @@ def judges(at: OneCollection, *, format: Format = "table") -> None:
 def counts(at: OneCollection, *, judge: Judge = OFFICIAL, format: Format = "table") -> None:
     """Print how many runs have each nugget, as a judge says: those that nobody has, and those that everybody has."""
     with at.connect() as gainboard:
-        found = gainboard.nugget_counts(at.collection, judge)
+        counted = gainboard.nugget_counts(at.collection, judge)
     rows = [
         (topic, nugget.importance, nugget.full, nugget.partial, nugget.none, nugget.text)
-        for topic, of_topic in found.by_topic.items()
+        for topic, of_topic in counted.by_topic.items()
         for nugget in of_topic
     ]
     print_rows(("topic", "importance", "full", "partial", "none", "nugget"), rows, format)

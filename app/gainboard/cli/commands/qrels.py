@@ -13,7 +13,6 @@ from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, Format, print_json, print_many, print_rows
 from gainboard.errors import BadSetting, GainboardError
 from gainboard.notation.queries import ImpactOptions, JudgmentsQuery, QrelsUploadQuery
-from gainboard.notation.texts import counted
 
 if TYPE_CHECKING:
     from gainboard.api.models.judgments import QrelsAnswer
@@ -139,7 +138,7 @@ def publish(at: OneCollection, version: Version, **query: Unpack[JudgmentsQuery]
 def _tell(version: QrelsAnswer, collection: str) -> None:
     levels = ", ".join(f"{name}: {count:,}" for name, count in version.per_level.items())
     print(
-        f"version {version.version} ({version.state}): {counted(version.topics, 'topic')}, {version.judged:,} judged, "
+        f"version {version.version} ({version.state}): {version.topics:,} topics, {version.judged:,} judged, "
         f"{version.relevant:,} relevant ({levels})"
     )
     if version.job is not None:

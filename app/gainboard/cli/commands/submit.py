@@ -22,7 +22,7 @@ from gainboard.client import Gainboard, Problem
 from gainboard.client.gainboard import AT_ONCE
 from gainboard.errors import BadSetting, FaultyFile, GainboardError
 from gainboard.notation.sources import run_name, split_replicate
-from gainboard.notation.texts import counted, without_signs
+from gainboard.notation.texts import without_signs
 
 if TYPE_CHECKING:
     from gainboard.api.models.runs import RunAnswer
@@ -181,8 +181,7 @@ def _print_answer(file: str, answer: Answer, receipts: TextIO | None) -> bool:
         tell_of_warnings(file, [WarningAnswer(code="bad-metadata", message=fault) for fault in answer.faults])
         return True
     unjudged = "" if answer.unjudged_share is None else f", {answer.unjudged_share:.1%} unjudged"
-    found = f"{counted(answer.topics, 'topic')}, {counted(answer.retrieved, 'document')}"
-    print(f"{file}: {answer.name}: {found}{unjudged}", flush=True)
+    print(f"{file}: {answer.name}: {answer.topics:,} topics, {answer.retrieved:,} documents{unjudged}", flush=True)
     tell_of_warnings(file, answer.warnings)
     if receipts and answer.receipt:
         receipts.write(answer.receipt.model_dump_json() + "\n")

@@ -12,7 +12,6 @@ from gainboard.cli.connecting import OneCollection, uploading
 from gainboard.cli.options import STANDARD_INPUT, readable
 from gainboard.cli.printing import Format, print_json, print_many, print_utf8
 from gainboard.errors import BadSetting
-from gainboard.notation.texts import counted
 
 if TYPE_CHECKING:
     from gainboard.api.models.collections import TopicGroupAnswer
@@ -87,7 +86,7 @@ def replace(at: OneCollection, file: Annotated[str, Argument("the CSV file; - is
 
 def _tell(group: TopicGroupAnswer) -> None:
     judged = "" if group.judged is None else f", {group.judged:,} judged"
-    print(f"{group.name}: {counted(group.topics, 'topic')}{judged}")
+    print(f"{group.name}: {group.topics:,} topics{judged}")
 
 
 @command("print all groups as CSV", Example("gainboard topic-groups get -c web > groups.csv"))
