@@ -50,6 +50,11 @@ def test_faults_name_their_file_and_strays_may_count(files):
     assert [row.means["nuggets:all"] for row in board.rows] == [0.0]
 
 
+def test_answers_without_nuggets_say_what_is_missing(files):
+    with pytest.raises(FaultyFile, match="Verdicts need their nuggets, too"):
+        gainboard.leaderboard(scores=files / "a.jsonl")
+
+
 def test_people_correct_a_model_on_files(files):
     random = np.random.default_rng(4)
     texts = {f"t{number}": ["river", "bridge", "tower"] for number in range(60)}

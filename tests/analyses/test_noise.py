@@ -69,6 +69,16 @@ def test_without_replicates_it_is_refused(repeated):
         repeated.launch("noise", metrics=["AP"], runs=["alone-1"])
 
 
+def test_one_replicate_of_each_system_is_none(tmp_path):
+    laboratory = made_of(tmp_path, ["".join(f"{topic} 0 a 1\n" for topic in TOPICS)], {})
+    for system in ("dense", "sparse"):
+        laboratory.send(f"{system}-1", "lab", ranked(system, 1), system=system, replicate="1")
+    with pytest.raises(InvalidRequest, match="No selected run has replicates"):
+        laboratory.launch("noise", metrics=["AP"])
+    board = leaderboard(laboratory.workspace, Sender.of(ADMIN), laboratory.name, Question(metrics=("AP",)), None)
+    assert board.variance_shares == {}
+
+
 def test_a_replicate_is_reproduced_by_another_one_but_not_by_its_own_system(repeated):
     found = repeated.answer("reproduction", metrics=["AP"], pairs=[{"original": "dense-1", "reproduced": "dense-2"}])
     assert found["runs"] == ["dense-1", "dense-2"]

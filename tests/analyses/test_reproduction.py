@@ -52,3 +52,11 @@ def test_a_run_that_is_not_there_and_a_geometric_mean_are_refused(laboratory):
         laboratory.launch("reproduction", metrics=["AP"], pairs=[PAIR | {"reproduced": "ash"}])
     with pytest.raises(InvalidRequest, match="geometric"):
         laboratory.launch("reproduction", metrics=["AP(mean=geometric)"], pairs=[PAIR])
+
+
+def test_a_pair_that_is_named_twice_is_one_and_a_reproduced_baseline_needs_a_baseline(answer, laboratory):
+    spelled = {"original": "yew", "baseline": "cedar", "reproduced": "yew"}
+    found = answer("reproduction", metrics=["AP"], pairs=[{"original": "yew", "baseline": "cedar"}, spelled])
+    assert [row["original"] for row in found["reproduced"]] == ["yew", "cedar"]
+    with pytest.raises(InvalidRequest, match="so give both"):
+        laboratory.launch("reproduction", metrics=["AP"], pairs=[{"original": "yew", "reproduced_baseline": "oak"}])

@@ -148,6 +148,8 @@ def test_support_is_over_the_topics_that_were_judged(lab):
 def test_a_sample_has_no_score_where_nothing_was_judged(lab):
     sampled = assigned("220", topics=TOPICS[:3]) + assigned("200", "run-1", TOPICS[:2])
     judge(lab, sampled, "people", sample=True)
+    (people,) = (each for each in lab.get("/answers").json()["items"] if each["judge"] == "people")
+    assert (people["topics"], people["unanswered"]) == (3, {"run-1": 1})
     scores = lab.get("/scores", metric=f"{STRICT}(judge=people)", topics="all").json()
     (label,) = scores["metrics"]
     assert scores["topics_undefined"][label] == TOPICS[3:]

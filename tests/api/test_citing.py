@@ -106,6 +106,8 @@ def test_the_order_and_scores_from_elsewhere_are_told_apart(shared):
     assert "AP with trec_eval 9's order; 6 topics" in cited(lab, "sentence", metric="AP")
     assert cited(lab, "sentence", metric="custom:acc") == "custom:acc with version 1; 2 topics."
     assert json.loads(cited(lab, "csl", metric="custom:acc"))[0]["version"] == "Version 1 of acc"
+    (lab.organiser.put(f"{lab.path}/score-matrices/few", content="run,1,2\nrun-0,1,1\n")).raise_for_status()
+    assert cited(lab, "sentence", metric="custom:few", run="run-1").startswith("run-1 has no score: custom:few")
 
 
 def test_who_may_not_see_the_judgments_learns_no_hash_of_them(shared):

@@ -60,6 +60,12 @@ def test_a_set_without_a_name_a_kind_or_a_target_is_refused(opening, told):
     assert told in message
 
 
+@pytest.mark.parametrize("vectors", ["", "2 a 1 0\n"])
+def test_a_set_without_memberships_on_judged_topics_is_warned_of(vectors):
+    warnings = read(f"1 0 a 1\n@attributes g nominal 0.5 0.5\n{vectors}").warnings
+    assert warnings[-1].code == "no-memberships"
+
+
 def test_strata_are_read_and_what_was_not_sampled_is_no_judgment():
     file = read("1 0 a 1 2\n1 0 b 2 -1\n1 0 c 2 0\n")
     assert (file.columns, file.judgments) == ("trec-stratum", {"1": {b"a": 2, b"c": 0}})

@@ -101,6 +101,8 @@ def test_every_fault_of_assignments_has_its_line():
         assigned(run="e", river="failed"),
         demoted,
         {"qid": "7", "nuggets": []},
+        assigned(run="g") | {"replicate": True},
+        assigned(run="h") | {"replicate": {"seed": 1}},
         nuggets=NUGGETS,
     ) == [
         ("unknown-topic", 2),
@@ -111,6 +113,7 @@ def test_every_fault_of_assignments_has_its_line():
         ("stray-label", 7),
         ("other-importance", 8),
         ("unknown-run", 9),
+        ("bad-replicate", 10),  # and 11
     ]
     assert faults_of(read_verdicts, assigned(), nuggets={}) == [("unknown-nugget", 1)]
 

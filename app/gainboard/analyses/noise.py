@@ -102,7 +102,7 @@ class Noise(Analysis[NoiseParams, NoiseResult]):
     def __init__(self, matrices: Matrices, params: NoiseParams) -> None:
         super().__init__(matrices, params)
         self.sets = list(dict.fromkeys([matrices, *map(matrices.under, params.versions().values())]))
-        if matrices.groups is None and len(self.sets) == 1:
+        if len(self.sets) == 1 and all(len(names) == 1 for names in matrices.replicate_names.values()):
             others = "Upload several runs of a system with `system`, select others, or name judgment sets in `repeats`."
             raise refuse("runs", "no-replicates", f"No selected run has replicates. {others}")
         if more := {topic for each in self.sets for topic in each.topics} - set(matrices.topics):

@@ -62,7 +62,8 @@ class ReproductionParams(MetricsParams):
     def settled(self, label: Labels) -> Self:
         """Return the same request about the runs that the pairs name."""
         runs = dict.fromkeys(run for pair in self.sides() for sides in pair for run in sides)
-        return super().settled(label).model_copy(update={"runs": list(runs)})
+        pairs = [pair for place, pair in enumerate(self.pairs) if self.sides()[place] not in self.sides()[:place]]
+        return super().settled(label).model_copy(update={"runs": list(runs), "pairs": pairs})
 
     def versions(self) -> dict[str, VersionName]:
         return {"reproduced_under": self.reproduced_under.named()} if self.reproduced_under else {}
@@ -122,6 +123,8 @@ class Reproduction(Analysis[ReproductionParams, ReproductionResult]):
         super().__init__(matrices, params)
         (under,) = params.versions().values() or (matrices.qrels.named,)
         self._both = matrices, matrices.under(under)
+        if any(pair.reproduced_baseline and not pair.baseline for pair in params.pairs):
+            raise refuse("pairs", "no-baseline", "`reproduced_baseline` stands for a `baseline`, so give both.")
         known = {run.name for run in matrices.candidates}
         if absent := [name for name in params.runs if name not in known]:
             message = f"{absent[0]!r} is a replicate of a system that is named, too, or left out as identical to a run."

@@ -107,6 +107,7 @@ def cite_board(board: Board, url: str, alone: Row | None = None) -> dict[str, st
     over += [f"{len(scores.repeats) + 1} judgment sets"] if scores.repeats else []
     topics += f"; means over {' and '.join(over)}" if over else ""
     said = f"{alone.run.name} has a mean of {alone.means[board.place]:.{DIGITS}f}: " if alone else ""
+    said = said.replace("a mean of nan", "no score")
     said += describe_scores(by, scores.qrels.order_by, topics, not alone and board.tested is not None)
     name, subject = scores.collection.name, f"{alone.run.name if alone else 'Runs'} by {by}"
     at = max(run.created_at for run in scores.members).isoformat()

@@ -152,11 +152,11 @@ class NamedCollection(OneServer):
     ] = None
 
 
-def find_release(gainboard: Gainboard, collection: str) -> int:
+def find_release(gainboard: Gainboard, collection: str, or_else: str = "") -> int:
     """Return the number of the newest release. Raise BadSetting if there is none."""
     for release in gainboard.releases(collection):
         return release.number
-    raise BadSetting(f"{collection} has no release yet. Make one: gainboard freeze {collection}")
+    raise BadSetting(f"{collection} has no release yet. Make one: gainboard freeze {collection}{or_else}")
 
 
 def _read(path: Path, *, is_named: bool) -> dict[str, str]:

@@ -279,10 +279,10 @@ SOURCES = ("systems", "topics", "systems x topics", "replicates")
 
 
 def variance_shares(components: Floats) -> dict[str, float]:
-    """Return the share of each known variance in their sum, by source. A negative one is 0."""
+    """Return the share of each known variance in their sum, by source; none without replicates. A negative one is 0."""
     variances = np.maximum(components[: len(SOURCES)], 0.0)
-    shares = zip(SOURCES, (variances / (np.nansum(variances) or np.nan)).tolist(), strict=True)
-    return {source: share for source, share in shares if not math.isnan(share)}
+    total = np.nan if np.isnan(variances[-1]) else np.nansum(variances) or np.nan
+    return {source: of / total for source, of in zip(SOURCES, variances.tolist(), strict=True) if of / total >= 0}
 
 
 def component_intervals(estimates: Floats, resampled: Floats, topics: int) -> Floats:

@@ -165,7 +165,9 @@ def read_verdicts(
     assigned, cited = dict[str, dict[str, str]](), dict[str, dict[str, list[str]]]()
     for record in file.lines(chunks, limits):
         is_support, run = "nuggets" not in record, record.get("run_id")
-        if isinstance(run, str) and (replicate := record.get("replicate")) not in (None, ""):
+        if isinstance(replicate := record.get("replicate", ""), bool) or not isinstance(replicate, str | int | None):
+            file.faults.add("bad-replicate", "the replicate is neither a text nor a whole number", file.number)
+        if isinstance(run, str) and replicate not in (None, ""):
             run, system = f"{run}@{replicate}", run
             replicates[run] = system, str(replicate)
         if not is_support and not nuggets:

@@ -33,7 +33,7 @@ from gainboard.trec.topics import topic_lengths
 
 _AMBIGUOUS = (
     "The order of the columns is not clear: topic, document, level or topic, level, document. "
-    f"Name it with ?columns=, for example ?columns=topic-document-level. Available: {', '.join(LAYOUTS)}"
+    f"Name it with ?columns= (--columns), for example ?columns=topic-document-level. Available: {', '.join(LAYOUTS)}"
 )
 
 _SECONDS = 255
@@ -231,6 +231,8 @@ class _Judging:
         if without := {topic for each in sets for topic in each.vectors if topic not in topics}:
             message = "Topics with memberships but without judgments. They do not count"
             warnings.append(FileWarning("ignored-memberships", message, len(without)))
+        message = "An attribute set has no memberships on judged topics, so that GFR leaves it out"
+        warnings += [FileWarning("no-memberships", message) for of in sets if of.vectors.keys().isdisjoint(topics)]
         return QrelsFile(PackedJudgments(topics), self._name, warnings, strata, sets)
 
     def _columns(self, table: LineTable) -> tuple[list[bytes], list[bytes], list[bytes]]:

@@ -428,7 +428,7 @@ def _add_record(record: Mapping[str, Any], grid: ScoreGrid, line: int = 0) -> No
     if found["system"] is None or found["topic"] is None or not {*NAMES["value"]} & members.keys():
         problem = (
             'the object is no score. It needs a system, a topic and a value: {"system": "a", "topic": "51", "value": '
-            "0.25}, or what a sample of Every Eval Ever has"
+            "0.25}, or what a sample of Every Eval Ever has. Verdicts need their nuggets, too: --nuggets FILE"
         )
         grid.faults.add("bad-json", problem, line)
     elif grid.measure in (None, metric):

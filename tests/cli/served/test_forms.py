@@ -43,3 +43,14 @@ def test_with_files_of_runs_and_with_a_dot_they_are_a_file(files, capsys):
         assert "name runs with --runs" in printed(capsys, f"{line} --qrels ./1", code=1).err
     assert "./1: fine: qrels" in printed(capsys, "check run.txt --qrels ./1").out
     assert printed(capsys, "score --qrels 1 run.txt").out == printed(capsys, "score 1 run.txt").out
+
+
+def test_a_table_of_files_for_a_paper_has_no_version(files, capsys):
+    for form in ("latex", "markdown"):
+        for options, of_version in (("--qrels qrels.txt --runs run.txt", False), ("--qrels 1", True)):
+            text = printed(capsys, f"leaderboard -m AP -f {form} {options}").out
+            assert ("by version 1 of the qrels" in text) is of_version
+
+
+def test_what_a_citation_lacks_is_named_as_an_option(files, capsys):
+    assert "or cite a board: -m METRIC" in printed(capsys, "cite", code=1).err

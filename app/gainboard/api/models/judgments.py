@@ -181,7 +181,7 @@ class JudgeAnswer(Model):
 
     judge: str
     runs: int
-    topics: int = Field(description="Topics of the nuggets in use")
+    topics: int = Field(description="Topics of the nuggets in use; in a sample, those with a verdict")
     unanswered: dict[str, int] = Field(
         description="Topics of these without assigned nuggets, by run: they score 0, or have no score in a sample"
     )

@@ -38,5 +38,5 @@ def cite(
         if metrics or run:
             print(gainboard.leaderboard_text(at.collection, metrics, format=format, runs=run or (), **query))
         else:
-            number = release or find_release(gainboard, at.collection)
+            number = release or find_release(gainboard, at.collection, or_else=", or cite a board: -m METRIC")
             print(gainboard.release(at.collection, number).cite[format])

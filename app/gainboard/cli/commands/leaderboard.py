@@ -128,7 +128,8 @@ def leaderboard(
     with at.connect() as gainboard:
         query["qrels"] = at.version
         if format == "latex" or format == "markdown":
-            print(gainboard.leaderboard_text(at.collection, metrics, format=format, **query), end="")
+            text = gainboard.leaderboard_text(at.collection, metrics, format=format, **query)
+            print(text.replace(", by version 1 of the qrels", "", 1) if at.runs else text, end="")  # files have none
         else:
             board = gainboard.leaderboard(at.collection, metrics, **query)
             _print_board(board, format, are_files=bool(at.runs))

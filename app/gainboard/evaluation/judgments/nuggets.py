@@ -154,7 +154,7 @@ class JudgedAnswers:
     judge: str
     runs: int
     topics: int
-    """The number of topics of the nuggets; 0 without nuggets."""
+    """The number of topics of the nuggets, of a sample those with a verdict; 0 without nuggets."""
     unanswered: Mapping[str, int]
     """The number of these topics without assigned nuggets, of each run that lacks any."""
     sample: bool
@@ -303,15 +303,16 @@ def list_judges(workspace: Workspace, principal: Principal, name: str) -> list[J
 
 def _describe_judge(tx: Transaction, collection: Collection, judge: str) -> JudgedAnswers:
     by_family = {family: verdicts_of(tx, collection, family, judge) for family in METRICS_OF_ANSWERS}
-    assigned = by_family["nuggets"]
-    lacks = {run: sum(not of_run.get(topic) for topic in assigned.in_use) for run, of_run in assigned.runs.items()}
+    assigned, sample = by_family["nuggets"], any(verdicts.sampled for verdicts in by_family.values())
+    topics = [topic for topic in assigned.in_use if not sample or any(topic in of for of in assigned.runs.values())]
+    lacks = {run: sum(not of_run.get(topic) for topic in topics) for run, of_run in assigned.runs.items()}
     names = [name_of_answers(*of, judge) for of in _families() if by_family[of[0]].runs]
     return JudgedAnswers(
         judge,
         runs=len({run for verdicts in by_family.values() for run in verdicts.runs}),
-        topics=len(assigned.in_use),
+        topics=len(topics),
         unanswered={run: count for run, count in lacks.items() if count},
-        sample=any(verdicts.sampled for verdicts in by_family.values()),
+        sample=sample,
         metrics=[metric_of_matrix(matrix) for matrix in names],
     )
 
