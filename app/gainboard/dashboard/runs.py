@@ -61,12 +61,7 @@ def show_run(
     """Show a run as far as this visitor may see it."""
     workspace, principal, collection = place.workspace, place.principal, place.name
     receipt, profile = None, None
-    question = replace(question_of(asked), cwl=False)
-    board, why = _find_board(place, question, asked.get("by"))
-    if board and run in {member.name for member in board.scores.members} - {*board.scores.names}:
-        # A replicate is a run beside the other systems, as where a request names it.
-        others = [row.run.name for row in board.rows if all(it["name"] != run for it in row.replicates)]
-        board, why = _find_board(place, replace(question, runs=[*others, run]), asked.get("by"))
+    board, why = _find_board(place, replace(question_of(asked), cwl=False), asked.get("by"), run)
     rows = board.rows if board else []
     at = next((number for number, row in enumerate(rows) if row.run.name == run), None)
     if at is not None and rows[at].replicates:
@@ -116,12 +111,19 @@ def show_run(
     )
 
 
-def _find_board(place: Place, question: Question, by: str | None = None) -> tuple[Board | None, str | None]:
-    """Return the board that this visitor may see, or why there is none."""
+def _find_board(
+    place: Place, question: Question, by: str | None = None, run: str | None = None
+) -> tuple[Board | None, str | None]:
+    """Return the board that this visitor may see, or why there is none. `run` is on it, though it is a replicate."""
     try:
-        return leaderboard(place.workspace, place.sender, place.name, question, by), None
+        board = leaderboard(place.workspace, place.sender, place.name, question, by)
+        if run in {member.name for member in board.scores.members} - {*board.scores.names}:
+            # It stands beside the other systems, as where a request names it.
+            others = [row.run.name for row in board.rows if all(it["name"] != run for it in row.replicates)]
+            board = leaderboard(place.workspace, place.sender, place.name, replace(question, runs=[*others, run]), by)
     except (NoQrels, Refused) as error:
         return None, error.message
+    return board, None
 
 
 @router.get("/c/{collection}/runs/{run}/file.txt")
