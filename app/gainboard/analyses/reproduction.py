@@ -62,8 +62,8 @@ class ReproductionParams(MetricsParams):
     def settled(self, label: Labels) -> Self:
         """Return the same request about the runs that the pairs name."""
         runs = dict.fromkeys(run for pair in self.sides() for sides in pair for run in sides)
-        pairs = [pair for place, pair in enumerate(self.pairs) if self.sides()[place] not in self.sides()[:place]]
-        return super().settled(label).model_copy(update={"runs": list(runs), "pairs": pairs})
+        pairs = dict(zip(map(tuple, self.sides()), self.pairs, strict=True)).values()
+        return super().settled(label).model_copy(update={"runs": list(runs), "pairs": list(pairs)})
 
     def versions(self) -> dict[str, VersionName]:
         return {"reproduced_under": self.reproduced_under.named()} if self.reproduced_under else {}

@@ -38,7 +38,7 @@ from gainboard.exhibits import Cell, Column, Table, csv_line, mark_best_of_colum
 from gainboard.exhibits.drawing import as_png, as_svg
 from gainboard.exhibits.figures import Axis, Figure, Panel, Series
 from gainboard.exhibits.latex import as_latex_document
-from gainboard.exhibits.tables import as_markdown
+from gainboard.exhibits.tables import as_markdown, is_undefined
 from gainboard.metrics import notes_on_names, short_labels
 from gainboard.notation.queries import BoardOptions, LeaderboardQuery
 from gainboard.notation.texts import name_versions
@@ -106,8 +106,10 @@ def cite_board(board: Board, url: str, alone: Row | None = None) -> dict[str, st
     over = ["the replicates of each system"] if any(len(runs) > 1 for runs in names) else []
     over += [f"{len(scores.repeats) + 1} judgment sets"] if scores.repeats else []
     topics += f"; means over {' and '.join(over)}" if over else ""
-    said = f"{alone.run.name} has a mean of {alone.means[board.place]:.{DIGITS}f}: " if alone else ""
-    said = said.replace("a mean of nan", "no score")
+    said = ""
+    if alone is not None:
+        mean = alone.means[board.place]
+        said = f"{alone.run.name} has {'no score' if is_undefined(mean) else f'a mean of {mean:.{DIGITS}f}'}: "
     said += describe_scores(by, scores.qrels.order_by, topics, not alone and board.tested is not None)
     name, subject = scores.collection.name, f"{alone.run.name if alone else 'Runs'} by {by}"
     at = max(run.created_at for run in scores.members).isoformat()

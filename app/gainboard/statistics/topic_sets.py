@@ -281,8 +281,9 @@ SOURCES = ("systems", "topics", "systems x topics", "replicates")
 def variance_shares(components: Floats) -> dict[str, float]:
     """Return the share of each known variance in their sum, by source; none without replicates. A negative one is 0."""
     variances = np.maximum(components[: len(SOURCES)], 0.0)
-    total = np.nan if np.isnan(variances[-1]) else np.nansum(variances) or np.nan
-    return {source: of / total for source, of in zip(SOURCES, variances.tolist(), strict=True) if of / total >= 0}
+    known = {source: of for source, of in zip(SOURCES, variances.tolist(), strict=True) if not math.isnan(of)}
+    total = sum(known.values())
+    return {source: of / total for source, of in known.items()} if "replicates" in known and total else {}
 
 
 def component_intervals(estimates: Floats, resampled: Floats, topics: int) -> Floats:
